@@ -1,0 +1,1 @@
+"""Plain data and parsing: standard library only, neither Sphinx nor JAX."""

@@ -1,0 +1,1 @@
+"""The Sphinx side: directive, domain, nodes, writers."""

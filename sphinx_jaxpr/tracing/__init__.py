@@ -1,0 +1,1 @@
+"""From a page's request to a traced program: grammar, worker process, store."""

@@ -1,0 +1,248 @@
+"""Walks a jaxpr object and writes down what its printed text does not say.
+
+Reads attributes only and imports no JAX, so that a version in which
+``ClosedJaxpr`` and ``Jaxpr`` have become one is read like any other.
+
+The result is plain data::
+
+    {"programs": [{"inputs": [type, ...], "constants": [[type, bytes], ...],
+                   "outputs": [type, ...], "effects": [name, ...],
+                   "equations": [[primitive, phase, source, [type, ...],
+                                  {parameter: plain}, {parameter: [program, ...]}], ...]},
+                  ...],
+     "sources": [[file, line, function], ...]}
+
+``programs[0]`` is the traced program; ``source`` is an index or -1.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import deque
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from .recorder import is_project_file
+
+#: A parameter whose plain form is longer than this stays text (characters).
+MAX_PARAMETER = 400
+
+_ADDRESS = re.compile(r"0x[0-9a-fA-F]{6,}")
+_SHORT = (("bfloat", "bf"), ("float", "f"), ("uint", "u"), ("int", "i"), ("complex", "c"))
+
+
+def mask(text: str) -> str:
+    """``text`` with memory addresses masked as JAX masks its own."""
+    return _ADDRESS.sub("0xXXXXXXXXXXXX", text)
+
+
+def open_jaxpr(jaxpr: Any) -> Any:
+    """The object that has equations: newer JAX has one kind, older has two."""
+    return getattr(jaxpr, "jaxpr", jaxpr)
+
+
+def is_jaxpr(value: Any) -> bool:
+    """Whether ``value`` is a jaxpr of any JAX, closed or not."""
+    return hasattr(open_jaxpr(value), "eqns") and hasattr(open_jaxpr(value), "invars")
+
+
+def short_type(aval: Any) -> str:
+    """An aval in the way jaxprs print it (``bf16[32,64]``)."""
+    try:
+        return str(aval.str_short(short_dtypes=True))
+    except (AttributeError, TypeError):
+        return str(aval)
+
+
+def effects(jaxpr: Any) -> list[str]:
+    """Names of the effects, free of addresses, sorted."""
+    names = set()
+    for effect in getattr(jaxpr, "effects", ()) or ():
+        text = str(effect)
+        names.add(type(effect).__name__ if _ADDRESS.search(text) else text)
+    return sorted(names)
+
+
+def constant_sizes(jaxpr: Any) -> list[list[Any]]:
+    """``[type, bytes]`` of each closed-over array; values are never read."""
+    values = list(getattr(jaxpr, "consts", None) or ())
+    avals = [short_type(var.aval) for var in open_jaxpr(jaxpr).constvars]
+    sizes = [int(getattr(value, "nbytes", 0) or 0) for value in values]
+    sizes += [0] * (len(avals) - len(sizes))
+    return [[aval, size] for aval, size in zip(avals, sizes, strict=False)]
+
+
+def collect(jaxpr: Any, tangent_inputs: Iterable[int] = ()) -> dict[str, Any]:
+    """The facts of ``jaxpr``; ``tangent_inputs`` are positions of its inputs."""
+    return _Walk().run(jaxpr, frozenset(tangent_inputs))
+
+
+class _Walk:
+    def __init__(self) -> None:
+        self.programs: list[Any] = []
+        self.index: dict[int, int] = {}  # id of a jaxpr -> its place in programs
+        self.stacks: dict[int, str] = {}  # id -> the name stack above it
+        self.kept: list[Any] = []  # keeps ids alive
+        self.sources: list[list[Any]] = []
+        self.source_index: dict[tuple[str, int, str], int] = {}
+        self.traces: dict[int, int] = {}
+
+    def run(self, jaxpr: Any, tangents: frozenset[int]) -> dict[str, Any]:
+        # A queue, not recursion: a program may be nested deeper than Python's stack.
+        queue: deque[tuple[Any, str, frozenset[int]]] = deque()
+        self.program(jaxpr, "", tangents, queue)
+        while queue:
+            self.fill(*queue.popleft(), queue)
+        return {"programs": self.programs, "sources": self.sources}
+
+    def program(self, jaxpr: Any, stack: str, tangents: frozenset[int], queue: deque[Any]) -> int:
+        key = id(open_jaxpr(jaxpr))
+        if key in self.index:
+            place = self.index[key]
+            if self.stacks[key] != stack:
+                self.forget_phases(place)
+            return place
+        place = self.index[key] = len(self.programs)
+        self.stacks[key] = stack
+        self.kept.append(jaxpr)
+        body = open_jaxpr(jaxpr)
+        self.programs.append(
+            {
+                "inputs": [short_type(var.aval) for var in body.invars],
+                "constants": constant_sizes(jaxpr),
+                "outputs": [short_type(var.aval) for var in body.outvars],
+                "effects": effects(jaxpr),
+                "equations": [],
+                "shared": False,
+            }
+        )
+        queue.append((jaxpr, stack, tangents))
+        return place
+
+    def forget_phases(self, place: int) -> None:
+        """A program called in several phases carries none."""
+        self.programs[place]["shared"] = True
+        for equation in self.programs[place]["equations"]:
+            equation[1] = ""
+            for places in equation[5].values():
+                for inner in places:
+                    if not self.programs[inner]["shared"]:
+                        self.forget_phases(inner)
+
+    def fill(
+        self, jaxpr: Any, stack: str, tangents: frozenset[int], queue: deque[Any]
+    ) -> None:
+        body = open_jaxpr(jaxpr)
+        program = self.programs[self.index[id(body)]]
+        tainted = {id(var) for place, var in enumerate(body.invars) if place in tangents}
+        for equation in body.eqns:
+            depends = [id(operand) in tainted for operand in equation.invars]
+            if any(depends):
+                tainted.update(id(var) for var in equation.outvars)
+            own = str(getattr(equation.source_info, "name_stack", ""))
+            full = f"{stack}/{own}" if stack and own else stack or own
+            phase = "" if program["shared"] else _phase(full, any(depends))
+            plain, inner = self.parameters(equation, full, depends, queue)
+            program["equations"].append(
+                [
+                    str(getattr(equation.primitive, "name", equation.primitive)),
+                    phase,
+                    self.source(equation.source_info),
+                    [short_type(var.aval) for var in equation.outvars],
+                    plain,
+                    inner,
+                ]
+            )
+
+    def parameters(
+        self, equation: Any, stack: str, depends: list[bool], queue: deque[Any]
+    ) -> tuple[dict[str, Any], dict[str, list[int]]]:
+        plain: dict[str, Any] = {}
+        inner: dict[str, list[int]] = {}
+        for name, value in equation.params.items():
+            found = [value] if is_jaxpr(value) else _jaxprs_in(value)
+            if found:
+                inner[name] = [
+                    self.program(item, stack, _passed_on(depends, item), queue) for item in found
+                ]
+            else:
+                try:
+                    plain[name] = plain_value(value)
+                except ValueError:
+                    continue  # its printed text is all there is
+        return plain, inner
+
+    def source(self, info: Any) -> int:
+        """The innermost frame of the user's code, as an index into ``sources``."""
+        trace = getattr(info, "traceback", None)
+        if trace is None:
+            return -1
+        if id(trace) in self.traces:
+            return self.traces[id(trace)]
+        place = -1
+        for frame in getattr(trace, "frames", ()) or ():
+            if is_project_file(frame.file_name) and "sphinx_jaxpr" not in frame.file_name:
+                line = getattr(frame, "start_line", 0) or getattr(frame, "line_num", 0)
+                key = (frame.file_name, int(line), str(frame.function_name))
+                if key not in self.source_index:
+                    self.source_index[key] = len(self.sources)
+                    self.sources.append(list(key))
+                place = self.source_index[key]
+                break
+        self.kept.append(trace)
+        self.traces[id(trace)] = place
+        return place
+
+
+def _phase(stack: str, on_tangents: bool) -> str:
+    if not stack:
+        return ""
+    if stack.rpartition("/")[2] == "rematted_computation":
+        return "recomputed"
+    if "transpose(" in stack:
+        return "transpose"
+    if "jvp(" in stack:
+        return "tangent" if on_tangents else "forward"
+    return ""
+
+
+def _passed_on(depends: Sequence[bool], jaxpr: Any) -> frozenset[int]:
+    """Which inputs of an inner program receive operands that depend on a tangent.
+
+    Operands are aligned at the end (``cond`` has an index in front); where an
+    inner program takes more than that, no claim is made.
+    """
+    inputs = len(open_jaxpr(jaxpr).invars)
+    offset = len(depends) - inputs
+    if offset < 0:
+        return frozenset()
+    return frozenset(place for place in range(inputs) if depends[place + offset])
+
+
+def _jaxprs_in(value: Any) -> list[Any]:
+    if isinstance(value, (tuple, list)) and value and all(is_jaxpr(item) for item in value):
+        return list(value)
+    return []
+
+
+def plain_value(value: Any, depth: int = 0) -> Any:
+    """``value`` as JSON data, or ``ValueError`` where it is no plain data."""
+    if value is None or isinstance(value, (bool, str)):
+        return value
+    if isinstance(value, int):
+        return int(value)
+    if isinstance(value, float):
+        return float(value) if value == value and abs(value) != float("inf") else {"text": str(value)}
+    if isinstance(value, (tuple, list)) and depth < 6:
+        items = [plain_value(item, depth + 1) for item in value]
+        if depth == 0 and len(str(items)) > MAX_PARAMETER:
+            raise ValueError("long")
+        return items
+    kind = getattr(value, "kind", None)
+    if isinstance(kind, str) and hasattr(value, "itemsize"):  # a dtype
+        return {"dtype": str(value)}
+    if hasattr(value, "_fields") or hasattr(value, "__dataclass_fields__") or callable(value):
+        raise ValueError("object")
+    if hasattr(value, "__index__"):
+        return int(value)
+    raise ValueError("object")

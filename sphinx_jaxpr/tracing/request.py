@@ -1,0 +1,192 @@
+"""What to trace: the canonical form of a request, and its JSON.
+
+A request names everything that decides the traced program and nothing else:
+a caption, a fold or a class never enters it, so that they never retrace.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import keyword
+from dataclasses import dataclass
+from typing import Any, Final
+
+from .grammar import Aval, Call, Chain, Name, Step, Value, nearest
+
+#: Raised when the meaning of a request or of a result changes.
+SCHEMA: Final = 1
+
+#: Built-in transforms and the options that each takes.
+TRANSFORMS: Final[dict[str, tuple[str, ...]]] = {
+    "jit": (),
+    "grad": ("argnums", "sum"),
+    "value_and_grad": ("argnums", "sum"),
+    "hessian": ("argnums", "sum"),
+    "jvp": ("argnums",),
+    "vjp": ("argnums",),
+    "linearize": ("argnums",),
+    "jacfwd": ("argnums",),
+    "jacrev": ("argnums",),
+    "vmap": ("in_axes", "out_axes", "axis_size", "axis_name"),
+    "scan": ("over", "length", "carry", "reverse", "unroll"),
+    "checkpoint": ("policy",),
+    "remat": ("policy",),
+    "shard_map": ("mesh", "in_specs", "out_specs"),
+}
+
+#: Words that can't name a block or a label, since the path language uses them.
+RESERVED: Final = frozenset(
+    """abs all any as in len max min ops round same set sorted sum
+    jax jaxlib python
+    forward tangent transpose recomputed calls
+    shape dtype params phase inputs outputs uses text line origin
+    consts effects variables added reshaped kept removed error type message""".split()
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """One program to trace.
+
+    ``third_party`` maps the names of registered transforms that ``steps`` uses
+    to ``module:function``.  With ``expects_error`` an exception is a result;
+    without, it is a failure.
+    """
+
+    target: str
+    args: tuple[tuple[str, Value], ...] = ()
+    static: tuple[tuple[str | int, Value], ...] = ()
+    steps: tuple[Step, ...] = ()
+    jit: bool = False
+    x64: bool = False
+    expects_error: bool = False
+    third_party: tuple[tuple[str, str], ...] = ()
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data; equal requests give equal data."""
+        return {
+            "target": self.target,
+            "args": [[name, encode(value)] for name, value in self.args],
+            "static": [[key, encode(value)] for key, value in self.static],
+            "steps": [
+                [step.name, [[key, encode(value)] for key, value in step.options]]
+                for step in self.steps
+            ],
+            "jit": self.jit,
+            "x64": self.x64,
+            "expects_error": self.expects_error,
+            "third_party": [list(pair) for pair in self.third_party],
+        }
+
+    @classmethod
+    def from_json(cls, data: dict[str, Any]) -> Request:
+        """The inverse of :meth:`to_json`."""
+        return cls(
+            target=data["target"],
+            args=tuple((name, decode(value)) for name, value in data["args"]),
+            static=tuple((key, decode(value)) for key, value in data["static"]),
+            steps=tuple(
+                Step(name, tuple((key, decode(value)) for key, value in options))
+                for name, options in data["steps"]
+            ),
+            jit=data["jit"],
+            x64=data["x64"],
+            expects_error=data["expects_error"],
+            third_party=tuple((name, path) for name, path in data["third_party"]),
+        )
+
+    @property
+    def digest(self) -> str:
+        """Hex digest of the canonical form."""
+        text = json.dumps(self.to_json(), sort_keys=True, separators=(",", ":"))
+        return hashlib.sha256(text.encode()).hexdigest()
+
+    @property
+    def base(self) -> Request:
+        """The untransformed program that this one is compared with."""
+        return Request(self.target, self.args, self.static, (), self.jit, self.x64)
+
+    @property
+    def module(self) -> str:
+        """The module part of the target, ``""`` for a dotted target."""
+        return self.target.partition(":")[0] if ":" in self.target else ""
+
+
+def encode(value: Value) -> Any:
+    """A value as JSON data; whatever JSON lacks is a one-key object."""
+    match value:
+        case Name(text):
+            return {"name": text}
+        case Aval(dtype, shape):
+            return {"aval": dtype, "shape": list(shape)}
+        case Call(name, items):
+            return {"call": name, "items": [encode(item) for item in items]}
+        case tuple():
+            return {"tuple": [encode(item) for item in value]}
+        case list():
+            return [encode(item) for item in value]
+        case dict():
+            return {"dict": [[key, encode(item)] for key, item in value.items()]}
+        case complex():
+            return {"complex": [value.real, value.imag]}
+    return value
+
+
+def decode(data: Any) -> Value:
+    """The inverse of :func:`encode`."""
+    if isinstance(data, list):
+        return [decode(item) for item in data]
+    if not isinstance(data, dict):
+        plain: Value = data
+        return plain
+    if "name" in data:
+        return Name(data["name"])
+    if "aval" in data:
+        return Aval(data["aval"], tuple(data["shape"]))
+    if "call" in data:
+        return Call(data["call"], tuple(decode(item) for item in data["items"]))
+    if "tuple" in data:
+        return tuple(decode(item) for item in data["tuple"])
+    if "dict" in data:
+        return {key: decode(item) for key, item in data["dict"]}
+    return complex(*data["complex"])
+
+
+def check_chain(chain: Chain, third_party: dict[str, str]) -> str:
+    """What is wrong with a chain's names, options and label, or ``""``."""
+    for step in chain.steps:
+        if step.name in third_party:
+            continue  # its own signature is checked where it is imported
+        if step.name not in TRANSFORMS:
+            known = sorted({*TRANSFORMS, *third_party})
+            return (
+                f"unknown transform {step.name!r}{nearest(step.name, known)}"
+                f" (known: {', '.join(known)})"
+            )
+        options = TRANSFORMS[step.name]
+        for key, _ in step.options:
+            if key not in options:
+                listed = ", ".join(options) or "none"
+                return (
+                    f"unknown option {key!r} of {step.name!r}{nearest(key, options)}"
+                    f" (it takes: {listed})"
+                )
+    return check_name(chain.label, "label")
+
+
+def check_name(name: str, what: str) -> str:
+    """What is wrong with a block's name or a label, or ``""``."""
+    if not (name.isascii() and name.isidentifier()):
+        return f"{what} {name!r} is no ASCII identifier (letters, digits and _)"
+    if keyword.iskeyword(name) or name in RESERVED:
+        return f"{what} {name!r} is a reserved word, try {name + '_'!r}"
+    return ""
+
+
+def local_name(target: str) -> str:
+    """The page-local name of a block without ``name``: the target's last name."""
+    last = target.replace(":", ".").rpartition(".")[2] or "block"
+    if not (last.isascii() and last.isidentifier()):
+        last = "".join(c if c.isascii() and c.isidentifier() else "_" for c in last)
+    return last + "_" if keyword.iskeyword(last) or last in RESERVED else last

@@ -1,0 +1,102 @@
+"""A function on its way through the transforms, and the call that makes it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import jax
+
+from .failures import RequestError
+from .grammar import Name, nearest
+
+
+@dataclass
+class Stage:
+    """A function of positional arguments, its abstract arguments, its source.
+
+    ``names`` has one name per argument.  ``call`` is a Python expression for
+    ``fn`` (``jax.grad(lambda x: f(x).sum())``); ``applied`` is that function
+    applied to its names (``f(x, n=3)``).  ``tangents`` are the positions of
+    arguments that a transform introduced as tangents.
+    """
+
+    fn: Callable[..., Any]
+    args: tuple[Any, ...]
+    names: tuple[str, ...]
+    call: str
+    applied: str
+    tangents: frozenset[int] = frozenset()
+    result: Any = field(default=None, repr=False)  # abstract; None until known
+
+    @classmethod
+    def of(
+        cls,
+        fn: Callable[..., Any],
+        args: Sequence[Any],
+        names: Sequence[str],
+        call: str,
+        tangents: frozenset[int] = frozenset(),
+    ) -> Stage:
+        """A stage whose ``applied`` is the plain application of ``call``."""
+        shown = f"({call})" if call.startswith("lambda") else call
+        return cls(fn, tuple(args), tuple(names), call, f"{shown}({', '.join(names)})", tangents)
+
+    @classmethod
+    def written(
+        cls,
+        fn: Callable[..., Any],
+        args: Sequence[Any],
+        names: Sequence[str],
+        body: str,
+        tangents: frozenset[int] = frozenset(),
+    ) -> Stage:
+        """A stage that is ``lambda names: body``; JAX will print it as such."""
+
+        def anonymous(*values: Any) -> Any:
+            return fn(*values)
+
+        anonymous.__name__ = anonymous.__qualname__ = "<lambda>"
+        parameters = f" {', '.join(names)}" if names else ""
+        call = f"lambda{parameters}: {body}"
+        return cls(anonymous, tuple(args), tuple(names), call, body, tangents)
+
+    @property
+    def out(self) -> Any:
+        """The abstract result, traced once."""
+        if self.result is None:
+            self.result = jax.eval_shape(self.fn, *self.args)
+        return self.result
+
+    def position(self, value: Any, option: str) -> int:
+        """An argument that an option names, as a position."""
+        if isinstance(value, Name) or (isinstance(value, str) and not value.isdigit()):
+            text = value.text if isinstance(value, Name) else value
+            if text not in self.names:
+                raise RequestError(
+                    "option",
+                    f"{option} names {text!r}, which is no argument"
+                    f"{nearest(text, self.names)} (arguments: {', '.join(self.names) or 'none'})",
+                )
+            return self.names.index(text)
+        if isinstance(value, int) and not isinstance(value, bool):
+            if not -len(self.args) <= value < len(self.args):
+                raise RequestError(
+                    "option",
+                    f"{option}={value}: there are {len(self.args)} arguments"
+                    f" ({', '.join(self.names) or 'none'})",
+                )
+            return value % len(self.args)
+        raise RequestError("option", f"{option} is an argument's name or position, not {value!r}")
+
+    def positions(self, value: Any, option: str) -> tuple[int, ...] | int:
+        """One position, or several where the option is a tuple."""
+        if isinstance(value, (tuple, list)):
+            return tuple(self.position(item, option) for item in value)
+        return self.position(value, option)
+
+    def need(self, what: str) -> None:
+        """Refuse a transform that needs an argument where there is none."""
+        if not self.args:
+            raise RequestError("option", f"{what} needs a function with an argument")

@@ -1,0 +1,268 @@
+"""Finds what a page names and binds its arguments.  Imports user code."""
+
+from __future__ import annotations
+
+import importlib.util
+import inspect
+import os
+import sys
+from collections.abc import Callable, Sequence
+from types import ModuleType
+from typing import Any
+
+from .failures import RequestError
+from .grammar import Value, nearest
+from .recorder import Recorder
+from .stage import Stage
+from .values import source_text, spec_value, static_value
+
+
+def resolve(target: str, recorder: Recorder, roots: Sequence[str]) -> tuple[Any, ModuleType, str]:
+    """The object that ``module:qualname`` or ``module.qualname`` names.
+
+    Returns the object, its module and the qualified name inside the module.
+    """
+    if ":" in target:
+        name, _, path = target.partition(":")
+        return _attribute(_load(name, recorder, roots), path), sys.modules[name], path
+    parts = target.split(".")
+    for cut in range(len(parts) - 1, 0, -1):
+        name = ".".join(parts[:cut])
+        if name in sys.modules or _exists(name):
+            path = ".".join(parts[cut:])
+            return _attribute(_load(name, recorder, roots), path), sys.modules[name], path
+    raise _no_module(parts[0], target, roots)
+
+
+def _exists(name: str) -> bool:
+    try:
+        return importlib.util.find_spec(name) is not None
+    except (ImportError, ValueError, AttributeError):
+        return False
+
+
+def _load(name: str, recorder: Recorder, roots: Sequence[str]) -> ModuleType:
+    try:
+        return recorder.load(name)
+    except ModuleNotFoundError as error:
+        # Only a missing module of that very name is a wrong target.
+        if error.name and (name == error.name or name.startswith(error.name + ".")):
+            raise _no_module(error.name, name, roots) from None
+        raise
+
+
+def _no_module(missing: str, wanted: str, roots: Sequence[str]) -> RequestError:
+    parent, _, last = missing.rpartition(".")
+    folders: list[str] = list(roots)
+    if parent and parent in sys.modules:
+        folders = list(getattr(sys.modules[parent], "__path__", ()))
+    beside: set[str] = set()
+    for folder in folders:
+        try:
+            beside.update(entry.partition(".")[0] for entry in os.listdir(folder))
+        except OSError:
+            continue
+    hint = nearest(last, sorted(name for name in beside if name.isidentifier()))
+    return RequestError(
+        "target", f"no module {missing!r}{hint}", searched=list(roots), wanted=wanted
+    )
+
+
+def _attribute(module: ModuleType, path: str) -> Any:
+    found: Any = module
+    done = module.__name__
+    for part in path.split("."):
+        try:
+            found = getattr(found, part)
+        except AttributeError:
+            known = [name for name in dir(found) if not name.startswith("__")]
+            kind = "module" if found is module else "object"
+            raise RequestError(
+                "target", f"{kind} {done!r} has no attribute {part!r}{nearest(part, known)}"
+            ) from None
+        done += ("." if found is not module else ":") + part
+    return found
+
+
+def bind(
+    fn: Callable[..., Any],
+    shown: str,
+    args: Sequence[tuple[str, Value]],
+    static: Sequence[tuple[str | int, Value]],
+    module: ModuleType,
+) -> Stage:
+    """The target as a function of the traced arguments alone."""
+    parameters = _parameters(fn)
+    if parameters is None:
+        values = [spec_value(value, module) for _, value in args]
+        names = [name or f"x{place}" for place, (name, _) in enumerate(args)]
+        return Stage.of(fn, values, names, shown)
+    fixed = _static(parameters, static, module, shown)
+    given = _given(parameters, args, fixed, shown)
+    _check_complete(parameters, given, fixed, shown)
+    values = {name: spec_value(value, module) for name, value in given.items()}
+    order = [name for name in parameters if name in given]
+    order += [name for name in given if name not in parameters]
+    positional = [name for name, p in parameters.items() if p.kind in _POSITIONAL]
+    extra = [name for name in given if name not in parameters and _is_extra(parameters, name)]
+    if not fixed and order == [*positional[: len(order) - len(extra)], *extra]:
+        safe = [_safe(name, shown) for name in order]
+        return Stage.of(fn, [values[name] for name in order], safe, shown)
+    return _written(fn, shown, parameters, order, values, fixed)
+
+
+_POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+_Fixed = dict[str, tuple[Any, str]]
+
+
+def _parameters(fn: Callable[..., Any]) -> dict[str, inspect.Parameter] | None:
+    try:
+        return dict(inspect.signature(fn).parameters)
+    except (TypeError, ValueError):
+        return None
+
+
+def _signature(parameters: dict[str, inspect.Parameter], shown: str) -> str:
+    plain = [p.replace(annotation=inspect.Parameter.empty) for p in parameters.values()]
+    return f"{shown}{inspect.Signature(plain)}"
+
+
+def _static(
+    parameters: dict[str, inspect.Parameter],
+    static: Sequence[tuple[str | int, Value]],
+    module: ModuleType,
+    shown: str,
+) -> _Fixed:
+    positional = [name for name, p in parameters.items() if p.kind in _POSITIONAL]
+    takes_any = any(p.kind is p.VAR_KEYWORD for p in parameters.values())
+    fixed: _Fixed = {}
+    for key, value in static:
+        if isinstance(key, int):
+            if key >= len(positional):
+                raise RequestError(
+                    "option",
+                    f"static position {key}: {_signature(parameters, shown)} has"
+                    f" {len(positional)} positional parameters",
+                )
+            name = positional[key]
+        elif key in parameters or takes_any:
+            name = key
+        else:
+            raise RequestError(
+                "option",
+                f"static names {key!r}, which is no parameter of"
+                f" {_signature(parameters, shown)}{nearest(key, parameters)}",
+            )
+        fixed[name] = (static_value(value, module), source_text(value))
+    return fixed
+
+
+def _given(
+    parameters: dict[str, inspect.Parameter],
+    args: Sequence[tuple[str, Value]],
+    fixed: _Fixed,
+    shown: str,
+) -> dict[str, Value]:
+    free = [n for n, p in parameters.items() if p.kind in _POSITIONAL and n not in fixed]
+    star = next((n for n, p in parameters.items() if p.kind is p.VAR_POSITIONAL), "")
+    takes_any = any(p.kind is p.VAR_KEYWORD for p in parameters.values())
+    given: dict[str, Value] = {}
+    for place, (name, value) in enumerate(args):
+        if not name:
+            if place < len(free):
+                name = free[place]
+            elif star:
+                name = f"{star}{place - len(free)}"
+            else:
+                count = sum(1 for other, _ in args if not other)
+                raise RequestError(
+                    "option",
+                    f"args has {count} specs, but {_signature(parameters, shown)} takes"
+                    f" {len(free)} positional arguments",
+                )
+        elif name not in parameters and not takes_any:
+            raise RequestError(
+                "option",
+                f"args names {name!r}, which is no parameter of"
+                f" {_signature(parameters, shown)}{nearest(name, parameters)}",
+            )
+        if name in given:
+            raise RequestError("option", f"argument {name!r} is given by position and by name")
+        if name in fixed:
+            raise RequestError("option", f"argument {name!r} is in args and in static")
+        given[name] = value
+    return given
+
+
+def _check_complete(
+    parameters: dict[str, inspect.Parameter], given: dict[str, Value], fixed: _Fixed, shown: str
+) -> None:
+    missing = [
+        name
+        for name, p in parameters.items()
+        if p.default is p.empty
+        and p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)
+        and name not in given
+        and name not in fixed
+    ]
+    if missing:
+        raise RequestError(
+            "option",
+            f"no spec for {', '.join(map(repr, missing))} of {_signature(parameters, shown)};"
+            f" write args as in {', '.join(f'{name}=f32[8]' for name in missing)}",
+        )
+
+
+def _is_extra(parameters: dict[str, inspect.Parameter], name: str) -> bool:
+    star = next((n for n, p in parameters.items() if p.kind is p.VAR_POSITIONAL), "")
+    return bool(star) and name[: len(star)] == star and name[len(star) :].isdigit()
+
+
+def _safe(name: str, shown: str) -> str:
+    """A parameter of the shown lambda that hides neither JAX nor the target."""
+    return name + "_" if name in {"jax", "sum", "leaf", shown.partition(".")[0]} else name
+
+
+def _written(
+    fn: Callable[..., Any],
+    shown: str,
+    parameters: dict[str, inspect.Parameter],
+    order: list[str],
+    values: dict[str, Any],
+    fixed: _Fixed,
+) -> Stage:
+    """The target wrapped in a lambda that fills in what is fixed."""
+    plan: list[tuple[str, bool]] = []  # (name, by keyword), as the call passes them
+    gap = False
+    for name, parameter in parameters.items():
+        known = name in values or name in fixed
+        if parameter.kind in _POSITIONAL and known:
+            by_name = (gap or name in fixed) and parameter.kind is not parameter.POSITIONAL_ONLY
+            gap = gap or by_name
+            plan.append((name, by_name))
+        elif parameter.kind in _POSITIONAL:
+            gap = True
+        elif known:
+            plan.append((name, True))
+    later = [name for name in (*order, *fixed) if name not in parameters]
+    plan += [(name, not _is_extra(parameters, name)) for name in later]
+    safe = {name: _safe(name, shown) for name in order}
+    shown_args = []
+    for name, by_name in plan:
+        text = safe[name] if name in safe else fixed[name][1]
+        shown_args.append(f"{name}={text}" if by_name else text)
+
+    def call(*traced: Any) -> Any:
+        bound = dict(zip(order, traced, strict=True))
+        bound.update({name: value for name, (value, _) in fixed.items()})
+        return fn(
+            *(bound[name] for name, by_name in plan if not by_name),
+            **{name: bound[name] for name, by_name in plan if by_name},
+        )
+
+    return Stage.written(
+        call,
+        [values[name] for name in order],
+        [safe[name] for name in order],
+        f"{shown}({', '.join(shown_args)})",
+    )

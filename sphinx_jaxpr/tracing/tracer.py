@@ -1,0 +1,183 @@
+"""Carries out one request: target, arguments, transforms, trace, facts.  Imports JAX."""
+
+from __future__ import annotations
+
+import inspect
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+from types import ModuleType
+from typing import Any
+
+import jax
+import jax.extend.core
+
+from . import facts
+from .failures import RequestError
+from .grammar import Name, Step, nearest
+from .recorder import Recorder
+from .request import Request
+from .stage import Stage
+from .target import bind, resolve
+from .transforms import BUILTIN
+from .values import describe, source_text
+
+#: Stages kept, so that the variants of one directive share what they build on.
+KEPT_STAGES = 64
+
+
+class Tracer:
+    """Traces requests; one per worker process."""
+
+    def __init__(self, recorder: Recorder, roots: Sequence[str]) -> None:
+        self.recorder = recorder
+        self.roots = list(roots)
+        self.stages: OrderedDict[str, Stage] = OrderedDict()
+
+    def prepare(self, request: Request) -> tuple[Any, ModuleType, str]:
+        """Import the target: the part of the work that runs modules' own code."""
+        for _, path in request.third_party:
+            self.recorder.load(path.partition(":")[0])
+        return resolve(request.target, self.recorder, self.roots)
+
+    def trace(self, request: Request, found: tuple[Any, ModuleType, str]) -> dict[str, Any]:
+        """The result of a request as JSON data."""
+        target, module, shown = found
+        if facts.is_jaxpr(target) and not request.steps and not request.jit:
+            return _result(target, shown, (), ())
+        stage = self._stage(request, target, module, shown)
+        jaxpr, out = jax.make_jaxpr(stage.fn, return_shape=True)(*stage.args)
+        stage.result = out
+        return _result(jaxpr, stage.call, zip(stage.names, stage.args), _tangents(stage))
+
+    def _stage(self, request: Request, target: Any, module: ModuleType, shown: str) -> Stage:
+        key = f"{id(target)} {request.args} {request.static} {request.jit}"
+        stage = self._keep(key, lambda: self._base(request, target, module, shown))
+        for step in request.steps:
+            key += f" {step}"
+            before = stage
+            stage = self._keep(key, lambda: self._apply(step, before, request))  # noqa: B023
+        return stage
+
+    def _keep(self, key: str, make: Callable[[], Stage]) -> Stage:
+        if key in self.stages:
+            self.stages.move_to_end(key)
+            return self.stages[key]
+        stage = self.stages[key] = make()
+        if len(self.stages) > KEPT_STAGES:
+            self.stages.popitem(last=False)
+        return stage
+
+    def _base(self, request: Request, target: Any, module: ModuleType, shown: str) -> Stage:
+        if facts.is_jaxpr(target):
+            stage = _from_jaxpr(target, shown)
+        elif callable(target):
+            stage = bind(target, shown, request.args, request.static, module)
+        else:
+            raise RequestError(
+                "target",
+                f"{request.target!r} is a {type(target).__name__}: a target is a function,"
+                " another callable or a jaxpr",
+            )
+        return BUILTIN["jit"](stage, {}) if request.jit else stage
+
+    def _apply(self, step: Step, stage: Stage, request: Request) -> Stage:
+        paths = dict(request.third_party)
+        if step.name not in paths:
+            return BUILTIN[step.name](stage, dict(step.options))
+        name, _, attribute = paths[step.name].partition(":")
+        fn = getattr(self.recorder.load(name), attribute, None)
+        if not callable(fn):
+            raise RequestError(
+                "target", f"transform {step.name!r}: {paths[step.name]!r} is no function"
+            )
+        options = {key: _plain(value) for key, value in step.options}
+        _check_options(fn, step.name, options)
+        made = fn(stage.fn, stage.args, **options)
+        if not (isinstance(made, tuple) and len(made) == 2 and callable(made[0])):
+            raise RequestError(
+                "option",
+                f"transform {step.name!r} must return (function, args), not {type(made).__name__}",
+            )
+        args = tuple(made[1])
+        same = len(args) == len(stage.args)
+        names = stage.names if same else tuple(f"x{place}" for place in range(len(args)))
+        options_text = "".join(f", {key}={source_text(value)}" for key, value in step.options)
+        call = f"{attribute}({stage.call}, ({', '.join(stage.names)},){options_text})[0]"
+        return Stage.of(made[0], args, names, call)
+
+
+def _plain(value: Any) -> Any:
+    """An option as a third-party transform gets it: an argument's name is a string."""
+    if isinstance(value, Name):
+        return value.text
+    if isinstance(value, dict):
+        return {key: _plain(item) for key, item in value.items()}
+    if isinstance(value, (tuple, list)):
+        return type(value)(_plain(item) for item in value)
+    return value
+
+
+def _check_options(fn: Callable[..., Any], name: str, options: dict[str, Any]) -> None:
+    try:
+        parameters = inspect.signature(fn).parameters
+    except (TypeError, ValueError):
+        return
+    if any(p.kind is p.VAR_KEYWORD for p in parameters.values()):
+        return
+    known = list(parameters)[2:]
+    for key in options:
+        if key not in known:
+            raise RequestError(
+                "option",
+                f"unknown option {key!r} of {name!r}{nearest(key, known)}"
+                f" (it takes: {', '.join(known) or 'none'})",
+            )
+
+
+def _from_jaxpr(target: Any, shown: str) -> Stage:
+    """A ready jaxpr as a function of its inputs."""
+    body = facts.open_jaxpr(target)
+    if body is target and not hasattr(target, "consts"):
+        if body.constvars:
+            raise RequestError("target", f"{shown!r} is an open jaxpr with constants: close it")
+        target = jax.extend.core.ClosedJaxpr(target, ())
+    args = [
+        jax.ShapeDtypeStruct(v.aval.shape, v.aval.dtype, weak_type=bool(v.aval.weak_type))
+        for v in body.invars
+    ]
+    names = getattr(getattr(body, "debug_info", None), "arg_names", None) or ()
+    plain = [str(name) for name in names]
+    if len(plain) != len(args) or not all(name.isidentifier() for name in plain):
+        plain = [f"x{place}" for place in range(len(args))]
+    call = f"jax.extend.core.jaxpr_as_fun({shown})"
+    return Stage.of(jax.extend.core.jaxpr_as_fun(target), args, plain, call)
+
+
+def _tangents(stage: Stage) -> set[int]:
+    """Positions among the flattened inputs that a transform introduced as tangents."""
+    places: set[int] = set()
+    offset = 0
+    for position, arg in enumerate(stage.args):
+        count = len(jax.tree.leaves(arg))
+        if position in stage.tangents:
+            places.update(range(offset, offset + count))
+        offset += count
+    return places
+
+
+def _result(jaxpr: Any, call: str, args: Any, tangents: Any) -> dict[str, Any]:
+    sizes = facts.constant_sizes(jaxpr)
+    return {
+        "text": _text(jaxpr),
+        "call": call,
+        "args": [[name, describe(arg)] for name, arg in args],
+        "effects": facts.effects(jaxpr),
+        "constants": sizes,
+        "facts": facts.collect(jaxpr, tangents),
+        "jax": jax.__version__,
+    }
+
+
+def _text(jaxpr: Any) -> str:
+    """JAX's own text, to the letter, but for memory addresses."""
+    return facts.mask(str(jaxpr))

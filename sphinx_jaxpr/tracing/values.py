@@ -1,0 +1,124 @@
+"""From the specs of a page to abstract values.  Imports JAX."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from types import ModuleType
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+
+from .failures import RequestError
+from .grammar import DTYPES, KEYS, Aval, Name, Value, nearest
+
+
+@functools.cache
+def _key_dtype(implementation: str) -> Any:
+    return jax.eval_shape(lambda: jax.random.key(0, impl=implementation)).dtype
+
+
+def abstract(aval: Aval) -> jax.ShapeDtypeStruct:
+    """The abstract array of a spec such as ``bf16[32,64]`` or ``key<fry>[2]``."""
+    if aval.dtype in KEYS:
+        return jax.ShapeDtypeStruct(aval.shape, _key_dtype(KEYS[aval.dtype]))
+    try:
+        dtype = jnp.dtype(DTYPES[aval.dtype])
+    except TypeError:
+        raise RequestError(
+            "option", f"this JAX ({jax.__version__}) has no dtype {aval.dtype!r}"
+        ) from None
+    if dtype.itemsize == 8 and dtype.kind in "fiu" and not jax.config.read("jax_enable_x64"):
+        dtype = jnp.dtype(dtype.name.replace("64", "32"))
+    elif dtype.name == "complex128" and not jax.config.read("jax_enable_x64"):
+        dtype = jnp.dtype("complex64")
+    return jax.ShapeDtypeStruct(aval.shape, dtype)
+
+
+def attribute(module: ModuleType, path: str) -> Any:
+    """The attribute of ``module`` that a dotted name in an option means."""
+    found: Any = module
+    for part in path.split("."):
+        try:
+            found = getattr(found, part)
+        except AttributeError:
+            where = f"module {module.__name__!r}" if found is module else f"{path!r}"
+            hint = nearest(part, [name for name in dir(found) if not name.startswith("__")])
+            raise RequestError("option", f"{where} has no attribute {part!r}{hint}") from None
+    return found
+
+
+def spec_value(value: Value, module: ModuleType) -> Any:
+    """A spec as the pytree that is traced: abstract arrays and Python numbers."""
+    if isinstance(value, Aval):
+        return abstract(value)
+    if isinstance(value, Name):
+        found = attribute(module, value.text)
+        if inspect.isfunction(found) or inspect.isbuiltin(found):
+            found = _call(found, value.text)
+        return jax.tree.map(_abstract_leaf, found)
+    if isinstance(value, dict):
+        return {key: spec_value(item, module) for key, item in value.items()}
+    if isinstance(value, (tuple, list)):
+        return type(value)(spec_value(item, module) for item in value)
+    return value
+
+
+def _call(function: Any, path: str) -> Any:
+    try:
+        inspect.signature(function).bind()
+    except TypeError:
+        raise RequestError(
+            "option",
+            f"{path!r} takes parameters: a spec names a value, or a function without parameters",
+        ) from None
+    return function()
+
+
+def _abstract_leaf(leaf: Any) -> Any:
+    """Only the shape and the type of an array matter; numbers stay what they are."""
+    if isinstance(leaf, (bool, int, float, complex)) or not hasattr(leaf, "dtype"):
+        return leaf
+    return jax.ShapeDtypeStruct(
+        leaf.shape, leaf.dtype, weak_type=bool(getattr(leaf, "weak_type", False))
+    )
+
+
+def static_value(value: Value, module: ModuleType) -> Any:
+    """A static value: literals as they are, dotted names as attributes."""
+    if isinstance(value, Name):
+        return attribute(module, value.text)
+    if isinstance(value, dict):
+        return {key: static_value(item, module) for key, item in value.items()}
+    if isinstance(value, (tuple, list)):
+        return type(value)(static_value(item, module) for item in value)
+    return value
+
+
+def source_text(value: Value) -> str:
+    """A value as Python source, for the call that is shown."""
+    if isinstance(value, Name):
+        return value.text
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{k!r}: {source_text(v)}" for k, v in value.items()) + "}"
+    if isinstance(value, tuple):
+        inner = ", ".join(source_text(item) for item in value)
+        return f"({inner},)" if len(value) == 1 else f"({inner})"
+    if isinstance(value, list):
+        return "[" + ", ".join(source_text(item) for item in value) + "]"
+    return repr(value)
+
+
+def describe(value: Any) -> str:
+    """An abstract value in the words of the page: ``{'w': f32[2]}``."""
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{k}: {describe(v)}" for k, v in value.items()) + "}"
+    if isinstance(value, (tuple, list)) and type(value) in (tuple, list):
+        inner = ", ".join(map(describe, value))
+        return f"({inner})" if isinstance(value, tuple) else f"[{inner}]"
+    if hasattr(value, "shape") and hasattr(value, "dtype"):
+        short = {long: short for short, long in DTYPES.items()}
+        name = short.get(str(value.dtype), str(value.dtype))
+        return f"{name}[{','.join(map(str, value.shape))}]"
+    return repr(value) if isinstance(value, (bool, int, float, complex)) else type(value).__name__

@@ -1,0 +1,42 @@
+"""Fixtures for every test, and a closing word on what could not be tried."""
+
+from __future__ import annotations
+
+import shutil
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from tests.support import ROOTS, require
+
+pytest_plugins = ("sphinx.testing.fixtures",)
+collect_ignore = ["roots", "run.py"]
+
+
+@pytest.fixture(scope="session")
+def rootdir() -> Path:
+    """Where Sphinx's own fixtures look for ``test-<name>`` projects."""
+    return ROOTS
+
+
+@pytest.fixture(scope="session")
+def chromium_path() -> str:
+    """A Chromium or Chrome of this machine, for playwright's ``executable_path``."""
+    found = (shutil.which(name) for name in ("chromium", "chromium-browser", "google-chrome"))
+    path = next(filter(None, found), "")
+    require(bool(path), "chromium, chromium-browser or google-chrome on PATH")
+    return path
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Say once per reason how many tests were skipped."""
+    reasons = Counter(
+        report.longrepr[2].removeprefix("Skipped: ") if report.longrepr else "no reason given"
+        for report in terminalreporter.stats.get("skipped", ())
+    )
+    if not reasons:
+        return
+    terminalreporter.section("not tried here", yellow=True)
+    for reason, count in reasons.most_common():
+        terminalreporter.line(f"{count:4} skipped: {reason}")

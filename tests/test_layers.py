@@ -1,0 +1,406 @@
+"""The import direction of the package, read from its source with ``ast``.
+
+Each room of ``sphinx_jaxpr`` may import what ``ROOMS`` says, wherever in the file
+the import stands: a lazy import is an import.  See ``docs/explanation/design.md``.
+"""
+
+from __future__ import annotations
+
+import ast
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+PACKAGE = "sphinx_jaxpr"
+JAX = frozenset({"jax", "jaxlib", "numpy"})
+SPHINX = frozenset({"sphinx", "docutils", "pygments"})
+PRIVATE_JAX = ("jax._src", "jax.core")
+MAX_LINES = 420
+
+# A room is a file or a folder of the package.  What it may import beside the
+# standard library: other distributions, and parts of this package.
+ROOMS: dict[str, tuple[frozenset[str], tuple[str, ...]]] = {
+    "__init__.py": (frozenset(), ()),
+    "lexer.py": (frozenset({"pygments"}), (f"{PACKAGE}.program",)),
+    "program/": (frozenset(), (f"{PACKAGE}.program",)),
+    "tracing/": (frozenset(), (f"{PACKAGE}.program", f"{PACKAGE}.tracing")),
+    "ext/": (SPHINX, (PACKAGE,)),
+}
+# The only modules that import JAX.  Sphinx's process must never load one.
+JAX_FILES = frozenset({"tracing/worker.py", "tracing/transforms.py", "tracing/values.py"})
+JAX_MODULES = frozenset(
+    f"{PACKAGE}." + name.removesuffix(".py").replace("/", ".") for name in JAX_FILES
+)
+
+
+@dataclass(frozen=True)
+class Import:
+    """One imported name: ``from a.b import c`` is module ``a.b``, name ``c``."""
+
+    line: int
+    module: str
+    name: str
+    typing_only: bool
+    deferred: bool
+
+    @property
+    def full(self) -> str:
+        return f"{self.module}.{self.name}" if self.name else self.module
+
+    @property
+    def top(self) -> str:
+        return self.module.partition(".")[0]
+
+
+@dataclass(frozen=True)
+class Module:
+    """One source file of the package."""
+
+    path: str
+    source: str
+    tree: ast.Module
+
+    @property
+    def name(self) -> str:
+        parts = self.path.removesuffix(".py").removesuffix("__init__").strip("/").split("/")
+        return ".".join([PACKAGE, *filter(None, parts)])
+
+    @property
+    def room(self) -> str:
+        folder, slash, _ = self.path.partition("/")
+        return folder + slash
+
+    def imports(self) -> list[Import]:
+        package = self.name if self.path.endswith("__init__.py") else self.name.rpartition(".")[0]
+        reader = _Imports(package.split("."))
+        reader.visit(self.tree)
+        return reader.found
+
+
+class _Imports(ast.NodeVisitor):
+    """Every import of a file, with literal ``import_module("...")`` calls."""
+
+    def __init__(self, package: list[str]) -> None:
+        self.package = package
+        self.found: list[Import] = []
+        self.typing_only = False
+        self.deferred = False
+
+    def add(self, line: int, module: str, name: str = "") -> None:
+        self.found.append(Import(line, module, name, self.typing_only, self.deferred))
+
+    def visit_Import(self, node: ast.Import) -> None:
+        for alias in node.names:
+            self.add(node.lineno, alias.name)
+
+    def visit_ImportFrom(self, node: ast.ImportFrom) -> None:
+        module = node.module or ""
+        if node.level:
+            above = self.package[: len(self.package) - node.level + 1]
+            module = ".".join([*above, *filter(None, [module])])
+        for alias in node.names:
+            self.add(node.lineno, module, alias.name)
+
+    def visit_Call(self, node: ast.Call) -> None:
+        function = dotted(node.func).rpartition(".")[2]
+        if function in {"import_module", "__import__"} and node.args:
+            target = node.args[0]
+            if isinstance(target, ast.Constant) and isinstance(target.value, str):
+                self.add(node.lineno, target.value)
+        self.generic_visit(node)
+
+    def visit_If(self, node: ast.If) -> None:
+        before = self.typing_only
+        self.typing_only = before or dotted(node.test).rpartition(".")[2] == "TYPE_CHECKING"
+        for child in node.body:
+            self.visit(child)
+        self.typing_only = before
+        self.visit(node.test)
+        for child in node.orelse:
+            self.visit(child)
+
+    def visit_FunctionDef(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> None:
+        before, self.deferred = self.deferred, True
+        self.generic_visit(node)
+        self.deferred = before
+
+    visit_AsyncFunctionDef = visit_FunctionDef
+
+
+def dotted(node: ast.AST) -> str:
+    """``a.b.c`` of a name or an attribute chain, else an empty text."""
+    if isinstance(node, ast.Name):
+        return node.id
+    if isinstance(node, ast.Attribute):
+        below = dotted(node.value)
+        return f"{below}.{node.attr}" if below else ""
+    return ""
+
+
+def within(name: str, roots: tuple[str, ...]) -> bool:
+    return any(name == root or name.startswith(f"{root}.") for root in roots)
+
+
+def private(name: str) -> bool:
+    """Whether a part of a dotted name is private: not ``__version__``, nor gettext's ``_``."""
+    return any(
+        part.startswith("_") and part.strip("_") and not part.endswith("__")
+        for part in name.split(".")
+    )
+
+
+# --- the rules: each yields (file, line, what is wrong) ---------------------
+
+Finding = tuple[str, int, str]
+
+
+def check(sources: dict[str, str]) -> list[str]:
+    """All findings for a package given as path within it -> source."""
+    modules: list[Module] = []
+    findings: list[Finding] = []
+    for path, source in sources.items():
+        try:
+            modules.append(Module(path, source, ast.parse(source, feature_version=(3, 11))))
+        except SyntaxError as error:
+            findings.append((path, error.lineno or 1, f"is no Python 3.11: {error.msg}"))
+    for module in modules:
+        findings += room_rule(module)
+        findings += private_rule(module)
+        findings += length_rule(module)
+    findings += reach_rule(modules)
+    findings += cycle_rule(modules)
+    return [f"{PACKAGE}/{path}:{line}: {text}" for path, line, text in sorted(set(findings))]
+
+
+def room_rule(module: Module) -> Iterator[Finding]:
+    if module.room not in ROOMS:
+        yield module.path, 1, "is in no room of ROOMS: say there what it may import"
+        return
+    others, ours = ROOMS[module.room]
+    if module.path in JAX_FILES:
+        others |= JAX
+    for found in module.imports():
+        if found.top in sys.stdlib_module_names or found.top in others:
+            continue
+        if found.top == PACKAGE and within(found.full, ours):
+            continue
+        if module.room == "__init__.py" and (
+            (found.deferred and within(found.full, (f"{PACKAGE}.ext",)))
+            or (found.typing_only and found.top == "sphinx")
+        ):
+            continue
+        where = module.room if module.path not in JAX_FILES else module.path
+        yield module.path, found.line, f"{where} must not import {found.full}"
+
+
+def private_rule(module: Module) -> Iterator[Finding]:
+    """No private JAX anywhere; no private Sphinx or docutils in ``ext``."""
+    bound: dict[str, str] = {}
+    used: list[tuple[int, str]] = [(found.line, found.full) for found in module.imports()]
+    for node in ast.walk(module.tree):
+        if isinstance(node, ast.Import):
+            for alias in node.names:
+                top = alias.name.partition(".")[0]
+                bound[alias.asname or top] = alias.name if alias.asname else top
+        elif isinstance(node, ast.ImportFrom) and not node.level:
+            for alias in node.names:
+                bound[alias.asname or alias.name] = f"{node.module}.{alias.name}"
+    for node in ast.walk(module.tree):
+        if isinstance(node, ast.Attribute) and (chain := dotted(node)):
+            root, _, rest = chain.partition(".")
+            if root in bound:
+                used.append((node.lineno, f"{bound[root]}.{rest}"))
+    for line, name in used:
+        if within(name, PRIVATE_JAX):
+            yield module.path, line, f"{name}: jax._src and jax.core are not to be used"
+        if module.room == "ext/" and within(name, ("sphinx", "docutils")) and private(name):
+            yield module.path, line, f"{name} is private to {name.partition('.')[0]}"
+
+
+def length_rule(module: Module) -> Iterator[Finding]:
+    lines = len(module.source.splitlines())
+    if lines > MAX_LINES:
+        yield module.path, lines, f"has {lines} lines; {MAX_LINES} is the most"
+
+
+def edges(modules: list[Module]) -> dict[str, dict[str, tuple[str, Import]]]:
+    """Which module of the package imports which: the file and the import that says so."""
+    names = {module.name for module in modules}
+    graph: dict[str, dict[str, tuple[str, Import]]] = {module.name: {} for module in modules}
+    for module in modules:
+        for found in module.imports():
+            if module.path == "__init__.py" and found.deferred:
+                continue  # setup() hands over to ext: the one import that goes back
+            target = found.full if found.full in names else found.module
+            if target in names:
+                graph[module.name].setdefault(target, (module.path, found))
+    return graph
+
+
+def reach_rule(modules: list[Module]) -> Iterator[Finding]:
+    """What Sphinx's process loads never leads to a module that imports JAX."""
+    graph = edges(modules)
+    start = [module.name for module in modules if module.room in {"ext/", "lexer.py"}]
+    seen, queue = set(start), list(start)
+    while queue:
+        name = queue.pop()
+        for target, (path, found) in graph.get(name, {}).items():
+            if target in JAX_MODULES:
+                text = f"loads {target}, which imports JAX, into Sphinx's process"
+                yield path, found.line, text
+                continue
+            # Importing a.b.c runs the __init__ of a and of a.b too.
+            parts = target.split(".")
+            for length in range(1, len(parts) + 1):
+                reached = ".".join(parts[:length])
+                if reached not in seen:
+                    seen.add(reached)
+                    queue.append(reached)
+
+
+def cycle_rule(modules: list[Module]) -> Iterator[Finding]:
+    """No module imports itself, however many steps away; lazily neither."""
+    graph = edges(modules)
+
+    def reachable(start: str) -> set[str]:
+        seen: set[str] = set()
+        queue = [start]
+        while queue:
+            for target in graph.get(queue.pop(), {}):
+                if target not in seen:
+                    seen.add(target)
+                    queue.append(target)
+        return seen
+
+    reach = {name: reachable(name) for name in graph}
+    for name, targets in graph.items():
+        for target, (path, found) in targets.items():
+            if name in reach[target]:
+                yield path, found.line, f"import cycle: {target} leads back to {name}"
+
+
+# --- the package itself ----------------------------------------------------
+
+
+def package_sources() -> dict[str, str]:
+    root = Path(__file__).parent.parent / PACKAGE
+    return {
+        path.relative_to(root).as_posix(): path.read_text("utf-8") for path in root.rglob("*.py")
+    }
+
+
+def test_package_keeps_its_layers() -> None:
+    sources = package_sources()
+    assert "program/model.py" in sources
+    findings = check(sources)
+    assert not findings, "\n" + "\n".join(findings)
+
+
+# --- the checker catches what it is for ------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("path", "source", "finding"),
+    [
+        ("program/model.py", "import numpy", "program/ must not import numpy"),
+        ("program/model.py", "from sphinx_jaxpr import ext", "must not import sphinx_jaxpr.ext"),
+        ("program/model.py", "from ..tracing import store", "sphinx_jaxpr.tracing.store"),
+        ("program/model.py", "import sphinx_jaxpr.programs", "import sphinx_jaxpr.programs"),
+        ("program/model.py", "import yaml", "program/ must not import yaml"),
+        ("tracing/client.py", "import jax", "tracing/ must not import jax"),
+        ("tracing/client.py", "def f():\n    from jax import numpy", "must not import jax.numpy"),
+        ("tracing/client.py", "importlib.import_module('jax.numpy')", "import jax.numpy"),
+        ("tracing/client.py", "__import__('jaxlib')", "must not import jaxlib"),
+        ("tracing/worker.py", "import sphinx.util", "worker.py must not import sphinx.util"),
+        ("tracing/worker.py", "from jax._src import core", "jax._src.core: jax._src and"),
+        ("tracing/worker.py", "from jax import core", "jax.core: jax._src and"),
+        ("tracing/worker.py", "import jax\njax.core.Jaxpr", ":2: jax.core.Jaxpr: jax._src"),
+        ("tracing/worker.py", "import jax as j\nj._src.core", ":2: jax._src.core: jax._src"),
+        ("tracing/values.py", "import jax.extend\njax.core", ":2: jax.core: jax._src"),
+        ("ext/events.py", "import jax", "ext/ must not import jax"),
+        ("ext/events.py", "import myst_parser", "ext/ must not import myst_parser"),
+        ("ext/events.py", "from sphinx.util import _files", "sphinx.util._files is private"),
+        ("ext/html.py", "from sphinx.writers._html4 import X", "is private to sphinx"),
+        ("ext/html.py", "from docutils import nodes\nnodes._x", ":2: docutils.nodes._x is"),
+        ("lexer.py", "import sphinx", "lexer.py must not import sphinx"),
+        ("__init__.py", "import sphinx_jaxpr.ext.events", "must not import sphinx_jaxpr.ext"),
+        ("__init__.py", "from sphinx.application import Sphinx", "__init__.py must not import"),
+        ("util.py", "", "is in no room of ROOMS"),
+        ("lexer.py", "\ndef broken(:", ":2: is no Python 3.11: invalid syntax"),
+        ("program/paths.py", "\n" * 421, ":421: has 421 lines; 420 is the most"),
+    ],
+)
+def test_bad_source_is_found(path: str, source: str, finding: str) -> None:
+    findings = check({path: source})
+    assert any(finding in found for found in findings), findings
+    assert all(found.startswith(f"sphinx_jaxpr/{path}:") for found in findings)
+
+
+@pytest.mark.parametrize(
+    ("path", "source"),
+    [
+        ("program/model.py", "from __future__ import annotations\nimport ast, tomllib"),
+        ("program/paths.py", "from sphinx_jaxpr.program.model import Program"),
+        ("program/paths.py", "from .model import Program\nfrom . import match"),
+        ("tracing/store.py", "from sphinx_jaxpr.program import model"),
+        ("tracing/worker.py", "import jax.extend.core, numpy\njax.extend.core.Jaxpr"),
+        ("tracing/client.py", "COMMAND = ['-m', 'sphinx_jaxpr.tracing.worker']"),
+        ("ext/events.py", "from docutils import nodes\nfrom sphinx_jaxpr import __version__"),
+        ("ext/nodes.py", "from sphinx.locale import _, __\nimport sphinx\nsphinx.__version__"),
+        ("lexer.py", "from pygments.lexer import RegexLexer"),
+        ("__init__.py", "def setup(app):\n    from sphinx_jaxpr.ext import setup"),
+        ("__init__.py", "if TYPE_CHECKING:\n    from sphinx.application import Sphinx"),
+        ("program/paths.py", "\n" * 420),
+    ],
+)
+def test_good_source_is_not(path: str, source: str) -> None:
+    assert check({path: source}) == []
+
+
+def test_jax_is_found_behind_other_modules() -> None:
+    findings = check(
+        {
+            "ext/events.py": "from sphinx_jaxpr.tracing.client import run",
+            "tracing/__init__.py": "\nfrom sphinx_jaxpr.tracing import transforms",
+            "tracing/client.py": "",
+            "tracing/transforms.py": "import jax",
+        }
+    )
+    assert len(findings) == 1
+    assert findings[0].startswith("sphinx_jaxpr/tracing/__init__.py:2: loads ")
+    assert "sphinx_jaxpr.tracing.transforms, which imports JAX" in findings[0]
+
+
+def test_ext_may_not_load_a_jax_module() -> None:
+    findings = check({"ext/a.py": "from ..tracing import worker", "tracing/worker.py": ""})
+    assert len(findings) == 1
+    assert "loads sphinx_jaxpr.tracing.worker" in findings[0]
+
+
+def test_cycles_are_found() -> None:
+    findings = check(
+        {
+            "program/a.py": "from sphinx_jaxpr.program import b",
+            "program/b.py": "\nfrom .c import x",
+            "program/c.py": "def late():\n    import sphinx_jaxpr.program.a",
+            "program/d.py": "from .a import y",
+        }
+    )
+    assert [found.partition(": ")[0] for found in findings] == [
+        "sphinx_jaxpr/program/a.py:1",
+        "sphinx_jaxpr/program/b.py:2",
+        "sphinx_jaxpr/program/c.py:2",
+    ]
+    assert "leads back to sphinx_jaxpr.program.a" in findings[0]
+
+
+def test_the_hand_over_in_setup_is_no_cycle() -> None:
+    assert not check(
+        {
+            "__init__.py": "def setup(app):\n    from sphinx_jaxpr.ext.events import setup",
+            "ext/events.py": "from sphinx_jaxpr import __version__",
+        }
+    )

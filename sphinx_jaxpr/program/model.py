@@ -24,7 +24,10 @@ LITERAL: Final = "literal"
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """One coloured piece of the text; ``variable`` is set for binders and uses."""
+    """One coloured piece of the text; ``variable`` is set for binders and uses.
+
+    It is the index of a :class:`Variable`, -1 in a use that nothing binds.
+    """
 
     start: int
     end: int
@@ -49,7 +52,12 @@ class Variable:
 
 @dataclass(frozen=True, slots=True)
 class Operand:
-    """A use of a variable, or a literal (``variable is None``), as printed."""
+    """A use of a variable, or a literal (``variable is None``), as printed.
+
+    ``text`` is the name or the value; a literal's type, printed behind it in
+    newer versions (``1.0:f32[]``), is in ``type`` and within ``start``, ``end``.
+    ``variable`` is also ``None`` for a name that nothing in the text binds.
+    """
 
     start: int
     end: int
@@ -64,6 +72,7 @@ class Parameter:
 
     ``programs`` are those printed inside the value, in order; ``references``
     are names of shared programs (``jaxpr=relu``) that the value is made of.
+    ``members`` are both, in the order of the value, as ``branches`` mixes them.
     """
 
     name: str
@@ -71,6 +80,7 @@ class Parameter:
     end: int
     programs: tuple[Program, ...] = ()
     references: tuple[str, ...] = ()
+    members: tuple[Program | str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

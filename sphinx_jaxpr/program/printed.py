@@ -7,26 +7,25 @@ understood stays plain text; the ones around it do not suffer.
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterable
-from typing import NamedTuple
+from collections.abc import Generator
+from typing import NamedTuple, TypeVar
 
 from . import scan
 from .model import (
-    BINDER,
     KEYWORD,
     LITERAL,
     PARAMETER,
     PRIMITIVE,
-    TYPE,
-    USE,
     Equation,
     Operand,
     Parameter,
     Printed,
     Program,
-    Token,
     Variable,
 )
+from .terms import Terms
+
+_T = TypeVar("_T")
 
 #: Programs nested deeper than this stay opaque text.
 MAX_DEPTH = 1000
@@ -35,7 +34,7 @@ MAX_DEPTH = 1000
 _NOT_REFERENCES = frozenset({"name", "jvp", "fwd", "bwd", "fmt", "axis_name"})
 
 # Asks for the program at a position; is sent it, or None where there is none.
-_Asks = Generator[int, Program | None, "_T | None"]
+_Asks = Generator[int, Program | None, _T | None]
 
 
 def parse(text: str) -> Printed:
@@ -56,8 +55,260 @@ def parse(text: str) -> Printed:
         if end := scan.LET_IN.match(text, position):
             parser.token(*end.span(1), KEYWORD)
             position = end.end()
-    position = scan.GAP.match(text, position).end()  # type: ignore[union-attr]
+    position = scan.skip(scan.GAP, text, position)
     program = parser.run(position)
     if program is None and not shared:
         return Printed(text, None, (), ())
     return Printed(text, program, tuple(shared), tuple(parser.tokens))
+
+
+class _Value(NamedTuple):
+    end: int
+    members: tuple[Program | str, ...] = ()
+
+
+class _Parser(Terms):
+    """Reads programs; a nested one is asked for, so that no nesting is too deep."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(text)
+        self._scanner = scan.Scanner(text)
+        self._shared = frozenset(scan.LET_NAME.findall(text))
+        # The furthest position known to be inside an unfinished program.
+        self._resume = 0
+
+    def run(self, position: int) -> Program | None:
+        """The program at ``position``; what there is of it, if it has no end."""
+        stack = [self._program(position, outermost=True)]
+        answer: Program | None = None
+        while stack:
+            try:
+                asked = stack[-1].send(answer)
+            except StopIteration as stop:
+                stack.pop()
+                answer = stop.value
+            else:
+                answer = None
+                if len(stack) < MAX_DEPTH:
+                    stack.append(self._program(asked, outermost=False))
+        return answer
+
+    def _program(self, start: int, *, outermost: bool) -> _Asks[Program]:
+        match = scan.OPEN.match(self.text, start)
+        if match is None:
+            return None
+        mark, depth = self.mark(), self.depth
+        self.token(*match.span(1), KEYWORD)
+        constants, inputs, header_end = self._header(match.end())
+        program = None
+        if header_end >= 0:
+            self.bind(constants + inputs)
+            equations, position = yield from self._equations(header_end)
+            outputs, end = self._outputs(position)
+            if end < 0 and outermost:
+                end = len(self.text)
+            if end >= 0:
+                program = Program(
+                    start,
+                    end,
+                    header_end,
+                    tuple(constants),
+                    tuple(inputs),
+                    tuple(equations),
+                    tuple(outputs),
+                )
+        self.unbind(depth)
+        if program is None:
+            self.rollback(mark)
+        return program
+
+    def _header(self, position: int) -> tuple[list[Variable], list[Variable], int]:
+        """``consts ; inputs. let``; a negative position where it isn't one."""
+        text = self.text
+        constants, position = self.binders(position)
+        position = scan.skip(scan.GAP, text, position)
+        if not text.startswith(";", position):
+            return [], [], -1
+        inputs, position = self.binders(position + 1)
+        position = scan.skip(scan.GAP, text, position)
+        let = scan.HEADER_LET.match(text, position + 1)
+        if not text.startswith(".", position) or let is None:
+            return [], [], -1
+        self.token(*let.span(1), KEYWORD)
+        return constants, inputs, let.end()
+
+    def _equations(
+        self, position: int
+    ) -> Generator[int, Program | None, tuple[list[Equation], int]]:
+        """The equations and the position of ``in``, or -1."""
+        text, end, size = self.text, position, len(self.text)
+        position = scan.skip(scan.BETWEEN, text, end)
+        flat = text.find("\n", end, position) < 0
+        column = self.column(position)
+        equations: list[Equation] = []
+        while position < size:
+            if text[position] == "i" and scan.END.match(text, position):
+                return equations, position
+            if text.find("\n", end, position) >= 0 and self.column(position) < column:
+                break
+            mark = self.mark()
+            equation = yield from self._equation(position, column)
+            if equation is None:
+                self.rollback(mark)
+                end = position = self._scanner.resync(max(position, self._resume), column, flat)
+                if position < 0:
+                    position = ~position
+                    break
+            else:
+                equations.append(equation)
+                self.bind(equation.outputs)
+                end = equation.end
+                position = scan.skip(scan.BETWEEN, text, end)
+        self._resume = max(self._resume, position)
+        return equations, -1
+
+    def _outputs(self, position: int) -> tuple[list[Operand], int]:
+        """``in (a, b) }``: the outputs, and where the program ends or -1."""
+        if position < 0:
+            return [], -1
+        match = scan.END.match(self.text, position)
+        assert match is not None
+        self.token(*match.span(1), KEYWORD)
+        position = match.end()
+        found: list[Operand] = []
+        while operand := self.atom(position):
+            found.append(operand)
+            comma = scan.COMMA.match(self.text, operand.end)
+            position = comma.end() if comma else operand.end
+        close = scan.CLOSE.match(self.text, position)
+        return found, close.end() if close else -1
+
+    def _equation(self, start: int, column: int) -> _Asks[Equation]:
+        mark = self.mark()
+        binders, position = self.binders(start, column)
+        if match := scan.BINDS.match(self.text, position):
+            return (yield from self._bound(start, match.end(), column, binders))
+        equation = self._state(start, position, column, binders)
+        if equation is not None:
+            return equation
+        self.rollback(mark)
+        return (yield from self._bound(start, start, column, []))
+
+    def _bound(
+        self, start: int, position: int, column: int, binders: list[Variable]
+    ) -> _Asks[Equation]:
+        """``primitive[parameters] operands``, after the binders."""
+        match = scan.PRIMITIVE.match(self.text, position)
+        if match is None:
+            return None
+        self.token(*match.span(), PRIMITIVE)
+        position = match.end()
+        parameters: list[Parameter] = []
+        if self.text.startswith("[", position):
+            position = yield from self._parameters(position, parameters)
+        elif self.text.startswith("(", position):  # dma_start(p0, add)
+            position = self.text.find(")", position, position + 80) + 1
+        if position <= 0:
+            return None
+        operands, end = self.operands(position, column)
+        if end < 0:
+            return None
+        return Equation(start, end, match[0], tuple(binders), tuple(operands), tuple(parameters))
+
+    def _state(
+        self, start: int, position: int, column: int, binders: list[Variable]
+    ) -> Equation | None:
+        """Reads and writes of references, which JAX prints with arrows."""
+        found = None
+        if len(binders) == 1 and (arrow := scan.READS.match(self.text, position)):
+            found = self.read(arrow.end())
+        elif len(binders) == 1 and (comma := scan.COMMA.match(self.text, position)):
+            found = self.write(comma.end(), exchange=True)
+        elif not binders:
+            found = self.write(start, exchange=False)
+        if found is None:
+            return None
+        primitive, operands, end = found
+        more, position = self.operands(end, column)
+        if more or position < 0:
+            return None
+        return Equation(start, end, primitive, tuple(binders), tuple(operands), ())
+
+    def _parameters(
+        self, start: int, found: list[Parameter]
+    ) -> Generator[int, Program | None, int]:
+        """``[name=value ...]`` from its bracket on; the end, or -1."""
+        text = self.text
+        match = scan.BROKEN.match(text, start)
+        width = len(match[1]) if match else -1
+        position = match.end() if match else start + 1
+        while not text.startswith("]", position):
+            name = scan.PARAMETER.match(text, position)
+            value = position if name is None else name.end()
+            if name is None:
+                if found:
+                    return -1
+                end = self._scanner.value_end(value, width, "")
+            else:
+                self.token(*name.span(1), PARAMETER)
+                held = None
+                if text[value : value + 1] in ("{", "("):
+                    held = yield from self._held(value)
+                if held is None:
+                    held = self._opaque(name[1], value, width)
+                end = held.end
+                if end >= 0:
+                    found.append(_parameter(name[1], value, held))
+            if end < 0:
+                return -1
+            position = scan.skip(scan.GAP, text, end)
+            if position == len(text):
+                return -1
+        return position + 1
+
+    def _opaque(self, name: str, start: int, width: int) -> _Value:
+        """A value that is no printed program: a scalar, a shared name, anything."""
+        end = self._scanner.value_end(start, width, name)
+        if end < 0:
+            return _Value(-1)
+        if scan.SCALAR.fullmatch(self.text, start, end):
+            self.token(start, end, LITERAL)
+        elif name not in _NOT_REFERENCES:
+            value = self.text[start:end]
+            if value in self._shared:
+                return _Value(end, (value,))
+        return _Value(end)
+
+    def _held(self, start: int) -> Generator[int, Program | None, _Value | None]:
+        """A value that is a program, or a tuple of programs and shared names."""
+        text, mark = self.text, self.mark()
+        members: list[Program | str] = []
+        several = text.startswith("(", start)
+        position = scan.skip(scan.GAP, text, start + several)
+        while True:
+            if text.startswith("{", position):
+                program = yield position
+                if program is None:
+                    break
+                members.append(program)
+                end = program.end
+            else:
+                name = scan.WORD.match(text, position)
+                if name is None or name[0] not in self._shared:
+                    break
+                members.append(name[0])
+                end = name.end()
+            position = scan.skip(scan.GAP, text, end)
+            if not several or text.startswith(")", position):
+                end += (position + 1 - end) * several
+                if scan.AFTER_VALUE.match(text, end):
+                    return _Value(end, tuple(members))
+                break
+        self.rollback(mark)
+        return None
+
+
+def _parameter(name: str, start: int, held: _Value) -> Parameter:
+    programs = tuple(m for m in held.members if isinstance(m, Program))
+    references = tuple(m for m in held.members if isinstance(m, str))
+    return Parameter(name, start, held.end, programs, references, held.members)

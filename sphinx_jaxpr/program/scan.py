@@ -22,14 +22,12 @@ def _balanced(inner: str, depth: int) -> str:
     return body
 
 
-_INSIDE: Final = _balanced(r"[^()\[\]{}'\n]", 2)
+_INSIDE: Final = _balanced(r"[^()\[\]{}'\n]++", 2)
 NAME: Final = r"[A-Za-z_]\w*+"
 # ``key<fry>[2]``, ``Ref<vmem>{f32[8]}``, ``f32[a,2*b + 1]{V:(x,y), U:z}``, ``Tok``
 TYPE: Final = rf"(?:[A-Za-z]\w*+(?:\.\w++)*+)(?:[\[({{]{_INSIDE}[\])}}]|<(?![-=\s])[^<>\n]*+>)*+"
 _CHUNK: Final = r"[^\s,;()\[\]{}#=:]++"
-_VALUE: Final = (
-    rf"(?:(?:Literal|array)\({_INSIDE}\)|{_CHUNK}|\([^()\s]*+\)|\[\.\.\.\])"
-)
+_VALUE: Final = rf"(?:(?:Literal|array)\({_INSIDE}\)|{_CHUNK}|\([^()\s]*+\)|\[\.\.\.\])"
 _ATOM: Final = rf"(?:{_VALUE})(?::{TYPE})?"
 _IN: Final = rf"in\s*[(\[]{_INSIDE}[)\]]\s*[:}}]"
 
@@ -40,9 +38,7 @@ LET_IN: Final = re.compile(r"\s*(in)\b(?!\s*[(\[])")
 OPEN: Final = re.compile(r"\{\s*(lambda)\b")
 HEADER_LET: Final = re.compile(r"\s*(let)\b")
 END: Final = re.compile(r"(in)\s*[(\[]\s*")
-CLOSE: Final = re.compile(
-    r"\s*[)\]](?:\s*:\s*\{(?:[^{}]|\{[^{}]*+\})*+\})?\s*\}"
-)
+CLOSE: Final = re.compile(r"\s*[)\]](?:\s*:\s*\{(?:[^{}]|\{[^{}]*+\})*+\})?\s*\}")
 
 BINDER: Final = re.compile(rf"\s*({NAME}|\*)(?::({TYPE}))?(?=[\s,;.])")
 PRIMITIVE: Final = re.compile(r"[^\s\[\](){};=,:#]++(?=[\s\[(;]|\Z)")
@@ -54,7 +50,7 @@ ATOM: Final = re.compile(rf"({_VALUE})(?::({TYPE}))?(?=[\s,;)\]}}]|\Z)")
 REFERENCE: Final = re.compile(rf"({NAME})((?:[\[{{]{_INSIDE}[\]}}])+)")
 MASK: Final = re.compile(r" (mask|other)=(?=\S)")
 PROGRAM_END: Final = re.compile(_IN)
-INDEX: Final = re.compile(rf"[^,\[\]]+(?:\[\])?")
+INDEX: Final = re.compile(r"[^,\[\]]+(?:\[\])?")
 INDEX_ATOM: Final = re.compile(rf"({NAME}|[-+]?\d[\w.]*)(?::({NAME}\[\]))?")
 INDEX_NAME: Final = re.compile(rf"(?<![\w.]){NAME}")
 
@@ -63,16 +59,16 @@ GAP: Final = re.compile(r"\s*+(?:(?<=\s)#[^\n]*+\s*+)*+")
 BETWEEN: Final = re.compile(r"[\s;]*+(?:(?<=[\s;])#[^\n]*+[\s;]*+)*+")
 BROKEN: Final = re.compile(rf"\[[ \t]*(?:#[^\n]*)?(?:\n *#[^\n]*)*\n( *)(?={NAME}=)")
 PARAMETER: Final = re.compile(rf"({NAME})=(?!=)")
+AFTER_VALUE: Final = re.compile(rf"\s*(?:#[^\n]*\s*)*(?:\]|{NAME}=(?!=))")
+WORD: Final = re.compile(r"[^\s(){}\[\],]+")
 NUMBER: Final = re.compile(
     r"[-+]?(?:\d[\d_]*+(?:\.\d*)?|\.\d+|inf|nan)(?:[eE][-+]?\d+)?j?|\([^()\s]*j\)"
 )
-SCALAR: Final = re.compile(
-    rf"True|False|None|(?:{NUMBER.pattern})|'[^'\n]*'|\"[^\"\n]*\""
-)
+SCALAR: Final = re.compile(rf"True|False|None|(?:{NUMBER.pattern})|'[^'\n]*'|\"[^\"\n]*\"")
 LITERAL_WORDS: Final = frozenset({"True", "False", "None", "inf", "nan"})
 
 _TAIL: Final = re.compile(rf"(?: (?!{_IN}){_ATOM})*+\s*(?:$|;|#|\Z|{_IN})", re.MULTILINE)
-_SIMPLE: Final = re.compile(rf"{_balanced(r'''[^()\[\]{}'"\s]''', 0)}(?:[\[({{]{_INSIDE}[\])}}])?+")
+_SIMPLE: Final = re.compile(rf"(?:[^()\[\]{{}}'\"\s]|'[^'\\\n]*+')*+(?:[\[({{]{_INSIDE}[\])}}])?+")
 _NEXT: Final = re.compile(rf"\s+{NAME}=(?!=)")
 _LOOKS_LIKE: Final = rf"{NAME}:{TYPE} (?:=|<-) |in \("
 _ANCHOR: Final = re.compile(rf"\n( *)(?:(\])|({NAME})=(?!=)|(?:{_LOOKS_LIKE}))")
@@ -90,6 +86,12 @@ _PAIRS: Final = {"[": "]", "(": ")", "{": "}"}
 _AFTER_FORMAT: Final = re.compile(
     r"\s+(?:has_placeholders|in_tree|logging_record|np_printoptions|ordered|partitioned)="
 )
+
+
+def skip(pattern: re.Pattern[str], text: str, position: int) -> int:
+    """The end of what ``pattern`` matches at ``position``."""
+    match = pattern.match(text, position)
+    return match.end() if match else position
 
 
 class Scanner:
@@ -114,7 +116,10 @@ class Scanner:
             match = _SIMPLE.match(self.text, start)
             if match and self._ends(match.end()):
                 return match.end()
-        return self._flat(start, name)
+        end = self._flat(start, name)
+        while end > start and self.text[end - 1].isspace():
+            end -= 1
+        return end
 
     def _ends(self, position: int) -> bool:
         """Whether a flat value may end here: a closing bracket or a name follows."""

@@ -1,0 +1,225 @@
+"""The words of a printed jaxpr: binders, operands and indexed references.
+
+:class:`Terms` also keeps what they need: the tokens so far and which variable
+each name stands for at this point of the text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from . import scan
+from .model import BINDER, LITERAL, PARAMETER, TYPE, USE, Operand, Token, Variable
+
+
+class Mark(NamedTuple):
+    """A state to go back to when a reading turns out wrong."""
+
+    tokens: int
+    variables: int
+
+
+class Terms:
+    """Reads words and resolves names.
+
+    A program sees its own binders first and the enclosing program's otherwise,
+    so one dictionary serves all scopes; ``_undo`` brings back what a nested
+    program hid.
+    """
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.tokens: list[Token] = []
+        self._variables = 0
+        self._scope: dict[str, Variable] = {}
+        self._undo: list[tuple[str, Variable | None]] = []
+        self._line = (0, 0)
+
+    # -- state
+
+    def mark(self) -> Mark:
+        return Mark(len(self.tokens), self._variables)
+
+    def rollback(self, mark: Mark) -> None:
+        del self.tokens[mark.tokens :]
+        self._variables = mark.variables
+
+    def bind(self, variables: Iterable[Variable]) -> None:
+        """Make the names of ``variables`` mean them from here on."""
+        for variable in variables:
+            if variable.name != "_":
+                self._undo.append((variable.name, self._scope.get(variable.name)))
+                self._scope[variable.name] = variable
+
+    @property
+    def depth(self) -> int:
+        """Number of bindings so far, for :meth:`unbind`."""
+        return len(self._undo)
+
+    def unbind(self, depth: int) -> None:
+        """Leave a scope: forget all bindings after the first ``depth``."""
+        while len(self._undo) > depth:
+            name, variable = self._undo.pop()
+            if variable is None:
+                del self._scope[name]
+            else:
+                self._scope[name] = variable
+
+    def token(self, start: int, end: int, kind: str, variable: int = -1) -> None:
+        self.tokens.append(Token(start, end, kind, variable))
+
+    def column(self, position: int) -> int:
+        """The column of ``position``; cheap for positions that grow."""
+        known, start = self._line
+        if position < known:
+            known, start = 0, 0
+        start = max(start, self.text.rfind("\n", known, position) + 1)
+        self._line = (position, start)
+        return position - start
+
+    def leaves(self, start: int, position: int, column: int) -> bool:
+        """Whether the gap between the two ends a text that began at ``column``."""
+        broken = self.text.find("\n", start, position) >= 0
+        return broken and self.column(position) <= column
+
+    # -- words
+
+    def binders(self, position: int, column: int = -1) -> tuple[list[Variable], int]:
+        """Names with types, as many as follow, and where they end.
+
+        A line break down to ``column`` ends them.  Nothing is bound yet.
+        """
+        found: list[Variable] = []
+        typed = False
+        while match := scan.BINDER.match(self.text, position):
+            start, end = match.span(1)
+            if found and (bool(match[2]) != typed or self.leaves(position, start, column)):
+                break
+            typed = match[2] is not None
+            found.append(Variable(self._variables, match[1], match[2] or ""))
+            self.token(start, end, BINDER, self._variables)
+            if typed:
+                self.token(*match.span(2), TYPE)
+            self._variables += 1
+            position = match.end()
+        return found, position
+
+    def atom(self, position: int) -> Operand | None:
+        """The variable or literal at ``position``."""
+        match = scan.ATOM.match(self.text, position)
+        if match is None:
+            return None
+        text, type_ = match[1], match[2]
+        start, end = match.span(1)
+        if type_ is not None:
+            self.token(start, end, LITERAL)
+            self.token(*match.span(2), TYPE)
+            return Operand(start, match.end(), text, None, type_)
+        return self._word(text, start, end)
+
+    def _word(self, text: str, start: int, end: int) -> Operand:
+        variable = self._scope.get(text)
+        if variable is not None:
+            self.token(start, end, USE, variable.index)
+            return Operand(start, end, text, variable, variable.type)
+        free = text.isidentifier() and text not in scan.LITERAL_WORDS
+        self.token(start, end, USE if free else LITERAL)
+        return Operand(start, end, text, None, "")
+
+    def operands(self, position: int, column: int) -> tuple[list[Operand], int]:
+        """The operands of an equation at ``column`` and where they end.
+
+        The end is -1 where something else than an equation's end follows.
+        """
+        text, found = self.text, list[Operand]()
+        while True:
+            here = position + 1
+            if not text.startswith(" ", position) or text[here : here + 1] in " \n#":
+                here = scan.skip(scan.GAP, text, position)
+                if self.leaves(position, here, column) or here == len(text) or text[here] == ";":
+                    return found, position
+            if text[here] == "i" and scan.PROGRAM_END.match(text, here):
+                return found, position
+            operand = self.atom(here) if here > position else None
+            if operand is not None:
+                if operand.text != "->":
+                    found.append(operand)
+                position = operand.end
+            elif match := scan.REFERENCE.match(text, here):
+                found += self.reference(here)[0]
+                position = match.end()
+            else:
+                return found, -1
+
+    def reference(self, position: int) -> tuple[list[Operand], int]:
+        """``ref[i,j:j+2,:]``: the reference and its indices; -1 if there is none."""
+        match = scan.REFERENCE.match(self.text, position)
+        if match is None:
+            return [], -1
+        found = [self._word(match[1], *match.span(1))]
+        start, end = match.span(2)
+        for index in scan.INDEX.finditer(self.text, start, end):
+            found += self._index(index.start(), index.end())
+        return found, end
+
+    def _index(self, start: int, end: int) -> list[Operand]:
+        """The operands in one index; a slice's start is printed twice."""
+        match = scan.INDEX_ATOM.fullmatch(self.text, start, end)
+        if match is not None:
+            word = self._word(match[1], *match.span(1))
+            return [word]
+        found: list[Operand] = []
+        if self.text.find(":", start, end) >= 0:
+            for match in scan.INDEX_NAME.finditer(self.text, start, end):
+                word = self._word(match[0], *match.span())
+                if word.text not in {o.text for o in found}:
+                    found.append(word)
+        return found
+
+    def masks(self, position: int) -> tuple[list[Operand], int]:
+        """`` mask=a other=b`` after a masked load or store."""
+        found: list[Operand] = []
+        while match := scan.MASK.match(self.text, position):
+            self.token(*match.span(1), PARAMETER)
+            operand = self.atom(match.end())
+            if operand is None:
+                break
+            found.append(operand)
+            position = operand.end
+        return found, position
+
+    # -- reads and writes of references: the primitive, its operands, the end
+
+    def read(self, position: int) -> tuple[str, list[Operand], int] | None:
+        """``ref[i]``, after ``a:f32[] <-``."""
+        operands, end = self.reference(position)
+        if end < 0:
+            return None
+        masks, end = self.masks(end)
+        return "masked_load" if masks else "get", operands + masks, end
+
+    def write(self, position: int, *, exchange: bool) -> tuple[str, list[Operand], int] | None:
+        """``ref[i] <- a`` and ``ref[i] += a``; exchanged: ``ref[i] <- ref[i], a``.
+
+        The operands are in the order of the equation, value before indices.
+        """
+        operands, end = self.reference(position)
+        arrow = scan.WRITES.match(self.text, end) if end >= 0 else None
+        if arrow is None:
+            return None
+        end = arrow.end()
+        if exchange:
+            _, end = self.reference(end)
+            comma = scan.COMMA.match(self.text, end) if end >= 0 else None
+            if comma is None:
+                return None
+            end = comma.end()
+        value = self.atom(end)
+        if value is None:
+            return None
+        masks, end = self.masks(value.end)
+        if masks:
+            return "masked_swap", [*operands, value, *masks], end
+        operands.insert(1, value)
+        return "addupdate" if arrow[1] == "+=" else "swap", operands, end

@@ -97,7 +97,7 @@ class _Parser(Terms):
         match = scan.OPEN.match(self.text, start)
         if match is None:
             return None
-        mark, depth = self.mark(), self.depth
+        mark, depth = self.mark(), self.enter()
         self.token(*match.span(1), KEYWORD)
         constants, inputs, header_end = self._header(match.end())
         program = None
@@ -117,7 +117,7 @@ class _Parser(Terms):
                     tuple(equations),
                     tuple(outputs),
                 )
-        self.unbind(depth)
+        self.leave(depth)
         if program is None:
             self.rollback(mark)
         return program

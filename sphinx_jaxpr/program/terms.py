@@ -7,10 +7,15 @@ each name stands for at this point of the text.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from . import scan
 from .model import BINDER, LITERAL, PARAMETER, TYPE, USE, Operand, Token, Variable
+
+
+# JAX calls each dropped value "_", and prints a use of one if a call drops what
+# its program returns.  Only one such value in a program says which one is meant.
+_ANY: Final = Variable(-1, "_", "")
 
 
 class Mark(NamedTuple):
@@ -48,21 +53,22 @@ class Terms:
     def bind(self, variables: Iterable[Variable]) -> None:
         """Make the names of ``variables`` mean them from here on."""
         for variable in variables:
-            if variable.name != "_":
-                self._undo.append((variable.name, self._scope.get(variable.name)))
-                self._scope[variable.name] = variable
+            name = variable.name
+            known = self._scope.get(name)
+            self._undo.append((name, known))
+            self._scope[name] = _ANY if name == "_" and known else variable
 
-    @property
-    def depth(self) -> int:
-        """Number of bindings so far, for :meth:`unbind`."""
-        return len(self._undo)
+    def enter(self) -> int:
+        """Begin a scope; the answer is what :meth:`leave` needs to end it."""
+        depth = len(self._undo)
+        self._undo.append(("_", self._scope.pop("_", None)))
+        return depth
 
-    def unbind(self, depth: int) -> None:
-        """Leave a scope: forget all bindings after the first ``depth``."""
+    def leave(self, depth: int) -> None:
         while len(self._undo) > depth:
             name, variable = self._undo.pop()
             if variable is None:
-                del self._scope[name]
+                self._scope.pop(name, None)
             else:
                 self._scope[name] = variable
 
@@ -120,7 +126,7 @@ class Terms:
 
     def _word(self, text: str, start: int, end: int) -> Operand:
         variable = self._scope.get(text)
-        if variable is not None:
+        if variable is not None and variable is not _ANY:
             self.token(start, end, USE, variable.index)
             return Operand(start, end, text, variable, variable.type)
         free = text.isidentifier() and text not in scan.LITERAL_WORDS

@@ -18,7 +18,7 @@ from typing import Any, Final
 
 from .request import Request
 
-WORKER: Final = str(Path(__file__).with_name("worker.py"))
+WORKER: Final = str(Path(__file__).parents[1] / "worker" / "process.py")
 #: Seconds that starting JAX may take.
 START_TIMEOUT: Final = 120.0
 #: Bytes of the worker's own output that are kept for error reports.

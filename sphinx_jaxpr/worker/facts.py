@@ -22,7 +22,7 @@ from collections import deque
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from .recorder import is_project_file
+from ..tracing.places import is_project_file
 
 #: A parameter whose plain form is longer than this stays text (characters).
 MAX_PARAMETER = 400

@@ -13,9 +13,9 @@ import jax.extend.core
 
 from . import facts
 from .failures import RequestError
-from .grammar import Name, Step, nearest
+from ..tracing.grammar import Name, Step, nearest
 from .recorder import Recorder
-from .request import Request
+from ..tracing.request import Request
 from .stage import Stage
 from .target import bind, resolve
 from .transforms import BUILTIN

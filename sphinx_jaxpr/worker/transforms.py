@@ -13,7 +13,7 @@ import jax
 import jax.numpy as jnp
 
 from .failures import RequestError
-from .grammar import Call, Name, nearest
+from ..tracing.grammar import Call, Name, nearest
 from .sharding import shard_map
 from .stage import Stage
 from .values import describe, source_text

@@ -8,7 +8,7 @@ import jax
 from jax.sharding import AbstractMesh, AxisType, PartitionSpec
 
 from .failures import RequestError
-from .grammar import Name
+from ..tracing.grammar import Name
 from .stage import Stage
 from .values import describe, source_text
 

@@ -9,7 +9,7 @@ from typing import Any
 import jax
 
 from .failures import RequestError
-from .grammar import Name, nearest
+from ..tracing.grammar import Name, nearest
 
 
 @dataclass

@@ -96,8 +96,8 @@ class _Server:
 
             if not hasattr(jax, "make_jaxpr"):
                 raise ImportError("the module 'jax' that was found is not JAX")
-            from sphinx_jaxpr.tracing.recorder import Recorder
-            from sphinx_jaxpr.tracing.tracer import Tracer
+            from sphinx_jaxpr.worker.recorder import Recorder
+            from sphinx_jaxpr.worker.tracer import Tracer
 
             jax.devices("cpu") if greeting.get("devices") else None
         except BaseException as error:
@@ -112,7 +112,7 @@ class _Server:
             self.answer(message["id"], message["request"])
 
     def answer(self, number: int, data: dict[str, Any]) -> None:
-        from sphinx_jaxpr.tracing.failures import RequestError, describe
+        from sphinx_jaxpr.worker.failures import RequestError, describe
         from sphinx_jaxpr.tracing.request import Request
 
         request = Request.from_json(data)

@@ -7,7 +7,7 @@ import traceback
 from types import TracebackType
 from typing import Any
 
-from .recorder import is_project_file
+from ..tracing.places import is_project_file
 
 #: Longest message that is kept of one error, in characters.
 MAX_MESSAGE = 4_000

@@ -11,7 +11,7 @@ import jax
 import jax.numpy as jnp
 
 from .failures import RequestError
-from .grammar import DTYPES, KEYS, Aval, Name, Value, nearest
+from ..tracing.grammar import DTYPES, KEYS, Aval, Name, Value, nearest
 
 
 @functools.cache

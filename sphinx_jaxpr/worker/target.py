@@ -11,7 +11,7 @@ from types import ModuleType
 from typing import Any
 
 from .failures import RequestError
-from .grammar import Value, nearest
+from ..tracing.grammar import Value, nearest
 from .recorder import Recorder
 from .stage import Stage
 from .values import source_text, spec_value, static_value

@@ -13,34 +13,19 @@ import importlib
 import importlib.metadata
 import importlib.util
 import os
-import site
 import stat
 import sys
-import sysconfig
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from types import ModuleType
-from typing import Any, Iterator
+from typing import Any
+
+from ..tracing.places import is_project_file
 
 
-def _site_folders() -> tuple[str, ...]:
-    paths = sysconfig.get_paths()
-    folders = {paths[k] for k in ("stdlib", "platstdlib", "purelib", "platlib") if k in paths}
-    folders.update(site.getsitepackages() if hasattr(site, "getsitepackages") else ())
-    folders.add(site.getusersitepackages())
-    folders.update(os.path.realpath(folder) for folder in list(folders))
-    return tuple(sorted(os.path.join(folder, "") for folder in folders))
-
-
-SITE_FOLDERS = _site_folders()
 _UNTRACKED = ("/proc/", "/sys/", "/dev/")
 _WRITING = os.O_WRONLY | os.O_RDWR
-
-
-def is_project_file(path: str) -> bool:
-    """Whether ``path`` lies outside the interpreter's own folders."""
-    return bool(path) and not path.startswith(SITE_FOLDERS) and not path.startswith("<")
 
 
 class Recorder:
@@ -70,8 +55,8 @@ class Recorder:
     def _import(
         self,
         name: str,
-        globals: Any = None,  # noqa: A002 - the signature of __import__
-        locals: Any = None,  # noqa: A002
+        globals: Any = None,
+        locals: Any = None,
         fromlist: Sequence[str] | None = (),
         level: int = 0,
     ) -> ModuleType:

@@ -1,0 +1,244 @@
+"""The one table of configuration: registered, checked and documented from here."""
+
+from __future__ import annotations
+
+import os
+import sys
+import sysconfig
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from sphinx.config import Config
+
+from ..tracing.client import Setup
+from ..tracing.places import SITE_FOLDERS
+
+MODES: Final = ("trace", "skip")
+
+
+@dataclass(frozen=True)
+class Option:
+    """One value of conf.py; ``problem`` says what is wrong with a value, or ``""``."""
+
+    name: str
+    default: Any
+    rebuild: str
+    meaning: str
+    problem: Callable[[Any], str]
+
+
+def _is(kinds: type | tuple[type, ...], words: str) -> Callable[[Any], str]:
+    def problem(value: Any) -> str:
+        wrong = not isinstance(value, kinds) or (isinstance(value, bool) and kinds is not bool)
+        return f"must be {words}" if wrong else ""
+
+    return problem
+
+
+def _choice(*known: str) -> Callable[[Any], str]:
+    def problem(value: Any) -> str:
+        return "" if value in known else f"must be one of {', '.join(map(repr, known))}"
+
+    return problem
+
+
+def _positive(value: Any) -> str:
+    good = isinstance(value, (int, float)) and not isinstance(value, bool) and value > 0
+    return "" if good else "must be a positive number"
+
+
+def _natural(value: Any) -> str:
+    good = isinstance(value, int) and not isinstance(value, bool) and value >= 0
+    return "" if good else "must be a number, 0 or more"
+
+
+def _strings(value: Any) -> str:
+    good = isinstance(value, (list, tuple)) and all(isinstance(item, str) for item in value)
+    return "" if good else "must be a list of strings"
+
+
+def _string_map(value: Any) -> str:
+    good = isinstance(value, dict) and all(
+        isinstance(k, str) and isinstance(v, str) for k, v in value.items()
+    )
+    return "" if good else "must be a dict of strings to strings"
+
+
+def _transforms(value: Any) -> str:
+    if _string_map(value):
+        return _string_map(value)
+    for name, path in value.items():
+        module, colon, function = path.partition(":")
+        if not (name.isidentifier() and module and colon and function):
+            return f"must map a name to 'module:function', not {name!r} to {path!r}"
+    return ""
+
+
+OPTIONS: Final = (
+    Option(
+        "jaxpr_open",
+        "auto",
+        "html",
+        "Which blocks start open: `auto` (up to 40 printed lines), `all`, `none` or `base`.",
+        _choice("auto", "all", "none", "base"),
+    ),
+    Option(
+        "jaxpr_timeout",
+        30,
+        "",
+        "Seconds that one program may take, import of its module included. Starting JAX has"
+        " 120 seconds of its own.",
+        _positive,
+    ),
+    Option(
+        "jaxpr_env",
+        {},
+        "",
+        "Environment variables of the tracing process. Without `JAX_PLATFORMS` here it uses"
+        " the CPU alone.",
+        _string_map,
+    ),
+    Option(
+        "jaxpr_python",
+        "",
+        "",
+        "The interpreter that traces; it needs JAX and the documented package, not Sphinx."
+        " A relative path starts at the folder of `conf.py`. Empty: the one that runs Sphinx.",
+        _is(str, "a string"),
+    ),
+    Option(
+        "jaxpr_paths",
+        [],
+        "",
+        "Folders to import from, relative to the folder of `conf.py` (which is one itself).",
+        _strings,
+    ),
+    Option(
+        "jaxpr_memory",
+        0,
+        "",
+        "Megabytes that the tracing process may use; `0`: half of the machine's.",
+        _natural,
+    ),
+    Option(
+        "jaxpr_mode",
+        "trace",
+        "",
+        "`trace`, or `skip`: placeholders without JAX and without warnings.",
+        _choice(*MODES),
+    ),
+    Option(
+        "jaxpr_cache_dir",
+        "",
+        "",
+        "Folder of the results, relative to the folder of `conf.py`. Empty: `jaxpr` in the"
+        " folder of the doctrees.",
+        _is(str, "a string"),
+    ),
+    Option(
+        "jaxpr_transforms",
+        {},
+        "env",
+        "More transforms: name to `module:function`, a function"
+        " `(fn, args, **options) -> (fn, args)`.",
+        _transforms,
+    ),
+    Option(
+        "jaxpr_allowed_modules",
+        [],
+        "env",
+        "Top-level or dotted modules that a page may name; empty: all.",
+        _strings,
+    ),
+    Option(
+        "jaxpr_max_equations",
+        2000,
+        "html",
+        "A program with more equations than this starts closed in HTML.",
+        _natural,
+    ),
+    Option(
+        "jaxpr_max_constants",
+        1_000_000,
+        "",
+        "Bytes of closed-over arrays that a program may have without a warning.",
+        _natural,
+    ),
+)
+
+
+def problems(config: Config) -> list[str]:
+    """What is wrong with the values in conf.py, one line each."""
+    found = []
+    for option in OPTIONS:
+        value = getattr(config, option.name)
+        problem = option.problem(value)
+        if problem:
+            found.append(f"{option.name} {problem}, not {value!r}; {option.default!r} is used")
+    return found
+
+
+def value(config: Config, name: str) -> Any:
+    """A checked value: the default where conf.py's is refused."""
+    option = next(option for option in OPTIONS if option.name == name)
+    found = getattr(config, name)
+    return option.default if option.problem(found) else found
+
+
+def cache_folder(config: Config, confdir: Path, doctreedir: Path) -> Path:
+    """Where results are kept."""
+    given = value(config, "jaxpr_cache_dir")
+    return confdir / given if given else doctreedir / "jaxpr"
+
+
+def roots(config: Config, confdir: Path) -> tuple[str, ...]:
+    """Folders to import from: conf.py's, ``jaxpr_paths``, conf.py's edits of ``sys.path``."""
+    found = [str(confdir), *(str(confdir / path) for path in value(config, "jaxpr_paths"))]
+    own = {os.path.abspath(path) for path in sysconfig.get_paths().values()}
+    for entry in sys.path:
+        path = os.path.abspath(entry or os.getcwd())
+        inside = (path + os.sep).startswith(SITE_FOLDERS) or path in own
+        if not inside and path != os.path.dirname(sys.executable) and not path.endswith(".zip"):
+            found.append(path)
+    return tuple(dict.fromkeys(os.path.abspath(path) for path in found))
+
+
+#: What keeps tracing on one quiet CPU; conf.py may override each.
+_ENVIRONMENT: Final = {
+    "JAX_PLATFORMS": "cpu",
+    "PYTHONHASHSEED": "0",
+    "PYTHONDONTWRITEBYTECODE": "1",
+    "XLA_PYTHON_CLIENT_PREALLOCATE": "false",
+    "TF_CPP_MIN_LOG_LEVEL": "3",
+}
+_THREADS: Final = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+_DROPPED: Final = ("COLUMNS", "LINES", "PYTHONSTARTUP", "PYTHONINSPECT", "COVERAGE_PROCESS_START")
+
+
+def setup_of(config: Config, confdir: Path, x64: bool) -> Setup:
+    """The worker that traces with or without 64-bit types."""
+    settings = dict(value(config, "jaxpr_env"))
+    if x64:
+        settings["JAX_ENABLE_X64"] = "1"
+    environment = {k: v for k, v in os.environ.items() if k not in _DROPPED}
+    for name in _THREADS:
+        environment.setdefault(name, "1")
+    environment.update(_ENVIRONMENT)
+    environment.update(settings)
+    return Setup(
+        python=interpreter(config, confdir),
+        environment=environment,
+        roots=roots(config, confdir),
+        memory=value(config, "jaxpr_memory"),
+        settings=tuple(sorted(settings.items())),
+    )
+
+
+def interpreter(config: Config, confdir: Path) -> str:
+    """The interpreter of the worker."""
+    given: str = value(config, "jaxpr_python")
+    if not given:
+        return sys.executable
+    return str(confdir / given) if os.sep in given else given

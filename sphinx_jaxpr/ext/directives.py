@@ -1,0 +1,345 @@
+"""``jaxpr-transform``: reads its text, checks it, leaves a node.  Traces nothing."""
+
+from __future__ import annotations
+
+import re
+from typing import Any, ClassVar
+
+from docutils import nodes
+from docutils.parsers.rst.directives import class_option
+from sphinx.util.docutils import SphinxDirective
+
+from ..tracing import grammar
+from ..tracing.grammar import Chain, GrammarError, nearest
+from ..tracing.request import Request, check_chain, check_name, local_name
+from .config import value as config_value
+from .nodes import jaxpr_gallery
+from .place import Place, locate
+from .records import Block, Finding, Gallery
+from .traps import markdown_traps
+
+OPTIONS = (
+    "args", "static", "transforms", "name", "caption", "open", "base", "source", "jit",
+    "x64", "raises", "timeout", "class",
+)  # fmt: skip
+FLAGS = frozenset({"source", "jit", "x64"})
+#: Options that have their place in the interface, but not yet in this version.
+LATER = ("elide", "layout", "locked")
+
+_TARGET = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*(:[^\W\d]\w*(\.[^\W\d]\w*)*)?")
+
+
+class _AnyOption(dict[str, Any]):
+    """Accepts every option: an unknown one is our finding, told by every build.
+
+    The parsers would drop it with a message of their own, once.
+    """
+
+    def __bool__(self) -> bool:
+        return True
+
+    def __missing__(self, key: str) -> Any:
+        return lambda text: text or ""
+
+    def __contains__(self, key: object) -> bool:
+        return True
+
+
+class JaxprTransform(SphinxDirective):
+    """The directive of DESIGN 2.1; its record is the node's ``gallery``."""
+
+    has_content = True
+    optional_arguments = 1
+    final_argument_whitespace = True
+    option_spec: ClassVar[Any] = _AnyOption()
+
+    def run(self) -> list[nodes.Node]:
+        """Leave one ``jaxpr_gallery`` with the caption as its child."""
+        self.place = locate(self)
+        self.findings: list[Finding] = []
+        self._check_options()
+        target = self._target()
+        name, explicit = self._name(target)
+        base_request, chains = self._requests(target)
+        blocks = self._blocks(name, base_request, chains)
+        node = jaxpr_gallery()
+        self.set_source_info(node)
+        caption = self._caption(node)
+        opened = self._open(blocks)
+        node["gallery"] = Gallery(
+            source=self.place.source,
+            line=self.place.line,
+            name=name,
+            explicit=explicit,
+            blocks=tuple(blocks),
+            opened=opened,
+            with_source="source" in self.options,
+            raises=self._raises(),
+            timeout=self._timeout(),
+            classes=tuple(self._classes()),
+            caption=caption,
+            findings=tuple(self.findings),
+        )
+        return [node]
+
+    # -- findings
+
+    def _finding(self, message: str, option: str = "", kind: str = "option") -> None:
+        line = self.place.option(option) if option else self.place.line
+        self.findings.append(Finding(kind, message, self.place.source, line))
+
+    def _check_options(self) -> None:
+        for option in self.options:
+            if option in LATER:
+                self._finding(f"option {option!r} comes with a later version", option)
+            elif option not in OPTIONS:
+                self._finding(
+                    f"unknown option {option!r}{nearest(option, OPTIONS)}"
+                    f" (known: {', '.join(OPTIONS)})",
+                    option,
+                )
+        for flag in FLAGS & set(self.options):
+            if self.options[flag]:
+                self._finding(
+                    f"option {flag!r} is a flag, without a value; found {self.options[flag]!r}",
+                    flag,
+                )
+        traps, body_explained = markdown_traps(self.place, self.options, self.content)
+        for message, line in traps:
+            self.findings.append(Finding("option", message, self.place.source, line))
+        for option in ("args", "static", "transforms"):
+            empty = option in self.options and not self.options[option].strip()
+            if empty and not (self.place.markdown and traps):
+                self._finding(f"option {option!r} is empty: leave it out, or give it a value", option)
+        if any(line.strip() for line in self.content) and not body_explained:
+            line = self.place.line + self.place.body()
+            self.findings.append(
+                Finding(
+                    "option",
+                    "notes in the body come with a later version: the body is not shown",
+                    self.place.source,
+                    line,
+                )
+            )
+
+    # -- parts
+
+    def _target(self) -> str:
+        argument = self.arguments[0].strip() if self.arguments else ""
+        if "\n" in argument:
+            first = argument.split("\n")[0].strip()
+            self._finding(
+                "the argument goes over more than one line; write it on the directive's own"
+                f" line: {self._form(first)}, and options as :args: ... below it"
+            )
+            argument = first
+        if not argument:
+            self._finding(
+                "no function is named; write it on the directive's own line:"
+                f" {self._form('package.module:function')}"
+            )
+            return ""
+        resolved = self._resolve(argument)
+        if not _TARGET.fullmatch(resolved) or (":" not in resolved and "." not in resolved):
+            self._finding(
+                f"{argument!r} names no function; expected package.module:qualname, as in"
+                f" {self._form('package.module:function')}"
+            )
+            return ""
+        allowed = config_value(self.config, "jaxpr_allowed_modules")
+        module = resolved.partition(":")[0]
+        if allowed and not any(module == a or module.startswith(a + ".") for a in allowed):
+            self._finding(
+                f"{resolved!r} is outside jaxpr_allowed_modules ({', '.join(allowed)})"
+            )
+            return ""
+        return resolved
+
+    def _form(self, argument: str) -> str:
+        if self.place.markdown:
+            return f"```{{{self.name}}} {argument}"
+        return f".. {self.name}:: {argument}"
+
+    def _resolve(self, argument: str) -> str:
+        """In a docstring a bare name belongs to its module, ``.name`` to its class."""
+        module = self.env.ref_context.get("py:module") or ""
+        if argument.startswith("."):
+            owner = self.env.ref_context.get("py:class") or ""
+            path = f"{owner}{argument}" if owner else argument[1:]
+            return f"{module}:{path}" if module else argument
+        if module and ":" not in argument and "." not in argument:
+            return f"{module}:{argument}"
+        return argument
+
+    def _name(self, target: str) -> tuple[str, bool]:
+        given = self.options.get("name", "").strip()
+        if given:
+            problem = check_name(given, "name")
+            if not problem:
+                return given, True
+            self._finding(problem, "name")
+        elif "name" in self.options:
+            self._finding("option 'name' is empty", "name")
+        return local_name(target) if target else "block", False
+
+    def _parsed(self, option: str, parse: Any) -> Any:
+        """An option through its grammar; ``None`` where that fails."""
+        try:
+            return parse(self.options.get(option, ""))
+        except GrammarError as error:
+            text = self.options[option]
+            line = self.place.option(option) + text.count("\n", 0, error.offset)
+            near = text[error.offset :].split("\n")[0][:30]
+            at = f" at {near!r}" if near else " at its end"
+            self.findings.append(
+                Finding("option", f"{option}: {error}{at}", self.place.source, line)
+            )
+            return None
+
+    def _requests(self, target: str) -> tuple[Request | None, list[tuple[Chain, str]]]:
+        args = self._parsed("args", grammar.arguments)
+        static = self._parsed("static", grammar.static)
+        chains = self._parsed("transforms", grammar.transforms)
+        x64 = "x64" in self.options
+        if args is not None and not x64:
+            self._check_wide(args)
+        base = None
+        if target and args is not None and static is not None:
+            base = Request(target, args, static, jit="jit" in self.options, x64=x64)
+        if chains is None:
+            return base, [(Chain((), "variant"), "the transforms could not be read")]
+        return base, self._checked(chains)
+
+    def _check_wide(self, args: Any) -> None:
+        wide = sorted(
+            {w for w in grammar.WIDE if re.search(rf"\b{w}\[", self.options.get("args", ""))}
+        )
+        for dtype in wide:
+            narrow = dtype.replace("128", "64") if dtype == "c128" else dtype.replace("64", "32")
+            self._finding(
+                f"args: {dtype} is traced as {narrow} without the flag x64 (add :x64:)", "args"
+            )
+
+    def _checked(self, chains: tuple[Chain, ...]) -> list[tuple[Chain, str]]:
+        third_party = config_value(self.config, "jaxpr_transforms")
+        checked: list[tuple[Chain, str]] = []
+        labels: set[str] = set()
+        for chain in chains:
+            problem = check_chain(chain, third_party)
+            if not problem and chain.label in labels:
+                problem = (
+                    f"two variants have the label {chain.label!r}; name one with"
+                    f" 'as', as in {chain.steps[0].name}(...) as other"
+                )
+            labels.add(chain.label)
+            if problem:
+                text = self.options["transforms"]
+                line = self.place.option("transforms") + text.count("\n", 0, chain.offset)
+                self.findings.append(
+                    Finding("option", f"transforms: {problem}", self.place.source, line)
+                )
+            checked.append((chain, problem))
+        return checked
+
+    def _blocks(
+        self, name: str, base: Request | None, chains: list[tuple[Chain, str]]
+    ) -> list[Block]:
+        problem = "" if base else next((f.message for f in self.findings), "not understood")
+        expects = "raises" in self.options
+        third_party = config_value(self.config, "jaxpr_transforms")
+        requests: list[tuple[str, Request | None, str]] = [("", base, problem)]
+        for chain, wrong in chains:
+            request = None
+            if base and not wrong:
+                used = {step.name for step in chain.steps} & set(third_party)
+                pairs = tuple((key, third_party[key]) for key in sorted(used))
+                request = Request(
+                    base.target, base.args, base.static, chain.steps, base.jit, base.x64,
+                    third_party=pairs,
+                )  # fmt: skip
+            requests.append((chain.label, request, wrong or problem))
+        if expects and requests[-1][1] is not None:
+            label, last, wrong = requests[-1]
+            data = {**last.to_json(), "expects_error": True}
+            requests[-1] = (label, Request.from_json(data), wrong)
+        show_base = self._choice("base", ("show", "hide"), "show") == "show"
+        blocks = []
+        taken: set[str] = set()
+        for place, (label, request, wrong) in enumerate(requests):
+            full = f"{name}.{label}" if label else name
+            identity = f"jaxpr-{full}" if full not in taken else f"jaxpr-{full}-{place}"
+            taken.add(full)
+            shown = bool(label) or show_base or len(requests) == 1
+            digest = request.digest if request else ""
+            blocks.append(Block(full, label, identity, request, digest, wrong, shown))
+        return blocks
+
+    def _choice(self, option: str, known: tuple[str, ...], default: str) -> str:
+        given = self.options.get(option, default).strip()
+        if given in known:
+            return str(given)
+        self._finding(f"{option}: {given!r} is none of {', '.join(known)}", option)
+        return default
+
+    def _open(self, blocks: list[Block]) -> str:
+        given = str(self.options.get("open", "")).strip()
+        if given in ("", "auto", "all", "none", "base"):
+            return given
+        labels = [block.label for block in blocks if block.label]
+        wanted = [word for word in re.split(r"[\s,]+", given) if word]
+        for word in wanted:
+            if word not in labels and word != "base":
+                known = ("auto", "all", "none", "base", *labels)
+                self._finding(
+                    f"open: {word!r} is no label here{nearest(word, known)}"
+                    f" (known: {', '.join(known)})",
+                    "open",
+                )
+        return ",".join(wanted)
+
+    def _raises(self) -> str:
+        if "raises" not in self.options:
+            return ""
+        given: str = self.options["raises"].strip()
+        kind = given.partition(":")[0].strip()
+        if not kind.rpartition(".")[2].isidentifier():
+            self._finding(
+                "raises: expected an exception type, optionally with a part of its message,"
+                f" as in TypeError: must be; found {given!r}",
+                "raises",
+            )
+            return "Exception"
+        return given
+
+    def _timeout(self) -> float:
+        given = self.options.get("timeout")
+        if given is None:
+            return 0.0
+        try:
+            seconds = float(given)
+        except ValueError:
+            seconds = 0.0
+        if not 0 < seconds < float("inf"):
+            self._finding(f"timeout: expected a number of seconds, found {given!r}", "timeout")
+            return 0.0
+        return seconds
+
+    def _classes(self) -> list[str]:
+        given = self.options.get("class", "")
+        try:
+            return list(class_option(given)) if given else []
+        except ValueError as error:
+            self._finding(f"class: {error}", "class")
+            return []
+
+    def _caption(self, node: jaxpr_gallery) -> str:
+        text = str(self.options.get("caption", "")).strip()
+        if not text:
+            return ""
+        line = self.place.option("caption")
+        children, messages = self.parse_inline(text, lineno=line)
+        caption = nodes.caption(text, "", *children)
+        caption.source, caption.line = self.place.source, line
+        node += caption
+        node += messages
+        return text

@@ -1,0 +1,141 @@
+"""The domain ``jaxpr``: what all pages ask for, kept across builds and processes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Set
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from docutils import nodes
+from sphinx import addnodes
+from sphinx.domains import Domain, ObjType
+
+from .nodes import jaxpr_gallery
+from .records import Finding, Gallery
+
+if TYPE_CHECKING:
+    from .engine import Engine
+
+
+class JaxprDomain(Domain):
+    """Blocks by page.  ``engine`` holds the results of the running build."""
+
+    name = "jaxpr"
+    label = "jaxpr"
+    object_types: ClassVar[dict[str, ObjType]] = {"block": ObjType("block", "ref")}
+    initial_data: ClassVar[dict[str, Any]] = {"galleries": {}}
+    data_version = 1
+    engine: Engine | None = None
+
+    @property
+    def galleries(self) -> dict[str, list[Gallery]]:
+        """The directives of each page, in the order of the page."""
+        found: dict[str, list[Gallery]] = self.data["galleries"]
+        return found
+
+    def clear_doc(self, docname: str) -> None:
+        """Forget a page that is read again or gone."""
+        self.galleries.pop(docname, None)
+
+    def merge_domaindata(self, docnames: Set[str], otherdata: dict[str, Any]) -> None:
+        """Take over what another process read."""
+        for docname in docnames:
+            if docname in otherdata["galleries"]:
+                self.galleries[docname] = otherdata["galleries"][docname]
+
+    def get_objects(self) -> Iterable[tuple[str, str, str, str, str, int]]:
+        """Blocks with an explicit name, for inventories and the search."""
+        seen: set[str] = set()
+        for docname, gallery in self.ordered():
+            if not gallery.explicit or gallery.name in seen:
+                continue
+            seen.add(gallery.name)
+            for block in gallery.blocks:
+                if block.shown:
+                    yield block.name, block.name, "block", docname, block.identity, 1
+
+    def ordered(self) -> Iterator[tuple[str, Gallery]]:
+        """All directives of the project, by page name and place."""
+        for docname in sorted(self.galleries):
+            for gallery in self.galleries[docname]:
+                yield docname, gallery
+
+    def collect(self, docname: str, doctree: nodes.document) -> None:
+        """Note the directives of a page that was read, and give ids that are unique on it."""
+        taken: set[str] = set()
+        found: list[Gallery] = []
+        for node in doctree.findall(jaxpr_gallery):
+            gallery = _unique(node["gallery"], taken)
+            conditions = tuple(_conditions(node))
+            node["gallery"] = gallery = replace(gallery, only=conditions)
+            found.append(gallery)
+        if found:
+            self.galleries[docname] = found
+
+    def visible(self, tags: Any) -> dict[str, list[Gallery]]:
+        """The directives that this build shows: those in ``only`` may not be."""
+        return {
+            docname: [
+                gallery
+                for gallery in galleries
+                if all(_holds(condition, tags) for condition in gallery.only)
+            ]
+            for docname, galleries in sorted(self.galleries.items())
+        }
+
+    def clashes(self) -> list[Finding]:
+        """Names that two directives claim for the whole project."""
+        first: dict[str, tuple[str, Gallery]] = {}
+        findings = []
+        for docname, gallery in self.ordered():
+            if not gallery.explicit:
+                continue
+            if gallery.name not in first:
+                first[gallery.name] = (docname, gallery)
+                continue
+            other_page, other = first[gallery.name]
+            if _same_docstring(gallery, other) and docname != other_page:
+                continue
+            findings.append(
+                Finding(
+                    "option",
+                    f"name {gallery.name!r} is also used at {other_page}:{other.line};"
+                    " a name holds for the whole project",
+                    gallery.source,
+                    gallery.line,
+                )
+            )
+        return findings
+
+
+def _unique(gallery: Gallery, taken: set[str]) -> Gallery:
+    blocks = []
+    for block in gallery.blocks:
+        identity, count = block.identity, 2
+        while identity in taken:
+            identity = f"{block.identity}-{count}"
+            count += 1
+        taken.add(identity)
+        blocks.append(replace(block, identity=identity))
+    return replace(gallery, blocks=tuple(blocks))
+
+
+def _conditions(node: nodes.Node) -> Iterator[str]:
+    parent = node.parent
+    while parent is not None:
+        if isinstance(parent, addnodes.only):
+            yield parent["expr"]
+        parent = parent.parent
+
+
+def _holds(condition: str, tags: Any) -> bool:
+    try:
+        return bool(tags.eval_condition(condition))
+    except Exception:  # Sphinx says what is wrong with it, and keeps the content
+        return True
+
+
+def _same_docstring(one: Gallery, other: Gallery) -> bool:
+    """Autodoc shows one docstring on two pages: that is no clash."""
+    digests = [[block.digest for block in gallery.blocks] for gallery in (one, other)]
+    return "docstring of" in one.source and one.source == other.source and digests[0] == digests[1]

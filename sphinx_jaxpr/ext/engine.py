@@ -1,0 +1,209 @@
+"""One build's results: every request looked up or traced, every page judged."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from sphinx.application import Sphinx
+from sphinx.util import logging
+from sphinx.util.display import status_iterator
+
+from ..program.align import align
+from ..program.model import EquationFacts, Printed
+from ..program.printed import parse
+from ..tracing.client import Client, Job
+from ..tracing.fingerprint import Installed, environment_facts
+from ..tracing.paths import Paths
+from ..tracing.request import Request
+from ..tracing.store import Store, canonical, digest, write_atomically
+from . import config as settings
+from .records import Block, Gallery
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What became of a request: a stored result under ``key``, or an error.
+
+    ``digest`` changes with what a reader would see.
+    """
+
+    key: str
+    digest: str
+    error: dict[str, Any] | None = None
+
+
+class Engine:
+    """Looks requests up and traces the others; holds outcomes for the writers."""
+
+    def __init__(self, app: Sphinx) -> None:
+        self.app = app
+        self.confdir = Path(app.confdir)
+        self.mode: str = settings.value(app.config, "jaxpr_mode")
+        self.outcomes: dict[str, Outcome] = {}
+        self.folder = settings.cache_folder(app.config, self.confdir, Path(app.doctreedir))
+        self.paths = Paths(str(app.srcdir), settings.roots(app.config, self.confdir))
+        self.traced = 0
+        self.pages: dict[str, str] = {}
+        self._printed: dict[str, tuple[Printed, dict[int, EquationFacts]]] = {}
+        self._stores: dict[bool, tuple[Store, str]] = {}
+
+    # -- tracing
+
+    def prepare(self, galleries: Iterable[Gallery]) -> None:
+        """Have an outcome for every block of ``galleries``."""
+        if self.mode == "skip":
+            return
+        misses: dict[bool, dict[str, Job]] = {False: {}, True: {}}
+        default = settings.value(self.app.config, "jaxpr_timeout")
+        for gallery in galleries:
+            for block in gallery.blocks:
+                request = block.request
+                if request is None or block.digest in self.outcomes:
+                    continue
+                store, key = self._place(request, block.digest)
+                known = store.fresh(key)
+                if known is not None:
+                    self.outcomes[block.digest] = Outcome(key, known)
+                else:
+                    job = Job(key, request, gallery.timeout or default)
+                    misses[request.x64].setdefault(block.digest, job)
+        for x64, jobs in misses.items():
+            if jobs:
+                self._trace(x64, jobs)
+        for store, _ in self._stores.values():
+            store.flush()
+
+    def _place(self, request: Request, request_digest: str) -> tuple[Store, str]:
+        if request.x64 not in self._stores:
+            setup = settings.setup_of(self.app.config, self.confdir, request.x64)
+            installed = Installed(setup.python, setup.environment)
+            facts = environment_facts(installed, dict(setup.settings), setup.environment)
+            facts["roots"] = [self.paths.stored(root) for root in setup.roots]
+            store = Store(self.folder, self.paths, installed)
+            self._stores[request.x64] = (store, digest(facts))
+        store, environment = self._stores[request.x64]
+        key = hashlib.sha256(f"{request_digest}{environment}".encode()).hexdigest()[:40]
+        return store, key
+
+    def _trace(self, x64: bool, jobs: dict[str, Job]) -> None:
+        client = Client(settings.setup_of(self.app.config, self.confdir, x64))
+        by_job = {job.key: request_digest for request_digest, job in jobs.items()}
+        progress = status_iterator(
+            client.run(list(jobs.values())),
+            "tracing jaxprs... ",
+            "darkgreen",
+            len(jobs),
+            self.app.verbosity,
+            stringify_func=lambda item: _title(item[0].request),
+        )
+        for job, outcome in progress:
+            self.traced += 1
+            self.outcomes[by_job[job.key]] = self._keep(job, outcome)
+
+    def _keep(self, job: Job, outcome: dict[str, Any]) -> Outcome:
+        """Store a result at once; an expected error is a result, any other is none."""
+        error = outcome.get("error")
+        if error is not None:
+            error = self._cleaned(error)
+        if error is None or (job.request.expects_error and error["kind"] == "trace"):
+            store = self._stores[job.request.x64][0]
+            result = outcome.get("result") or {"error": error}
+            result = self.paths.hide_all(result)
+            files, names = self._needs(outcome)
+            return Outcome(job.key, store.save(job.key, job.request, result, files, names))
+        shown = {key: error[key] for key in ("kind", "type", "message", "frames")}
+        return Outcome(job.key, digest(shown), error)
+
+    def _needs(self, outcome: dict[str, Any]) -> tuple[dict[str, str], list[str]]:
+        """Dependencies come in full once, then by number."""
+        known = self.__dict__.setdefault("_known_needs", {})
+        if "files" in outcome:
+            known[outcome["deps"]] = (outcome["files"], outcome["distributions"])
+        found: tuple[dict[str, str], list[str]] = known[outcome["deps"]]
+        return found
+
+    def _cleaned(self, error: dict[str, Any]) -> dict[str, Any]:
+        trace = error.get("traceback") or error.get("output") or ""
+        cleaned: dict[str, Any] = self.paths.hide_all({**error, "traceback": ""})
+        if trace:
+            name = hashlib.sha256(trace.encode()).hexdigest()[:12]
+            file = self.folder / "tracebacks" / f"{name}.log"
+            write_atomically(file, self.paths.hide(trace))
+            cleaned["log"] = self.paths.stored(str(file))
+        return cleaned
+
+    # -- what the writers ask
+
+    def outcome(self, block: Block) -> Outcome | None:
+        """The outcome of a block, if its request was understood and traced."""
+        return self.outcomes.get(block.digest) if block.request else None
+
+    def result(self, block: Block) -> dict[str, Any] | None:
+        """The result of a block; ``None`` where there is an error instead."""
+        outcome = self.outcome(block)
+        if outcome is None or outcome.error is not None or block.request is None:
+            return None
+        store, _ = self._stores[block.request.x64]
+        found = store.load(outcome.key)
+        if found is None:  # its file was damaged after it was looked up
+            default = settings.value(self.app.config, "jaxpr_timeout")
+            self._trace(block.request.x64, {block.digest: Job(outcome.key, block.request, default)})
+            again = self.outcomes[block.digest]
+            return store.load(again.key) if again.error is None else None
+        return found
+
+    def printed(self, block: Block) -> tuple[Printed, dict[int, EquationFacts]] | None:
+        """The program of a block, parsed, with its facts."""
+        result = self.result(block)
+        if result is None or "text" not in result:
+            return None
+        if block.digest not in self._printed:
+            printed = parse(result["text"])
+            self._printed[block.digest] = (printed, align(printed, result["facts"]))
+        return self._printed[block.digest]
+
+    # -- pages that have to be written again
+
+    def page_digests(self, galleries: dict[str, list[Gallery]]) -> dict[str, str]:
+        """For each page a digest of all that its blocks show."""
+        pages = {}
+        for docname, found in galleries.items():
+            parts = [self.mode]
+            for gallery in found:
+                for block in gallery.blocks:
+                    outcome = self.outcome(block)
+                    parts.append(outcome.digest if outcome else block.problem)
+            pages[docname] = hashlib.sha256("\n".join(parts).encode()).hexdigest()[:20]
+        return pages
+
+    @property
+    def pages_file(self) -> Path:
+        """What the pages of this builder's output showed when last written."""
+        builder = self.app.builder
+        where = hashlib.sha256(f"{builder.name}\n{self.app.outdir}".encode()).hexdigest()[:12]
+        return self.folder / f"pages-{where}.txt"
+
+    def written(self) -> dict[str, str]:
+        """The digests as of the last finished build of this builder."""
+        try:
+            found = json.loads(self.pages_file.read_text("utf-8"))
+        except (OSError, ValueError):
+            return {}
+        return found if isinstance(found, dict) else {}
+
+    def note_written(self, pages: dict[str, str]) -> None:
+        """Keep the digests of a finished build."""
+        if pages != self.written():
+            write_atomically(self.pages_file, canonical(pages) + "\n")
+
+
+def _title(request: Request) -> str:
+    steps = " | ".join(step.name for step in request.steps)
+    return f"{request.target} {steps}".rstrip()

@@ -1,0 +1,112 @@
+"""Connects everything with Sphinx: what happens when in a build."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from typing import Any, Final, cast
+
+from docutils import nodes
+from sphinx.application import Sphinx
+from sphinx.builders.html import StandaloneHTMLBuilder
+from sphinx.config import Config
+from sphinx.environment import BuildEnvironment
+from sphinx.util import logging
+
+from .. import __version__
+from . import config as settings
+from .directives import JaxprTransform
+from .domain import JaxprDomain
+from .engine import Engine
+from .judge import findings, report
+from .nodes import HTML, PLAIN, jaxpr_figure, jaxpr_gallery
+from .show import ShowBlocks
+
+logger = logging.getLogger(__name__)
+
+STATIC: Final = Path(__file__).parents[1] / "static"
+STYLE: Final = "jaxpr.css"
+_BUILDERS: Final = ("html", "latex", "text", "man", "texinfo")
+
+
+def connect(app: Sphinx) -> dict[str, Any]:
+    """Register all parts; the metadata of the extension."""
+    for option in settings.OPTIONS:
+        app.add_config_value(option.name, option.default, option.rebuild)
+    plain: dict[str, Any] = dict.fromkeys(_BUILDERS, PLAIN)
+    app.add_node(jaxpr_gallery, **plain)
+    app.add_node(jaxpr_figure, **{**plain, "html": HTML})
+    app.add_domain(JaxprDomain)
+    app.add_directive("jaxpr-transform", JaxprTransform)
+    app.add_post_transform(ShowBlocks)
+    app.connect("config-inited", check_config)
+    app.connect("doctree-read", collect)
+    app.connect("env-updated", update)
+    app.connect("write-started", copy_style)
+    app.connect("html-page-context", add_style)
+    app.connect("build-finished", finish)
+    return {
+        "version": __version__,
+        "env_version": 1,
+        "parallel_read_safe": True,
+        "parallel_write_safe": True,
+    }
+
+
+def check_config(app: Sphinx, config: Config) -> None:
+    """Tell what is wrong in conf.py."""
+    for problem in settings.problems(config):
+        logger.warning("%s", problem, location="conf.py", type="jaxpr", subtype="option")
+
+
+def _domain(env: BuildEnvironment) -> JaxprDomain:
+    return cast(JaxprDomain, env.get_domain("jaxpr"))
+
+
+def collect(app: Sphinx, doctree: nodes.document) -> None:
+    """Note what a page asks for, once it is read."""
+    env = app.env
+    _domain(env).collect(env.current_document.docname if _has_current(env) else env.docname, doctree)
+
+
+def _has_current(env: BuildEnvironment) -> bool:
+    return hasattr(env, "current_document")
+
+
+def update(app: Sphinx, env: BuildEnvironment) -> list[str]:
+    """Trace what is new, judge all pages, name those that must be written again."""
+    domain = _domain(env)
+    domain.engine = engine = Engine(app)
+    if app.builder.name == "gettext":  # messages of the pages alone
+        return []
+    galleries = domain.visible(app.tags)
+    engine.prepare(gallery for page in galleries.values() for gallery in page)
+    report([*findings(engine, galleries), *domain.clashes()], str(app.srcdir))
+    engine.pages = engine.page_digests(galleries)
+    before = engine.written()
+    pages = {*engine.pages, *before}
+    changed = [page for page in pages if before.get(page) != engine.pages.get(page)]
+    return sorted(page for page in changed if page in env.found_docs)
+
+
+def copy_style(app: Sphinx, builder: Any) -> None:
+    """Put the style sheet where pages look for it."""
+    if isinstance(builder, StandaloneHTMLBuilder) and _domain(app.env).galleries:
+        folder = Path(app.outdir) / "_static"
+        folder.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(STATIC / STYLE, folder / STYLE)
+
+
+def add_style(
+    app: Sphinx, pagename: str, templatename: str, context: dict[str, Any], doctree: Any
+) -> None:
+    """Only pages that have a block load the style sheet."""
+    if doctree is not None and next(iter(doctree.findall(jaxpr_figure)), None) is not None:
+        app.add_css_file(STYLE)
+
+
+def finish(app: Sphinx, exception: Exception | None) -> None:
+    """Remember what the pages show now."""
+    engine = _domain(app.env).engine if app.env is not None else None
+    if engine is not None and exception is None and app.builder.name != "gettext":
+        engine.note_written(engine.pages)

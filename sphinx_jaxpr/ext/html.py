@@ -1,0 +1,163 @@
+"""A printed program as HTML: lines, equations around them, folds around those.
+
+The contract of the markup is in the reference; in short: the texts of the
+``.jaxpr-line`` elements, joined by newlines, are JAX's text to the letter.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections import defaultdict
+from collections.abc import Iterator
+from html import escape
+
+from ..program.model import (
+    BINDER,
+    KEYWORD,
+    LITERAL,
+    PARAMETER,
+    PRIMITIVE,
+    TYPE,
+    USE,
+    Equation,
+    EquationFacts,
+    Printed,
+    Program,
+    Token,
+)
+
+_CLASSES = {
+    TYPE: "jaxpr-type",
+    PRIMITIVE: "jaxpr-prim",
+    KEYWORD: "jaxpr-kw",
+    PARAMETER: "jaxpr-param",
+    LITERAL: "jaxpr-lit",
+}
+
+
+def code(printed: Printed, facts: dict[int, EquationFacts], block: str) -> str:
+    """The lines of ``printed`` as HTML; ``block`` is the id of the figure."""
+    return _Renderer(printed, facts, block).render()
+
+
+class _Renderer:
+    def __init__(self, printed: Printed, facts: dict[int, EquationFacts], block: str) -> None:
+        self.text = printed.text
+        self.printed = printed
+        self.facts = facts
+        self.block = block
+        self.starts = [0]
+        for place, character in enumerate(self.text):
+            if character == "\n":
+                self.starts.append(place + 1)
+        # Block markup goes between lines, inline markup at offsets inside them.
+        self.before: dict[int, list[str]] = defaultdict(list)
+        self.after: dict[int, list[str]] = defaultdict(list)
+        self.inline: list[tuple[int, int, str]] = []  # start, end, opening tag
+
+    def render(self) -> str:
+        for place, (_, program) in enumerate(self.printed.shared):
+            self.fold(program)
+            self.program(program, f"{self.block}-let-{place}")
+        if self.printed.program is not None:
+            self.program(self.printed.program, self.block)
+        return "".join(self.lines())
+
+    # -- structure
+
+    def line_of(self, offset: int) -> int:
+        return bisect_right(self.starts, offset) - 1
+
+    def line_end(self, line: int) -> int:
+        following = line + 1
+        return self.starts[following] - 1 if following < len(self.starts) else len(self.text)
+
+    def program(self, program: Program, prefix: str) -> None:
+        todo: list[tuple[Program, str, bool]] = [(program, f"{prefix}-eqn", True)]
+        while todo:
+            current, stem, foldable = todo.pop()
+            inner: list[tuple[Program, str, bool]] = []
+            for place, equation in enumerate(current.equations):
+                identity = f"{stem}-{place}"
+                whole = self.equation(equation, identity) and foldable
+                for index, nested in enumerate(equation.programs):
+                    inner.append((nested, f"{identity}-{index}", whole))
+            # In printed order, so that an outer fold opens before an inner one.
+            for nested, nested_stem, whole in reversed(inner):
+                todo.append((nested, nested_stem, whole and self.fold(nested)))
+
+    def equation(self, equation: Equation, identity: str) -> bool:
+        """Mark an equation; whether it has its lines for itself."""
+        attributes = f' id="{escape(identity)}" data-primitive="{escape(equation.primitive)}"'
+        known = self.facts.get(equation.start)
+        if known is not None and known.phase:
+            attributes += f' data-phase="{escape(known.phase)}"'
+        first, last = self.line_of(equation.start), self.line_of(max(equation.end - 1, 0))
+        around = self.text[self.starts[first] : equation.start]
+        around += self.text[equation.end : self.line_end(last)]
+        if not around.strip():
+            self.before[first].append(f'<div class="jaxpr-eqn"{attributes}>')
+            self.after[last].append("</div>")
+            return True
+        end = min(equation.end, self.line_end(first))
+        self.inline.append((equation.start, end, f'<span class="jaxpr-eqn"{attributes}>'))
+        return False
+
+    def fold(self, program: Program) -> bool:
+        """Make the body of a nested program foldable, where it has lines of its own.
+
+        The line that opens it is the summary; the line that closes it stays
+        in sight, so that a folded program still says what it returns.
+        """
+        first, head = self.line_of(program.start), self.line_of(max(program.header_end - 1, 0))
+        last = self.line_of(max(program.end - 1, 0))
+        if last - head < 2:
+            return True
+        count = len(program.equations)
+        note = f"{count} equation{'' if count == 1 else 's'}"
+        self.before[first].append('<details class="jaxpr-body" open=""><summary>')
+        self.after[head].append(f'<span class="jaxpr-note">{note}</span></summary>')
+        self.after[last - 1].append("</details>")
+        return True
+
+    # -- output
+
+    def lines(self) -> Iterator[str]:
+        tokens = iter(self.printed.tokens)
+        token = next(tokens, None)
+        inline = sorted(self.inline, key=lambda span: (span[0], -span[1]))
+        cursor = 0
+        for line, start in enumerate(self.starts):
+            end = self.line_end(line)
+            # (offset, order, -end or 0, markup, offset after): closing tags come first
+            events: list[tuple[int, int, int, str, int]] = []
+            while token is not None and token.start < end:
+                stop = min(token.end, end)
+                events.append((token.start, 2, 0, self.token(token, stop), stop))
+                token = next(tokens, None)
+            packed = False
+            while cursor < len(inline) and inline[cursor][0] <= end:
+                opens, closes, markup = inline[cursor]
+                events.append((opens, 1, -closes, markup, opens))
+                events.append((closes, 0, 0, "</span>", closes))
+                cursor += 1
+                packed = True
+            yield from self.before.get(line, ())
+            yield '<div class="jaxpr-line jaxpr-packed">' if packed else '<div class="jaxpr-line">'
+            position = start
+            for offset, _, _, markup, after in sorted(events):
+                yield escape(self.text[position:offset], quote=False)
+                yield markup
+                position = after
+            yield escape(self.text[position:end], quote=False)
+            yield "</div>"
+            # What was opened last closes first.
+            yield from reversed(self.after.get(line, ()))
+
+    def token(self, token: Token, stop: int) -> str:
+        shown = escape(self.text[token.start : stop], quote=False)
+        if token.kind in (BINDER, USE):
+            kind = "jaxpr-var jaxpr-binder" if token.kind == BINDER else "jaxpr-var"
+            number = f' data-var="{token.variable}"' if token.variable >= 0 else ""
+            return f'<span class="{kind}"{number}>{shown}</span>'
+        return f'<span class="{_CLASSES[token.kind]}">{shown}</span>'

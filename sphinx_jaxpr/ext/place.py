@@ -1,0 +1,94 @@
+"""Where a directive stands: its file, its line, the lines as the author wrote them."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+
+from sphinx.util.docutils import SphinxDirective
+
+_OPTION = re.compile(r"^[\s>]*:?(?P<key>[\w-]+):(?:\s+(?P<value>.*))?$")
+_REACH = (0, -1, 1, -2, 2)  # myst-parser 4 is off by one in included files
+
+
+@dataclass(frozen=True)
+class Place:
+    """The source of one directive.
+
+    ``lines`` are the author's own, from the directive's first line on; empty
+    where there is no file to read (a docstring).
+    """
+
+    source: str
+    line: int
+    lines: tuple[str, ...]
+    markdown: bool
+
+    def option(self, key: str) -> int:
+        """The line of an option, or the directive's own."""
+        for offset, (found, _) in self.options().items():
+            if found == key:
+                return self.line + offset
+        return self.line
+
+    def options(self) -> dict[int, tuple[str, str]]:
+        """Option lines as written: offset from the directive's line -> key, raw value."""
+        found: dict[int, tuple[str, str]] = {}
+        block = False
+        for offset, line in enumerate(self.lines[1:], 1):
+            text = line.strip(" >\t")
+            if self.markdown and text == "---":
+                if block:
+                    break
+                block = True
+                continue
+            match = _OPTION.match(line)
+            if match and (block or text.startswith(":")) and not text.startswith(":::"):
+                found[offset] = (match["key"], (match["value"] or "").strip())
+            elif not block and not self._continues(line):
+                break
+        return found
+
+    def _continues(self, line: str) -> bool:
+        """Whether a line may go on with an option's value (rST), or the argument."""
+        return not self.markdown and bool(line.strip())
+
+    def body(self) -> int:
+        """The offset of the first line after the options."""
+        last = max(self.options(), default=0)
+        if self.markdown and len(self.lines) > 1 and self.lines[1].strip(" >\t") == "---":
+            for offset, line in enumerate(self.lines[2:], 2):
+                if line.strip(" >\t") == "---":
+                    return offset + 1
+        return last + 1
+
+
+def locate(directive: SphinxDirective) -> Place:
+    """The place of a directive, in its own file where it was included."""
+    source, line = directive.get_source_info()
+    markdown = type(directive.state).__module__.partition(".")[0] == "myst_parser"
+    lines = _lines(source)
+    for shift in _REACH:
+        start = line - 1 + shift
+        if 0 <= start < len(lines) and directive.name in lines[start]:
+            return Place(source, line + shift, lines[start : start + 200], markdown)
+    return Place(source, line, (), markdown)
+
+
+def _lines(source: str) -> tuple[str, ...]:
+    path = Path(source)
+    try:
+        state = path.stat()
+    except OSError:
+        return ()
+    return _read(path, state.st_mtime_ns, state.st_size)
+
+
+@lru_cache(maxsize=8)
+def _read(path: Path, mtime: int, size: int) -> tuple[str, ...]:
+    try:
+        return tuple(path.read_text("utf-8", errors="replace").splitlines())
+    except OSError:
+        return ()

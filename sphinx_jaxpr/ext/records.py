@@ -1,0 +1,57 @@
+"""What a page asks for, as plain data that the environment can keep."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from ..tracing.request import Request
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing to tell the author, at its line.
+
+    ``kind`` is the subtype of the warning (``option`` in ``jaxpr.option``);
+    ``source`` is a file (or a docstring, as Sphinx names it).
+    """
+
+    kind: str
+    message: str
+    source: str
+    line: int
+
+
+@dataclass(frozen=True)
+class Block:
+    """One figure: the base of a directive or one of its variants.
+
+    ``identity`` is the id of its HTML figure.  ``request`` is ``None`` where
+    the page's text could not be understood; ``problem`` then says why.
+    """
+
+    name: str
+    label: str
+    identity: str
+    request: Request | None
+    digest: str
+    problem: str = ""
+    shown: bool = True
+
+
+@dataclass(frozen=True)
+class Gallery:
+    """One directive: its blocks, base first, and what decides how they look."""
+
+    source: str
+    line: int
+    name: str
+    explicit: bool
+    blocks: tuple[Block, ...]
+    opened: str = ""
+    with_source: bool = False
+    raises: str = ""
+    timeout: float = 0.0
+    classes: tuple[str, ...] = ()
+    caption: str = ""
+    findings: tuple[Finding, ...] = ()
+    only: tuple[str, ...] = field(default=())

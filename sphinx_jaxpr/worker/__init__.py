@@ -1,0 +1,1 @@
+"""The tracing process: the only room that imports JAX and user code."""

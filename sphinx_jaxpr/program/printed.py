@@ -198,7 +198,8 @@ class _Parser(Terms):
         self, start: int, position: int, column: int, binders: list[Variable]
     ) -> _Asks[Equation]:
         """``primitive[parameters] operands``, after the binders."""
-        match = scan.PRIMITIVE.match(self.text, position)
+        pattern = scan.BOUND_PRIMITIVE if binders else scan.PRIMITIVE
+        match = pattern.match(self.text, position)
         if match is None:
             return None
         self.token(*match.span(), PRIMITIVE)

@@ -31,9 +31,11 @@ _VALUE: Final = rf"(?:(?:Literal|array)\({_INSIDE}\)|{_CHUNK}|\([^()\s]*+\)|\[\.
 _ATOM: Final = rf"(?:{_VALUE})(?::{TYPE})?"
 _IN: Final = rf"in\s*[(\[]{_INSIDE}[)\]]\s*[:}}]"
 
-START: Final = re.compile(r"(?:\blet\s+\S+\s*=\s*)?\{\s*lambda\b")
-LET: Final = re.compile(r"\s*(let)\s+(\S+)\s*=\s*(?=\{\s*lambda\b)")
-LET_NAME: Final = re.compile(r"\blet\s+(\S+)\s*=\s*\{\s*lambda\b")
+# The name of a shared program is that of a Python function: mostly one word.
+_LET: Final = r"let[ \t]+(\S(?:[^\n]{0,200}?\S)??)\s*=\s*"
+START: Final = re.compile(rf"(?:\b{_LET})?\{{\s*lambda\b")
+LET: Final = re.compile(rf"\s*(?=let)(let){_LET[3:]}(?=\{{\s*lambda\b)")
+LET_NAME: Final = re.compile(rf"\b{_LET}\{{\s*lambda\b")
 LET_IN: Final = re.compile(r"\s*(in)\b(?!\s*[(\[])")
 OPEN: Final = re.compile(r"\{\s*(lambda)\b")
 HEADER_LET: Final = re.compile(r"\s*(let)\b")
@@ -41,7 +43,9 @@ END: Final = re.compile(r"(in)\s*[(\[]\s*")
 CLOSE: Final = re.compile(r"\s*[)\]](?:\s*:\s*\{(?:[^{}]|\{[^{}]*+\})*+\})?\s*\}")
 
 BINDER: Final = re.compile(rf"\s*({NAME}|\*)(?::({TYPE}))?(?=[\s,;.])")
+# Without binders in front, a primitive's name must not look like one of those.
 PRIMITIVE: Final = re.compile(r"[^\s\[\](){};=,:#]++(?=[\s\[(;]|\Z)")
+BOUND_PRIMITIVE: Final = re.compile(r"[^\s\[\]{};=,#]++(?=[\s\[;]|\Z)")
 BINDS: Final = re.compile(r"\s+=\s+(?:#[^\n]*\s+)*")
 READS: Final = re.compile(r"\s+<-\s+")
 WRITES: Final = re.compile(r"\s+(<-|\+=)\s+")
@@ -68,7 +72,9 @@ SCALAR: Final = re.compile(rf"True|False|None|(?:{NUMBER.pattern})|'[^'\n]*'|\"[
 LITERAL_WORDS: Final = frozenset({"True", "False", "None", "inf", "nan"})
 
 _TAIL: Final = re.compile(rf"(?: (?!{_IN}){_ATOM})*+\s*(?:$|;|#|\Z|{_IN})", re.MULTILINE)
-_SIMPLE: Final = re.compile(rf"(?:[^()\[\]{{}}'\"\s]|'[^'\\\n]*+')*+(?:[\[({{]{_INSIDE}[\])}}])?+")
+_SIMPLE: Final = re.compile(
+    rf"'[^'\\\n]*+'|\"[^\"\\\n]*+\"|[^()\[\]{{}}'\"\s]*+(?:[\[({{]{_INSIDE}[\])}}])?+"
+)
 _NEXT: Final = re.compile(rf"\s+{NAME}=(?!=)")
 _LOOKS_LIKE: Final = rf"{NAME}:{TYPE} (?:=|<-) |in \("
 _ANCHOR: Final = re.compile(rf"\n( *)(?:(\])|({NAME})=(?!=)|(?:{_LOOKS_LIKE}))")
@@ -84,7 +90,7 @@ _RESYNC: Final = re.compile(
 _PAIRS: Final = {"[": "]", "(": ")", "{": "}"}
 # ``debug_print`` shows its format as it is, so only its own names end it.
 _AFTER_FORMAT: Final = re.compile(
-    r"\s+(?:has_placeholders|in_tree|logging_record|np_printoptions|ordered|partitioned)="
+    r"(?:\n *| )(?:has_placeholders|in_tree|logging_record|np_printoptions|ordered|partitioned)="
 )
 
 
@@ -111,6 +117,8 @@ class Scanner:
         ``width`` is the column of the parameter names, -1 in a flat list.
         """
         if width >= 2:
+            if name == "fmt" and (match := _AFTER_FORMAT.search(self.text, start, start + 9999)):
+                return match.start()
             return self._broken(start, width)
         if name != "fmt":
             match = _SIMPLE.match(self.text, start)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
+import textwrap
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from types import ModuleType
@@ -44,10 +46,12 @@ class Tracer:
         target, module, shown = found
         if facts.is_jaxpr(target) and not request.steps and not request.jit:
             return _result(target, shown, (), ())
+        source = {} if request.steps else {"source": _source(target)}
         stage = self._stage(request, target, module, shown)
         jaxpr, out = jax.make_jaxpr(stage.fn, return_shape=True)(*stage.args)
         stage.result = out
-        return _result(jaxpr, stage.call, zip(stage.names, stage.args), _tangents(stage))
+        args = zip(stage.names, stage.args, strict=True)
+        return {**_result(jaxpr, stage.call, args, _tangents(stage)), **source}
 
     def _stage(self, request: Request, target: Any, module: ModuleType, shown: str) -> Stage:
         key = f"{id(target)} {request.args} {request.static} {request.jit}"
@@ -151,6 +155,21 @@ def _from_jaxpr(target: Any, shown: str) -> Stage:
         plain = [f"x{place}" for place in range(len(args))]
     call = f"jax.extend.core.jaxpr_as_fun({shown})"
     return Stage.of(jax.extend.core.jaxpr_as_fun(target), args, plain, call)
+
+
+def _source(target: Any) -> dict[str, Any] | None:
+    """The Python source of a function, dedented, with its file and first line."""
+    fn = inspect.unwrap(target)
+    while isinstance(fn, functools.partial):
+        fn = inspect.unwrap(fn.func)
+    if not (inspect.isfunction(fn) or inspect.ismethod(fn) or inspect.isclass(fn)):
+        fn = getattr(type(fn), "__call__", fn)
+    try:
+        lines, first = inspect.getsourcelines(fn)
+        file = inspect.getsourcefile(fn) or ""
+    except (OSError, TypeError, SyntaxError):
+        return None  # made by exec, built in, or edited meanwhile
+    return {"text": textwrap.dedent("".join(lines)).rstrip(), "file": file, "line": first}
 
 
 def _tangents(stage: Stage) -> set[int]:

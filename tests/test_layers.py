@@ -26,7 +26,10 @@ ROOMS: dict[str, tuple[frozenset[str], tuple[str, ...]]] = {
     "__init__.py": (frozenset(), ()),
     "lexer.py": (frozenset({"pygments"}), (f"{PACKAGE}.program",)),
     "program/": (frozenset(), (f"{PACKAGE}.program",)),
-    "tracing/": (frozenset(), (f"{PACKAGE}.__version__", f"{PACKAGE}.program", f"{PACKAGE}.tracing")),
+    "tracing/": (
+        frozenset(),
+        (f"{PACKAGE}.__version__", f"{PACKAGE}.program", f"{PACKAGE}.tracing"),
+    ),
     "worker/": (JAX, (f"{PACKAGE}.program", f"{PACKAGE}.tracing", f"{PACKAGE}.worker")),
     "ext/": (SPHINX, (PACKAGE,)),
 }

@@ -8,7 +8,7 @@ import sysconfig
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 from sphinx.config import Config
 
@@ -24,7 +24,7 @@ class Option:
 
     name: str
     default: Any
-    rebuild: str
+    rebuild: Literal["", "env", "html"]
     meaning: str
     problem: Callable[[Any], str]
 

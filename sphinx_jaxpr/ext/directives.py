@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import Any, ClassVar
 
 from docutils import nodes
@@ -14,7 +15,7 @@ from ..tracing.grammar import Chain, GrammarError, nearest
 from ..tracing.request import Request, check_chain, check_name, local_name
 from .config import value as config_value
 from .nodes import jaxpr_gallery
-from .place import Place, locate
+from .place import locate
 from .records import Block, Finding, Gallery
 from .traps import markdown_traps
 
@@ -104,13 +105,15 @@ class JaxprTransform(SphinxDirective):
                     f"option {flag!r} is a flag, without a value; found {self.options[flag]!r}",
                     flag,
                 )
-        traps, body_explained = markdown_traps(self.place, self.options, self.content)
+        traps, body_explained = markdown_traps(self.place, self.options, list(self.content))
         for message, line in traps:
             self.findings.append(Finding("option", message, self.place.source, line))
         for option in ("args", "static", "transforms"):
             empty = option in self.options and not self.options[option].strip()
             if empty and not (self.place.markdown and traps):
-                self._finding(f"option {option!r} is empty: leave it out, or give it a value", option)
+                self._finding(
+                    f"option {option!r} is empty: leave it out, or give it a value", option
+                )
         if any(line.strip() for line in self.content) and not body_explained:
             line = self.place.line + self.place.body()
             self.findings.append(
@@ -149,9 +152,7 @@ class JaxprTransform(SphinxDirective):
         allowed = config_value(self.config, "jaxpr_allowed_modules")
         module = resolved.partition(":")[0]
         if allowed and not any(module == a or module.startswith(a + ".") for a in allowed):
-            self._finding(
-                f"{resolved!r} is outside jaxpr_allowed_modules ({', '.join(allowed)})"
-            )
+            self._finding(f"{resolved!r} is outside jaxpr_allowed_modules ({', '.join(allowed)})")
             return ""
         return resolved
 
@@ -258,10 +259,9 @@ class JaxprTransform(SphinxDirective):
                     third_party=pairs,
                 )  # fmt: skip
             requests.append((chain.label, request, wrong or problem))
-        if expects and requests[-1][1] is not None:
-            label, last, wrong = requests[-1]
-            data = {**last.to_json(), "expects_error": True}
-            requests[-1] = (label, Request.from_json(data), wrong)
+        label, last, wrong = requests[-1]
+        if expects and last is not None:
+            requests[-1] = (label, replace(last, expects_error=True), wrong)
         show_base = self._choice("base", ("show", "hide"), "show") == "show"
         blocks = []
         taken: set[str] = set()

@@ -65,12 +65,7 @@ def _domain(env: BuildEnvironment) -> JaxprDomain:
 
 def collect(app: Sphinx, doctree: nodes.document) -> None:
     """Note what a page asks for, once it is read."""
-    env = app.env
-    _domain(env).collect(env.current_document.docname if _has_current(env) else env.docname, doctree)
-
-
-def _has_current(env: BuildEnvironment) -> bool:
-    return hasattr(env, "current_document")
+    _domain(app.env).collect(app.env.docname, doctree)
 
 
 def update(app: Sphinx, env: BuildEnvironment) -> list[str]:
@@ -107,6 +102,6 @@ def add_style(
 
 def finish(app: Sphinx, exception: Exception | None) -> None:
     """Remember what the pages show now."""
-    engine = _domain(app.env).engine if app.env is not None else None
+    engine = _domain(app.env).engine
     if engine is not None and exception is None and app.builder.name != "gettext":
         engine.note_written(engine.pages)

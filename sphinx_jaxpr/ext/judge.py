@@ -98,9 +98,7 @@ def _base_matters(engine: Engine, gallery: Gallery) -> bool:
     return all((o := engine.outcome(block)) is None or o.error is not None for block in variants)
 
 
-def _expected(
-    engine: Engine, gallery: Gallery, block: Block, outcome: Outcome
-) -> list[Finding]:
+def _expected(engine: Engine, gallery: Gallery, block: Block, outcome: Outcome) -> list[Finding]:
     kind, _, part = (piece.strip() for piece in gallery.raises.partition(":"))
     error = outcome.error or (engine.result(block) or {}).get("error")
     if error is None:

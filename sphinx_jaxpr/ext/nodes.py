@@ -12,11 +12,11 @@ from docutils import nodes
 from sphinx.util.docutils import SphinxTranslator
 
 
-class jaxpr_gallery(nodes.General, nodes.Element):  # noqa: N801 - docutils names nodes so
+class jaxpr_gallery(nodes.General, nodes.Element):
     """One directive, not yet shown; ``gallery`` is its record, its child a caption."""
 
 
-class jaxpr_figure(nodes.General, nodes.Element):  # noqa: N801
+class jaxpr_figure(nodes.General, nodes.Element):
     """One block as HTML: ``before`` and ``after`` surround its caption."""
 
 

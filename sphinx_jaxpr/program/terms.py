@@ -12,7 +12,6 @@ from typing import Final, NamedTuple
 from . import scan
 from .model import BINDER, LITERAL, PARAMETER, TYPE, USE, Operand, Token, Variable
 
-
 # JAX calls each dropped value "_", and prints a use of one if a call drops what
 # its program returns.  Only one such value in a program says which one is meant.
 _ANY: Final = Variable(-1, "_", "")

@@ -188,9 +188,7 @@ def _check_spec(value: Value, offset: int) -> None:
     if _holds(value, str) or _holds(value, bool):
         raise GrammarError("strings and flags are no specs: they belong in static", offset)
     if _holds(value, Call):
-        raise GrammarError(
-            "a call is no spec: name a function without parameters instead", offset
-        )
+        raise GrammarError("a call is no spec: name a function without parameters instead", offset)
 
 
 def _holds(value: Value, kind: type) -> bool:

@@ -114,7 +114,7 @@ class Store:
             entry = json.loads(text, parse_constant=_refuse)
             if entry["schema"] == SCHEMA and digest(entry["result"]) == entry["digest"]:
                 found: dict[str, Any] = entry
-                found["needs"]["files"], found["needs"]["distributions"]  # noqa: B018 - must exist
+                found["needs"]["files"], found["needs"]["distributions"]
                 return found
         except (OSError, ValueError, KeyError, TypeError):
             pass
@@ -172,19 +172,20 @@ class Store:
             "files": {self.paths.stored(file): known for file, known in files.items()},
             "distributions": {name: self.installed.version(name) for name in distributions},
         }
+        found = digest(result)
         entry = {
             "schema": SCHEMA,
             "request": request.to_json(),
             "needs": needs,
             "result": result,
-            "digest": digest(result),
+            "digest": found,
         }
         path = self.folder / f"{key}.json"
         write_atomically(path, canonical(entry) + "\n")
         state = path.stat()
-        self._note(key, entry["digest"], needs, [state.st_size, state.st_mtime_ns])
+        self._note(key, found, needs, [state.st_size, state.st_mtime_ns])
         self.loaded[key] = result
-        return str(entry["digest"])
+        return found
 
     def flush(self) -> None:
         """Write the index if anything changed."""

@@ -129,9 +129,7 @@ class _Walk:
                     if not self.programs[inner]["shared"]:
                         self.forget_phases(inner)
 
-    def fill(
-        self, jaxpr: Any, stack: str, tangents: frozenset[int], queue: deque[Any]
-    ) -> None:
+    def fill(self, jaxpr: Any, stack: str, tangents: frozenset[int], queue: deque[Any]) -> None:
         body = open_jaxpr(jaxpr)
         program = self.programs[self.index[id(body)]]
         tainted = {id(var) for place, var in enumerate(body.invars) if place in tangents}
@@ -232,7 +230,9 @@ def plain_value(value: Any, depth: int = 0) -> Any:
     if isinstance(value, int):
         return int(value)
     if isinstance(value, float):
-        return float(value) if value == value and abs(value) != float("inf") else {"text": str(value)}
+        return (
+            float(value) if value == value and abs(value) != float("inf") else {"text": str(value)}
+        )
     if isinstance(value, (tuple, list)) and depth < 6:
         items = [plain_value(item, depth + 1) for item in value]
         if depth == 0 and len(str(items)) > MAX_PARAMETER:

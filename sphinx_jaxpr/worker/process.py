@@ -112,8 +112,8 @@ class _Server:
             self.answer(message["id"], message["request"])
 
     def answer(self, number: int, data: dict[str, Any]) -> None:
-        from sphinx_jaxpr.worker.failures import RequestError, describe
         from sphinx_jaxpr.tracing.request import Request
+        from sphinx_jaxpr.worker.failures import RequestError, describe
 
         request = Request.from_json(data)
         self.recorder.request = f"request {number}"

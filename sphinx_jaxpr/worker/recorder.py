@@ -23,7 +23,6 @@ from typing import Any
 
 from ..tracing.places import is_project_file
 
-
 _UNTRACKED = ("/proc/", "/sys/", "/dev/")
 _WRITING = os.O_WRONLY | os.O_RDWR
 
@@ -47,7 +46,7 @@ class Recorder:
         self.plain_import = builtins.__import__
         self.plain_import_module = importlib.import_module
         builtins.__import__ = self._import
-        importlib.import_module = self._import_module  # type: ignore[assignment]
+        importlib.import_module = self._import_module
         sys.addaudithook(self._audit)
 
     # -- imports

@@ -7,8 +7,8 @@ from typing import Any
 import jax
 from jax.sharding import AbstractMesh, AxisType, PartitionSpec
 
-from .failures import RequestError
 from ..tracing.grammar import Name
+from .failures import RequestError
 from .stage import Stage
 from .values import describe, source_text
 
@@ -83,7 +83,8 @@ def _in_specs(stage: Stage, given: Any, mesh: dict[str, int]) -> tuple[Partition
             specs[stage.position(key, "in_specs")] = _spec(value, mesh, f"in_specs of {key}")
         return tuple(specs)
     if isinstance(given, (tuple, list)) and len(given) == len(specs):
-        return tuple(_spec(v, mesh, f"in_specs of {n}") for v, n in zip(given, stage.names))
+        pairs = zip(given, stage.names, strict=True)
+        return tuple(_spec(v, mesh, f"in_specs of {n}") for v, n in pairs)
     raise RequestError(
         "option",
         f'in_specs is a dict such as {{{stage.names[0]}: ("{next(iter(mesh))}", None)}}, not'
@@ -123,9 +124,7 @@ def _check_default(stage: Stage, mesh: dict[str, int]) -> None:
     )
 
 
-def _check_divides(
-    stage: Stage, specs: tuple[PartitionSpec, ...], mesh: dict[str, int]
-) -> None:
+def _check_divides(stage: Stage, specs: tuple[PartitionSpec, ...], mesh: dict[str, int]) -> None:
     for name, arg, spec in zip(stage.names, stage.args, specs, strict=True):
         for leaf in jax.tree.leaves(arg):
             shape = getattr(leaf, "shape", ())

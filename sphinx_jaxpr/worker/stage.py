@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeAlias
 
 import jax
 
-from .failures import RequestError
 from ..tracing.grammar import Name, nearest
+from .failures import RequestError
+
+Options: TypeAlias = dict[str, Any]
 
 
 @dataclass
@@ -100,3 +102,26 @@ class Stage:
         """Refuse a transform that needs an argument where there is none."""
         if not self.args:
             raise RequestError("option", f"{what} needs a function with an argument")
+
+
+def positive(options: Options, key: str, default: int) -> int:
+    """An option that is a positive number."""
+    value = options.get(key, default)
+    if not isinstance(value, int) or isinstance(value, bool) or value < 1:
+        raise RequestError("option", f"{key} is a positive number, not {value!r}")
+    return value
+
+
+def flag(options: Options, key: str, default: bool) -> bool:
+    """An option that is ``True`` or ``False``."""
+    value = options.get(key, default)
+    if not isinstance(value, bool):
+        raise RequestError("option", f"{key} is True or False, not {value!r}")
+    return value
+
+
+def fresh(names: tuple[str, ...], wanted: str) -> str:
+    """``wanted``, made different from all ``names``."""
+    while wanted in names:
+        wanted += "_"
+    return wanted

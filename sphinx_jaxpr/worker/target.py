@@ -10,8 +10,8 @@ from collections.abc import Callable, Sequence
 from types import ModuleType
 from typing import Any
 
-from .failures import RequestError
 from ..tracing.grammar import Value, nearest
+from .failures import RequestError
 from .recorder import Recorder
 from .stage import Stage
 from .values import source_text, spec_value, static_value
@@ -94,9 +94,8 @@ def bind(
     """The target as a function of the traced arguments alone."""
     parameters = _parameters(fn)
     if parameters is None:
-        values = [spec_value(value, module) for _, value in args]
         names = [name or f"x{place}" for place, (name, _) in enumerate(args)]
-        return Stage.of(fn, values, names, shown)
+        return Stage.of(fn, [spec_value(value, module) for _, value in args], names, shown)
     fixed = _static(parameters, static, module, shown)
     given = _given(parameters, args, fixed, shown)
     _check_complete(parameters, given, fixed, shown)

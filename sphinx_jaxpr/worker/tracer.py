@@ -13,11 +13,11 @@ from typing import Any
 import jax
 import jax.extend.core
 
+from ..tracing.grammar import Name, Step, nearest
+from ..tracing.request import Request
 from . import facts
 from .failures import RequestError
-from ..tracing.grammar import Name, Step, nearest
 from .recorder import Recorder
-from ..tracing.request import Request
 from .stage import Stage
 from .target import bind, resolve
 from .transforms import BUILTIN
@@ -163,7 +163,7 @@ def _source(target: Any) -> dict[str, Any] | None:
     while isinstance(fn, functools.partial):
         fn = inspect.unwrap(fn.func)
     if not (inspect.isfunction(fn) or inspect.ismethod(fn) or inspect.isclass(fn)):
-        fn = getattr(type(fn), "__call__", fn)
+        fn = type(fn).__call__  # an object that is called
     try:
         lines, first = inspect.getsourcelines(fn)
         file = inspect.getsourcefile(fn) or ""

@@ -10,8 +10,8 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from .failures import RequestError
 from ..tracing.grammar import DTYPES, KEYS, Aval, Name, Value, nearest
+from .failures import RequestError
 
 
 @functools.cache

@@ -1,0 +1,154 @@
+"""One directive on its way to nodes: what every format shows of it."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from docutils import nodes
+
+from ..program.model import Printed, walk
+from . import config as settings
+from .engine import Engine
+from .judge import describe, megabytes
+from .nodes import jaxpr_gallery
+from .records import Block, Gallery
+
+#: Printed lines up to which a block starts open under ``auto``.
+OPEN_LINES: Final = 40
+
+
+class Shown:
+    """The blocks of one directive that are shown, and what to say about each."""
+
+    def __init__(
+        self, engine: Engine, gallery: Gallery, node: jaxpr_gallery, taken: set[str]
+    ) -> None:
+        self.engine = engine
+        self.gallery = gallery
+        self.caption = next(iter(node.findall(nodes.caption)), None)
+        self.rest = [child for child in node.children if child is not self.caption]
+        self.blocks = [block for block in gallery.blocks if block.shown]
+        self.ids = {
+            block.name + block.identity: _free(block.identity, taken) for block in self.blocks
+        }
+        self.epub = engine.app.builder.format == "html" and engine.app.builder.name == "epub"
+
+    def id_of(self, block: Block) -> str:
+        return self.ids[block.name + block.identity]
+
+    # -- facts for all formats
+
+    def call(self, block: Block) -> str:
+        result = self.engine.result(block)
+        if result is not None and "call" in result:
+            return str(result["call"])
+        target = block.request.target if block.request else block.name
+        last = target.replace(":", ".").rpartition(".")[2]
+        return f"{last}, {block.label}" if block.label else last
+
+    def counts(self, block: Block, arrow: str) -> str:
+        """``4 → 15 equations (18 with nested)``."""
+        found = self.engine.printed(block)
+        if found is None or found[0].program is None:
+            return ""
+        own, nested = count(found[0])
+        base = self.engine.printed(self.gallery.blocks[0]) if block.label else None
+        before = f"{count(base[0])[0]} {arrow} " if base and base[0].program is not None else ""
+        more = f" ({nested} with nested)" if nested != own else ""
+        return f"{before}{own} equation{'' if own == 1 else 's'}{more}"
+
+    def remarks(self, block: Block) -> list[str]:
+        """Effects, effects that a transform lost, captured arrays."""
+        result = self.engine.result(block) or {}
+        remarks = []
+        effects = result.get("effects", [])
+        if effects:
+            remarks.append(f"effects: {', '.join(effects)}")
+        base = (self.engine.result(self.gallery.blocks[0]) or {}) if block.label else {}
+        lost = [effect for effect in base.get("effects", []) if effect not in effects]
+        if lost and result:
+            remarks.append(f"the base has effects that are lost here: {', '.join(lost)}")
+        sizes = result.get("constants", [])
+        if sizes:
+            total = megabytes(sum(size for _, size in sizes))
+            listed = ", ".join(kind for kind, _ in sizes[:4]) + (", ..." if sizes[4:] else "")
+            remarks.append(f"{total} captured: {listed}")
+        return remarks
+
+    def version(self, block: Block) -> str:
+        result = self.engine.result(block) or {}
+        return f"JAX {result['jax']}" if "jax" in result else ""
+
+    def error(self, block: Block) -> dict[str, Any] | None:
+        """What to show instead of a program."""
+        if block.problem:
+            return _problem(block.problem)
+        outcome = self.engine.outcome(block)
+        if outcome is None:
+            return _problem("it was not traced")
+        if outcome.error is not None:
+            return outcome.error
+        result = self.engine.result(block)
+        if result is None:
+            outcome = self.engine.outcome(block)
+            return (outcome.error if outcome else None) or _problem("its stored result is damaged")
+        error: dict[str, Any] | None = result.get("error")
+        return error
+
+    def is_expected(self, block: Block) -> bool:
+        result = self.engine.result(block)
+        return result is not None and "error" in result
+
+    def is_open(self, block: Block, printed: Printed) -> bool:
+        opened = self.gallery.opened or settings.value(self.engine.app.config, "jaxpr_open")
+        if self.epub or opened == "all":
+            return True
+        limit = settings.value(self.engine.app.config, "jaxpr_max_equations")
+        if count(printed)[1] > limit:
+            return False
+        if opened == "auto":
+            return printed.text.count("\n") < OPEN_LINES
+        return (block.label or "base") in opened.split(",")
+
+    def source(self) -> list[nodes.Node]:
+        """The function's Python source, where it was asked for."""
+        result = self.engine.result(self.gallery.blocks[0]) or {}
+        if not self.gallery.with_source or not result.get("source"):
+            return []
+        text = result["source"]["text"]
+        shown = nodes.literal_block(text, text, language="python", translatable=False)
+        shown["classes"].append("jaxpr-source")
+        return [shown]
+
+
+def _free(identity: str, taken: set[str]) -> str:
+    """An id that is unique also where several pages are put together."""
+    found, count = identity, 2
+    while found in taken:
+        found = f"{identity}-{count}"
+        count += 1
+    taken.add(found)
+    return found
+
+
+def count(printed: Printed) -> tuple[int, int]:
+    """Equations at the top level, and at any depth (a shared program once)."""
+    assert printed.program is not None
+    shared = sum(1 for _, program in printed.shared for _ in walk(program))
+    return len(printed.program.equations), shared + sum(1 for _ in walk(printed.program))
+
+
+def _problem(message: str) -> dict[str, Any]:
+    return {"kind": "option", "type": "", "message": message, "frames": []}
+
+
+def error_parts(error: dict[str, Any]) -> tuple[str, str]:
+    """The headline of an error and the lines below it."""
+    lines = error["message"].splitlines() or [""]
+    named = error["type"] and error["type"] != "RequestError"
+    headline = f"{error['type']}: {lines[0]}" if named else describe({**error, "frames": []})
+    detail = lines[1:20] if named else []
+    for frame in error.get("frames", [])[-3:]:
+        inside = f", in {frame['function']}" if frame["function"] else ""
+        detail += [f"{frame['file']}, line {frame['line']}{inside}", f"    {frame['code']}"]
+    return headline.strip(), "\n".join(detail).strip("\n")

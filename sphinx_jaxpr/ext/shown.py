@@ -28,13 +28,11 @@ class Shown:
         self.caption = next(iter(node.findall(nodes.caption)), None)
         self.rest = [child for child in node.children if child is not self.caption]
         self.blocks = [block for block in gallery.blocks if block.shown]
-        self.ids = {
-            block.name + block.identity: _free(block.identity, taken) for block in self.blocks
-        }
+        self.ids = {block.identity: _free(block.identity, taken) for block in self.blocks}
         self.epub = engine.app.builder.format == "html" and engine.app.builder.name == "epub"
 
     def id_of(self, block: Block) -> str:
-        return self.ids[block.name + block.identity]
+        return self.ids[block.identity]
 
     # -- facts for all formats
 

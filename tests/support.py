@@ -3,9 +3,16 @@
 from __future__ import annotations
 
 import os
+import re
+import subprocess
+import sys
+import textwrap
+from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from bs4 import BeautifulSoup
 
 TESTS = Path(__file__).parent
 ROOTS = TESTS / "roots"
@@ -32,3 +39,99 @@ def interpreter(environment: str) -> Path:
         f"the {environment} environment: python tests/run.py --only {environment}",
     )
     return folder / "bin" / "python"
+
+
+CONF = """
+import sys
+sys.path.insert(0, {code!r})
+project = "p"
+extensions = ["myst_parser", "sphinx_jaxpr"]
+html_theme = "alabaster"
+"""
+
+DENSE = """
+import jax.numpy as jnp
+
+
+def dense(x, w, b):
+    return jnp.tanh(x @ w + b)
+"""
+
+
+@dataclass
+class Build:
+    """What one run of ``sphinx-build`` in its own process did."""
+
+    code: int
+    out: Path
+    stdout: str
+    stderr: str
+
+    @property
+    def warnings(self) -> list[str]:
+        """The lines of standard error that are warnings or errors."""
+        return [line for line in self.stderr.splitlines() if _WARNING.search(line)]
+
+    @property
+    def traced(self) -> int:
+        """How many programs the worker traced."""
+        counts = re.findall(r"tracing jaxprs\.\.\. \[ *\d+%\]", self.stdout)
+        return len(counts)
+
+    def page(self, name: str) -> BeautifulSoup:
+        """A written HTML page."""
+        return BeautifulSoup((self.out / f"{name}.html").read_text("utf-8"), "html.parser")
+
+    def texts(self, name: str) -> dict[str, str]:
+        """The programs that a page shows: id of the figure -> text of its lines."""
+        return {
+            str(figure["id"]): "\n".join(line.get_text() for line in figure.select(".jaxpr-line"))
+            for figure in self.page(name).select("figure.jaxpr")
+        }
+
+
+_WARNING = re.compile(r"(WARNING|ERROR|CRITICAL|SEVERE):")
+
+
+class Project:
+    """A documentation project in a folder: ``docs/`` with its pages, ``src/`` with its code."""
+
+    def __init__(self, folder: Path, files: Mapping[str, str], conf: str = "") -> None:
+        self.folder = folder
+        self.docs = folder / "docs"
+        self.docs.mkdir(parents=True, exist_ok=True)
+        (folder / "src").mkdir(exist_ok=True)
+        self.write("src/layers.py", DENSE)
+        self.write("docs/conf.py", CONF.format(code=str(folder / "src")) + conf)
+        for name, text in files.items():
+            self.write(name, text)
+
+    def write(self, name: str, text: str) -> Path:
+        """Write a file; names begin with ``docs/`` or ``src/``."""
+        path = self.folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(textwrap.dedent(text).lstrip("\n"), "utf-8")
+        return path
+
+    def build(
+        self,
+        builder: str = "html",
+        *flags: str,
+        env: Mapping[str, str] | None = None,
+        python: str = sys.executable,
+        timeout: float = 300,
+    ) -> Build:
+        """Run ``sphinx-build`` as a user would; outputs go to ``out/<builder>``."""
+        out = self.folder / "out" / builder
+        command = [python, "-m", "sphinx", "-b", builder, *flags, str(self.docs), str(out)]
+        done = subprocess.run(
+            command,
+            capture_output=True,
+            text=True,
+            errors="replace",
+            cwd=self.folder,
+            env={**os.environ, "PYTHONPATH": str(PROJECT), "NO_COLOR": "1", **(env or {})},
+            timeout=timeout,
+            check=False,
+        )
+        return Build(done.returncode, out, done.stdout, done.stderr)

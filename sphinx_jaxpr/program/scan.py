@@ -90,7 +90,8 @@ _RESYNC: Final = re.compile(
 _PAIRS: Final = {"[": "]", "(": ")", "{": "}"}
 # ``debug_print`` shows its format as it is, so only its own names end it.
 _AFTER_FORMAT: Final = re.compile(
-    r"(?:\n *| )(?:has_placeholders|in_tree|logging_record|np_printoptions|ordered|partitioned)="
+    r"(?:\n( *)| )(?:(?:has_placeholders|ordered|partitioned)=(?:True|False)\b"
+    r"|in_tree=PyTreeDef|logging_record=|np_printoptions=)"
 )
 
 
@@ -117,9 +118,8 @@ class Scanner:
         ``width`` is the column of the parameter names, -1 in a flat list.
         """
         if width >= 2:
-            if name == "fmt" and (match := _AFTER_FORMAT.search(self.text, start, start + 9999)):
-                return match.start()
-            return self._broken(start, width)
+            end = self._format(start, width) if name == "fmt" else -1
+            return end if end >= 0 else self._broken(start, width)
         if name != "fmt":
             match = _SIMPLE.match(self.text, start)
             if match and self._ends(match.end()):
@@ -134,6 +134,15 @@ class Scanner:
         if self.text.startswith("]", position):
             return _TAIL.match(self.text, position + 1) is not None
         return _NEXT.match(self.text, position) is not None
+
+    def _format(self, start: int, width: int) -> int:
+        """The end of a ``debug_print`` format; one of any sane length."""
+        limit = start + min(10_000, self.budget)
+        for match in _AFTER_FORMAT.finditer(self.text, start, limit):
+            if len(match[1] or "") == width:
+                return match.start()
+        self.budget -= limit - start
+        return -1
 
     def _broken(self, start: int, width: int) -> int:
         """The line break before the next name, or before the closing bracket.

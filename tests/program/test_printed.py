@@ -26,6 +26,12 @@ PRINTED_DIFFERENTLY = {"get", "swap", "addupdate", "masked_load", "masked_swap"}
 SHORTENED = {"name", "jvp", "fwd", "bwd", "dimension_numbers"}
 
 
+#: Programs that hold text which JAX's own layout does not tell from structure.
+NOT_UNDERSTOOD = {
+    "own equation long": "a value whose second line looks like an equation further out",
+}
+
+
 # --- the corpus ------------------------------------------------------------------
 
 
@@ -39,7 +45,10 @@ def traced(name: str) -> Any:
     return program()
 
 
-NAMES = [*corpus.PROGRAMS, *(f"random {seed}" for seed in range(RANDOM_PROGRAMS))]
+NAMES = [
+    *(name for name in corpus.PROGRAMS if name not in NOT_UNDERSTOOD),
+    *(f"random {seed}" for seed in range(RANDOM_PROGRAMS)),
+]
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -50,8 +59,45 @@ def test_structure_is_that_of_the_object(name: str) -> None:
     assert printed.program is not None
     comparison = Comparison(printed)
     comparison.program(printed.program, jaxpr, {})
-    unseen = {shared for shared, _ in printed.shared} - comparison.seen_shared
-    assert not unseen or opaque_programs(printed)
+    # Before 0.8 a shared program can be printed again inside another one.
+    printed_again = [operations(p) for p in all_programs(printed)]
+    for shared, program in printed.shared:
+        assert (
+            shared in comparison.seen_shared
+            or opaque_programs(printed)
+            or printed_again.count(operations(program)) > 1
+        )
+
+
+@pytest.mark.parametrize("name", NOT_UNDERSTOOD)
+def test_what_is_not_understood_stays_text(name: str) -> None:
+    printed = parse(str(traced(name)))
+    check_tokens(printed)
+    assert printed.program is not None
+    (equation,) = printed.program.equations
+    assert not equation.programs
+    assert len(equation.outputs) == 2
+
+
+def test_only_the_reprs_of_objects_hide_programs() -> None:
+    found = set()
+    for name, program in corpus.PROGRAMS.items():
+        if name not in NOT_UNDERSTOOD and not program.missing():
+            found |= set(opaque_programs(parse(str(program()))))
+    # JAX prints the four programs of a linear solve with ``str`` of a named tuple.
+    # The others are texts of this corpus, which only begin like a program.
+    assert "custom_linear_solve[jaxprs]" in found
+    assert found <= {
+        "custom_linear_solve[jaxprs]",
+        "debug_print[fmt]",
+        "my-one[value]",
+        "my_two[value]",
+        "my.none[value]",
+    }
+
+
+def operations(program: Program) -> list[str]:
+    return [equation.primitive for equation in model.walk(program)]
 
 
 def opaque_programs(printed: Printed) -> list[str]:
@@ -106,9 +152,13 @@ class Comparison:
 
     def printed_name(self, eqn: Any) -> str:
         name = str(eqn.primitive.name)
-        # Pallas prints these in the same words as ordinary reads and writes.
-        if name == "masked_load" and len(eqn.invars) == 1:
-            return "get"
+        # Without a mask Pallas prints these in the words of ordinary reads and writes.
+        if name in ("masked_load", "masked_swap"):
+            *_, third, fourth = eqn.params["args_tree"].unflatten(eqn.invars)
+            if (third, fourth) == (None, None):
+                return "get"
+            if name == "masked_swap" and fourth is None:
+                return "swap"
         if name == "call_hi_primitive":
             return type(eqn.params["_prim"]).__name__
         return name

@@ -110,14 +110,15 @@ class Engine:
     def _keep(self, job: Job, outcome: dict[str, Any]) -> Outcome:
         """Store a result at once; an expected error is a result, any other is none."""
         error = outcome.get("error")
+        # Also of a failure: the worker names a set in full once, then by number.
+        needs = self._needs(outcome) if "deps" in outcome else ({}, [])
         if error is not None:
             error = self._cleaned(error)
         if error is None or (job.request.expects_error and error["kind"] == "trace"):
             store = self._stores[job.request.x64][0]
             result = outcome.get("result") or {"error": error}
             result = self.paths.hide_all(result)
-            files, names = self._needs(outcome)
-            return Outcome(job.key, store.save(job.key, job.request, result, files, names))
+            return Outcome(job.key, store.save(job.key, job.request, result, *needs))
         shown = {key: error[key] for key in ("kind", "type", "message", "frames")}
         return Outcome(job.key, digest(shown), error)
 

@@ -17,6 +17,7 @@ The result is plain data::
 
 from __future__ import annotations
 
+import math
 import re
 from collections import deque
 from collections.abc import Iterable, Sequence
@@ -64,12 +65,16 @@ def effects(jaxpr: Any) -> list[str]:
 
 
 def constant_sizes(jaxpr: Any) -> list[list[Any]]:
-    """``[type, bytes]`` of each closed-over array; values are never read."""
-    values = list(getattr(jaxpr, "consts", None) or ())
-    avals = [short_type(var.aval) for var in open_jaxpr(jaxpr).constvars]
-    sizes = [int(getattr(value, "nbytes", 0) or 0) for value in values]
-    sizes += [0] * (len(avals) - len(sizes))
-    return [[aval, size] for aval, size in zip(avals, sizes, strict=False)]
+    """``[type, bytes]`` of each closed-over array, from its type: values are never read."""
+    return [[short_type(var.aval), _bytes(var.aval)] for var in open_jaxpr(jaxpr).constvars]
+
+
+def _bytes(aval: Any) -> int:
+    itemsize = getattr(getattr(aval, "dtype", None), "itemsize", 0)
+    try:
+        return math.prod(aval.shape) * int(itemsize)
+    except (AttributeError, TypeError):  # no array, or a symbolic dimension
+        return 0
 
 
 def collect(jaxpr: Any, tangent_inputs: Iterable[int] = ()) -> dict[str, Any]:
@@ -230,9 +235,7 @@ def plain_value(value: Any, depth: int = 0) -> Any:
     if isinstance(value, int):
         return int(value)
     if isinstance(value, float):
-        return (
-            float(value) if value == value and abs(value) != float("inf") else {"text": str(value)}
-        )
+        return float(value) if math.isfinite(value) else {"text": str(value)}
     if isinstance(value, (tuple, list)) and depth < 6:
         items = [plain_value(item, depth + 1) for item in value]
         if depth == 0 and len(str(items)) > MAX_PARAMETER:

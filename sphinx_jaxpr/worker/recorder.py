@@ -40,11 +40,11 @@ class Recorder:
         self.hashes: dict[str, str] = {}
         self.busy = False
         self.names: dict[str, list[str]] | None = None
+        self.plain_import = builtins.__import__
+        self.plain_import_module = importlib.import_module
 
     def install(self) -> None:
         """Begin to record.  An audit hook can't be removed: call once a process."""
-        self.plain_import = builtins.__import__
-        self.plain_import_module = importlib.import_module
         builtins.__import__ = self._import
         importlib.import_module = self._import_module
         sys.addaudithook(self._audit)

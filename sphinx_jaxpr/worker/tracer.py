@@ -21,7 +21,7 @@ from .recorder import Recorder
 from .stage import Stage
 from .target import bind, resolve
 from .transforms import BUILTIN
-from .values import describe, source_text
+from .values import abstract_source, describe, source_text
 
 #: Stages kept, so that the variants of one directive share what they build on.
 KEPT_STAGES = 64
@@ -106,7 +106,8 @@ class Tracer:
         same = len(args) == len(stage.args)
         names = stage.names if same else tuple(f"x{place}" for place in range(len(args)))
         options_text = "".join(f", {key}={source_text(value)}" for key, value in step.options)
-        call = f"{attribute}({stage.call}, ({', '.join(stage.names)},){options_text})[0]"
+        shown_args = abstract_source(tuple(stage.args))
+        call = f"{attribute}({stage.call}, {shown_args}{options_text})[0]"
         return Stage.of(made[0], args, names, call)
 
 

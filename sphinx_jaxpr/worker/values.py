@@ -110,6 +110,20 @@ def source_text(value: Value) -> str:
     return repr(value)
 
 
+def abstract_source(value: Any) -> str:
+    """An abstract argument as Python source that makes it."""
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{k!r}: {abstract_source(v)}" for k, v in value.items()) + "}"
+    if type(value) in (tuple, list):
+        inner = ", ".join(map(abstract_source, value))
+        if isinstance(value, list):
+            return f"[{inner}]"
+        return f"({inner},)" if len(value) == 1 else f"({inner})"
+    if isinstance(value, jax.ShapeDtypeStruct):
+        return f"jax.ShapeDtypeStruct({value.shape}, {str(value.dtype)!r})"
+    return repr(value)
+
+
 def describe(value: Any) -> str:
     """An abstract value in the words of the page: ``{'w': f32[2]}``."""
     if isinstance(value, dict):

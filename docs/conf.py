@@ -5,15 +5,27 @@ from pathlib import Path
 
 from sphinx_jaxpr import __version__
 
-# The blocks of the lessons name functions of `lessons.gallery`.
-sys.path.insert(0, str(Path(__file__).parent))
+# The folder of conf.py is where blocks are looked for; autodoc and the local
+# extension need it on Python's own path.
+sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parent / "_ext")]
 
 project = "sphinx-jaxpr"
 author = "The sphinx-jaxpr maintainers"
+copyright = author
 release = version = __version__
 
-extensions = ["myst_parser", "sphinx_jaxpr"]
+extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx_jaxpr", "tables"]
 exclude_patterns = ["_build"]
+
+myst_enable_extensions = ["colon_fence", "deflist"]
+myst_heading_anchors = 3
+
+# Autodoc reads docstrings without JAX: blocks in them are traced elsewhere.
+autodoc_mock_imports = ["jax"]
+
+jaxpr_transforms = {"lowered": "examples.transforms:lowered"}
 
 html_theme = "furo"
 html_title = project
+html_static_path = ["_static"]
+html_show_copyright = False

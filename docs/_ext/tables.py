@@ -1,0 +1,181 @@
+"""Directives of this documentation that show the package's own tables.
+
+They read the modules that the extension itself reads, so that a page can't
+say something else than the code does.  Nothing here imports JAX.
+"""
+
+from __future__ import annotations
+
+import keyword
+import re
+from collections.abc import Callable, Iterable
+from typing import Any, Final
+
+from docutils import nodes
+from sphinx.application import Sphinx
+from sphinx.util.docutils import SphinxDirective
+
+from sphinx_jaxpr.ext.config import OPTIONS
+from sphinx_jaxpr.ext.events import STATIC, STYLE
+from sphinx_jaxpr.tracing.grammar import DTYPES, KEYS
+from sphinx_jaxpr.tracing.request import RESERVED, TRANSFORMS
+
+_ARGNUMS: Final = {"argnums": "first argument"}
+_SUMMED: Final = {**_ARGNUMS, "sum": "True"}
+
+#: For each transform what its options are without being written, and what it does.
+RULES: Final[dict[str, tuple[dict[str, str], str]]] = {
+    "jit": ({}, "`jax.jit`: the program becomes one equation around a nested one."),
+    "grad": (
+        _SUMMED,
+        "`jax.grad`. A result that is no scalar is summed first, and the call in the header"
+        " says so; with `sum=False` JAX's own error comes through.",
+    ),
+    "value_and_grad": (_SUMMED, "`jax.value_and_grad`, with the same sum."),
+    "hessian": (_SUMMED, "`jax.hessian`, with the same sum."),
+    "jvp": (_ARGNUMS, "`jax.jvp`: a tangent for each argument of `argnums` becomes an argument."),
+    "vjp": (_ARGNUMS, "`jax.vjp`: the cotangent of the result becomes the last argument."),
+    "linearize": (
+        _ARGNUMS,
+        "`jax.linearize`, its linear function applied to tangents that become arguments.",
+    ),
+    "jacfwd": (_ARGNUMS, "`jax.jacfwd`."),
+    "jacrev": (_ARGNUMS, "`jax.jacrev`."),
+    "vmap": (
+        {
+            "in_axes": "{first argument: 0}",
+            "out_axes": "0",
+            "axis_size": "8",
+            "axis_name": "None",
+        },
+        "`jax.vmap`. The types of mapped arguments gain the axis. `in_axes` is an argument's"
+        " name (its axis 0), a dict such as `{x: 0, w: None}`, or one axis for each argument.",
+    ),
+    "scan": (
+        {
+            "over": "second argument",
+            "length": "4",
+            "carry": "first argument",
+            "reverse": "False",
+            "unroll": "1",
+        },
+        "`jax.lax.scan`. The argument `over` (or several, as a tuple) is stacked `length`"
+        " times; all others but the carry stay as they are. The function returns the carry's"
+        " type, or a pair of that and an output for each step.",
+    ),
+    "checkpoint": (
+        {"policy": "None"},
+        "`jax.checkpoint`. `policy` is a name of `jax.checkpoint_policies`, with strings"
+        ' where it takes some: `policy=save_only_these_names("a")`.',
+    ),
+    "remat": ({"policy": "None"}, "The same under its other name, `jax.remat`."),
+    "shard_map": (
+        {
+            "mesh": '{"data": 8}',
+            "in_specs": "first argument by its first axis",
+            "out_specs": "like the first split argument",
+        },
+        "`jax.shard_map` over an abstract mesh, so no devices are needed."
+        ' `in_specs={x: ("data", None)}` splits `x` by its first axis; arguments that are not'
+        " named are on every device whole. The result is split like the first split argument"
+        " if its leading size is the same, else it is whole.",
+    ),
+}
+
+#: What each variable of the style sheet colours.
+VARIABLES: Final[dict[str, str]] = {
+    "--jaxpr-background": "behind a block",
+    "--jaxpr-foreground": "text",
+    "--jaxpr-muted": "counts, captions' footers, fold marks",
+    "--jaxpr-border": "lines around and inside a block",
+    "--jaxpr-type": "types",
+    "--jaxpr-primitive": "names of primitives",
+    "--jaxpr-keyword": "`lambda`, `let` and `in`",
+    "--jaxpr-parameter": "names of parameters",
+    "--jaxpr-literal": "literals",
+    "--jaxpr-error": "stripe and headline of a failure",
+    "--jaxpr-focus": "outline of what has the keyboard",
+    "--jaxpr-font": "the font of programs",
+}
+
+
+def config_table() -> str:
+    """Every value of conf.py, each with a target of its own."""
+    parts = []
+    for option in OPTIONS:
+        kind = type(option.default).__name__
+        parts.append(
+            f"```{{confval}} {option.name}\n:type: {kind}\n:default: `{option.default!r}`\n\n"
+            f"{option.meaning}\n```"
+        )
+    return "\n\n".join(parts)
+
+
+def transform_table() -> str:
+    """Every built-in transform with its options."""
+    _same("transforms", RULES, TRANSFORMS)
+    parts = []
+    for name, options in TRANSFORMS.items():
+        defaults, meaning = RULES[name]
+        _same(f"options of {name}", defaults, options)
+        listed = ", ".join(f"`{key}` ({defaults[key]})" for key in options)
+        tail = f"\n\n  Options and their defaults: {listed}." if options else ""
+        parts.append(f"`{name}`\n: {meaning}{tail}")
+    return "\n\n".join(parts)
+
+
+def reserved_words() -> str:
+    """Every name that a block or a label can't have."""
+    soft = ", ".join(f"`{word}`" for word in sorted(RESERVED))
+    hard = ", ".join(f"`{word}`" for word in sorted(set(keyword.kwlist) - RESERVED))
+    return f"Words of the path language: {soft}.\n\nPython's keywords: {hard}."
+
+
+def dtype_table() -> str:
+    """Every dtype that a spec may have."""
+    listed = ", ".join(f"`{short}`" for short in (*DTYPES, *KEYS))
+    return f"{listed}."
+
+
+def css_variables() -> str:
+    """Every variable of the style sheet, with its value in light and dark."""
+    style = (STATIC / STYLE).read_text("utf-8")
+    light, dark = (dict(found) for found in _blocks(style))
+    _same("variables", VARIABLES, light)
+    rows = ["| variable | colours | light | dark |", "|---|---|---|---|"]
+    for name, value in light.items():
+        shown = f"`{value}`" if value.startswith("#") else "the theme's monospace"
+        other = f"`{dark[name]}`" if name in dark else "the same"
+        rows.append(f"| `{name}` | {VARIABLES[name]} | {shown} | {other} |")
+    return "\n".join(rows)
+
+
+def _blocks(style: str) -> list[list[tuple[str, str]]]:
+    """The variables of the first two rules that set any: light, then dark."""
+    rules = re.findall(r"\{([^{}]*)\}", style)
+    found = [re.findall(r"(--jaxpr-[\w-]+):\s*([^;]+);", rule) for rule in rules]
+    return [pairs for pairs in found if pairs][:2]
+
+
+def _same(what: str, written: Iterable[str], known: Iterable[str]) -> None:
+    if set(written) != set(known):
+        raise ValueError(f"docs/_ext/tables.py: {what}: {sorted(set(written) ^ set(known))}")
+
+
+def _directive(make: Callable[[], str]) -> type[SphinxDirective]:
+    class Table(SphinxDirective):
+        def run(self) -> list[nodes.Node]:
+            try:
+                text = make()
+            except ValueError as error:
+                raise self.error(str(error)) from error
+            return self.parse_text_to_nodes(text)
+
+    return Table
+
+
+def setup(app: Sphinx) -> dict[str, Any]:
+    """Add the directives."""
+    for make in (config_table, transform_table, reserved_words, dtype_table, css_variables):
+        app.add_directive(make.__name__.replace("_", "-"), _directive(make))
+    return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,0 +1,1 @@
+"""Functions that the pages of this documentation trace."""

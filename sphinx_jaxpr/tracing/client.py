@@ -63,7 +63,8 @@ class Client:
         self.setup = setup
         self.process: _Process | None = None
         self.unstartable: dict[str, Any] | None = None
-        self.broken: dict[str, dict[str, Any]] = {}  # module or base -> how it ended a worker
+        # module, or digest of a base -> how it ended a worker
+        self.broken: dict[str, dict[str, Any]] = {}
         self.starts = 0
 
     def run(self, jobs: Sequence[Job]) -> Iterator[tuple[Job, dict[str, Any]]]:
@@ -99,10 +100,16 @@ class Client:
         """The outcome of a job that is known to end the worker."""
         if self.unstartable is not None:
             return self.unstartable
-        for key in (job.request.module or job.request.target, _base_key(job.request)):
-            if key in self.broken:
-                return self.broken[key]
-        return None
+        if not self.broken:
+            return None
+        request = job.request
+        dotted = request.module or request.target.rpartition(".")[0]
+        modules = [path.partition(":")[0] for _, path in request.third_party]
+        while dotted:
+            modules.append(dotted)
+            dotted = dotted.rpartition(".")[0]
+        found = (self.broken.get(key) for key in (*modules, _base_key(request)))
+        return next(filter(None, found), None)
 
     def _send(self, number: int, job: Job) -> dict[str, Any] | None:
         if self.process is None:
@@ -121,32 +128,29 @@ class Client:
     def _receive(self, number: int, job: Job) -> dict[str, Any]:
         process = self.process
         assert process is not None
-        stage = "starting on"
+        module = ""  # being imported; else the request itself is being traced
         while True:
             message = process.hear(process.began + job.timeout - time.monotonic())
             if message is None or message.get("end"):
                 break
             if message.get("id") == number and "stage" not in message:
                 return message
-            stage = {"import": "importing", "trace": "tracing"}.get(message.get("stage", ""), stage)
+            module = message.get("module", "")
         self.process = None
+        doing = f"importing {module}" if module else f"tracing {job.request.target}"
         if message is None:
             process.kill()
-            text = f"still {stage} {_module(job)} after {job.timeout:g} s"
-            outcome = failure("timeout", f"{text} (jaxpr_timeout, or the option timeout)")
+            text = f"still {doing} after {job.timeout:g} s (jaxpr_timeout, or the option timeout)"
+            outcome = failure("timeout", text, whole_module=bool(module))
         else:
-            text = f"the process that was {stage} {job.request.target} {process.ending()}"
-            outcome = failure("crash", text, output=process.output())
+            text = f"the process that was {doing} {process.ending()}"
+            outcome = failure("crash", text, whole_module=bool(module), output=process.output())
             process.kill()
-        if stage != "tracing":
-            self.broken[job.request.module or job.request.target] = outcome
+        if module:
+            self.broken[module] = outcome
         elif not job.request.steps:
             self.broken[_base_key(job.request)] = outcome
         return outcome
-
-
-def _module(job: Job) -> str:
-    return job.request.target
 
 
 def _base_key(request: Request) -> str:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import linecache
+import os
+import re
 import traceback
 from types import TracebackType
 from typing import Any
@@ -11,13 +13,15 @@ from ..tracing.places import is_project_file
 
 #: Longest message that is kept of one error, in characters.
 MAX_MESSAGE = 4_000
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
 
 
 class RequestError(Exception):
     """A request that can't be carried out as written.
 
     ``kind`` is ``target``, ``option`` or ``import``; it decides the type of
-    the warning.
+    the warning.  ``more`` is for the report: ``option`` names the option that
+    is at fault, ``searched`` the import roots.
     """
 
     def __init__(self, kind: str, message: str, **more: Any) -> None:
@@ -26,48 +30,62 @@ class RequestError(Exception):
         self.more = more
 
 
-def describe(error: BaseException, kind: str, package_folder: str) -> dict[str, Any]:
+def describe(
+    error: BaseException, kind: str, package_folder: str, owner: str = ""
+) -> dict[str, Any]:
     """The report of one error, ready for JSON.
 
-    ``frames`` are outermost first; ``mro`` holds the names of the exception's
-    classes, so that ``raises: TypeError`` accepts a subclass.
+    ``frames`` are outermost first: those of the project, and of the top-level
+    package ``owner`` that the page names, which may be an installed one.
+    ``mro`` holds the names of the exception's classes, so that ``raises:
+    TypeError`` accepts a subclass.
     """
-    mro = [c.__name__ for c in type(error).__mro__ if c not in (object, BaseException)]
+    found: dict[str, Any] = {"kind": kind, "type": "", "mro": [], "message": _message(error)}
+    if isinstance(error, RequestError):  # its message says it all
+        return {**found, "frames": [], "traceback": "", **error.more}
+    frames = _frames(error.__traceback__, package_folder, owner) + _syntax_frame(error)
     return {
-        "kind": kind,
+        **found,
         "type": type(error).__name__,
-        "mro": mro,
-        "message": _message(error),
-        "frames": _frames(error.__traceback__, package_folder) + _syntax_frame(error),
-        "traceback": "".join(traceback.format_exception(error))[-100_000:],
-        **(error.more if isinstance(error, RequestError) else {}),
+        "mro": [c.__name__ for c in type(error).__mro__ if c is not object],
+        "frames": frames,
+        "traceback": _printable("".join(traceback.format_exception(error))[-100_000:]),
     }
 
 
 def _message(error: BaseException) -> str:
     try:
         text = str(error)
-    except Exception as other:
+    except BaseException as other:
         text = f"(its message raised {type(other).__name__})"
     if isinstance(error, SystemExit):
         text = f"the code called sys.exit({text})"
     elif isinstance(error, SyntaxError) and error.msg:
         text = error.msg
-    return text.strip()[:MAX_MESSAGE]
+    text = _printable(text.strip())
+    return text if len(text) <= MAX_MESSAGE else text[:MAX_MESSAGE] + "..."
 
 
-def _frames(trace: TracebackType | None, package_folder: str) -> list[dict[str, Any]]:
+def _printable(text: str) -> str:
+    """``text`` without what UTF-8 or XML can't hold."""
+    text = text.encode("utf-8", "backslashreplace").decode()
+    return _CONTROL.sub(lambda found: f"\\x{ord(found[0]):02x}", text)
+
+
+def _frames(trace: TracebackType | None, package_folder: str, owner: str) -> list[dict[str, Any]]:
+    ours = os.path.join(package_folder, "")
     frames = []
     for frame, line in traceback.walk_tb(trace):
         file = frame.f_code.co_filename
-        if not is_project_file(file) or file.startswith(package_folder):
+        owned = owner and str(frame.f_globals.get("__name__", "")).partition(".")[0] == owner
+        if not (is_project_file(file) or owned) or file.startswith(ours):
             continue
         frames.append(
             {
                 "file": file,
                 "line": line,
                 "function": frame.f_code.co_name,
-                "code": linecache.getline(file, line, frame.f_globals).strip(),
+                "code": _printable(linecache.getline(file, line, frame.f_globals).strip()),
             }
         )
     return frames[-20:]
@@ -76,5 +94,5 @@ def _frames(trace: TracebackType | None, package_folder: str) -> list[dict[str, 
 def _syntax_frame(error: BaseException) -> list[dict[str, Any]]:
     if not isinstance(error, SyntaxError) or not error.filename:
         return []
-    code = (error.text or "").strip()
+    code = _printable((error.text or "").strip())
     return [{"file": error.filename, "line": error.lineno or 0, "function": "", "code": code}]

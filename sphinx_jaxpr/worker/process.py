@@ -5,7 +5,7 @@ loaded from beside this file and nothing of Sphinx's environment is needed.
 
 Protocol, one JSON object a line.  In: a greeting with ``roots``, then one
 ``{"id", "request"}`` per program.  Out: ``{"ready"}`` or ``{"broken"}``, then
-for each request ``{"id", "stage"}`` as work begins and goes on, and
+for each request ``{"id", "stage", "module"}`` as work begins and goes on, and
 ``{"id", "result" | "error", "deps"}`` at its end.
 """
 
@@ -77,11 +77,16 @@ def _leave_with_parent() -> None:
     threading.Thread(target=watch, daemon=True).start()
 
 
+class _Failed(Exception):
+    """A module whose import failed before: it is not run a second time."""
+
+
 class _Server:
     def __init__(self, requests: TextIO, replies: TextIO) -> None:
         self.requests = requests
         self.replies = replies
         self.known: dict[tuple[Any, ...], int] = {}
+        self.failed: dict[str, dict[str, Any]] = {}  # module -> how its import failed
 
     def say(self, **message: Any) -> None:
         self.replies.write(json.dumps(message) + "\n")
@@ -117,17 +122,28 @@ class _Server:
 
         request = Request.from_json(data)
         self.recorder.request = f"request {number}"
-        kind = "import"
+        stage, current = "import", ""
+
+        def importing(module: str) -> None:
+            nonlocal current
+            current = module
+            if module in self.failed:
+                raise _Failed(module)
+            self.say(id=number, stage="import", module=module)
+
         try:
-            self.say(id=number, stage="import")
-            found = self.tracer.prepare(request)
-            kind = "trace"
-            self.say(id=number, stage="trace")
+            found = self.tracer.prepare(request, importing)
+            stage = "trace"
+            self.say(id=number, stage=stage)
             outcome = {"result": self.tracer.trace(request, found)}
-        except RequestError as error:
-            outcome = {"error": describe(error, error.kind, PACKAGE_FOLDER)}
+        except _Failed:
+            outcome = self.failed[current]
         except BaseException as error:  # sys.exit and KeyboardInterrupt in user code too
-            outcome = {"error": describe(error, kind, PACKAGE_FOLDER)}
+            kind = error.kind if isinstance(error, RequestError) else stage
+            owner = request.target.replace(":", ".").partition(".")[0]
+            outcome = {"error": describe(error, kind, PACKAGE_FOLDER, owner)}
+            if kind == "import":
+                self.failed[current] = outcome
         finally:
             self.recorder.request = ""
         self.say(id=number, **outcome, **self.dependencies(request, number))

@@ -17,20 +17,25 @@ from .stage import Stage
 from .values import source_text, spec_value, static_value
 
 
-def resolve(target: str, recorder: Recorder, roots: Sequence[str]) -> tuple[Any, ModuleType, str]:
+def resolve(
+    target: str, load: Callable[[str], ModuleType], roots: Sequence[str]
+) -> tuple[Any, ModuleType, str]:
     """The object that ``module:qualname`` or ``module.qualname`` names.
 
-    Returns the object, its module and the qualified name inside the module.
+    ``load`` imports a module by name.  Returns the object, its module and the
+    qualified name inside the module.
     """
     if ":" in target:
         name, _, path = target.partition(":")
-        return _attribute(_load(name, recorder, roots), path), sys.modules[name], path
+        module = load(name)
+        return _attribute(module, path, roots), module, path
     parts = target.split(".")
     for cut in range(len(parts) - 1, 0, -1):
         name = ".".join(parts[:cut])
         if name in sys.modules or _exists(name):
             path = ".".join(parts[cut:])
-            return _attribute(_load(name, recorder, roots), path), sys.modules[name], path
+            module = load(name)
+            return _attribute(module, path, roots), module, path
     raise _no_module(parts[0], target, roots)
 
 
@@ -41,7 +46,8 @@ def _exists(name: str) -> bool:
         return False
 
 
-def _load(name: str, recorder: Recorder, roots: Sequence[str]) -> ModuleType:
+def load_module(name: str, recorder: Recorder, roots: Sequence[str]) -> ModuleType:
+    """Import a module; one that isn't there is the page's mistake."""
     try:
         return recorder.load(name)
     except ModuleNotFoundError as error:
@@ -68,7 +74,7 @@ def _no_module(missing: str, wanted: str, roots: Sequence[str]) -> RequestError:
     )
 
 
-def _attribute(module: ModuleType, path: str) -> Any:
+def _attribute(module: ModuleType, path: str, roots: Sequence[str]) -> Any:
     found: Any = module
     done = module.__name__
     for part in path.split("."):
@@ -78,7 +84,9 @@ def _attribute(module: ModuleType, path: str) -> Any:
             known = [name for name in dir(found) if not name.startswith("__")]
             kind = "module" if found is module else "object"
             raise RequestError(
-                "target", f"{kind} {done!r} has no attribute {part!r}{nearest(part, known)}"
+                "target",
+                f"{kind} {done!r} has no attribute {part!r}{nearest(part, known)}",
+                searched=list(roots),
             ) from None
         done += ("." if found is not module else ":") + part
     return found
@@ -142,6 +150,7 @@ def _static(
                     "option",
                     f"static position {key}: {_signature(parameters, shown)} has"
                     f" {len(positional)} positional parameters",
+                    option="static",
                 )
             name = positional[key]
         elif key in parameters or takes_any:
@@ -151,6 +160,7 @@ def _static(
                 "option",
                 f"static names {key!r}, which is no parameter of"
                 f" {_signature(parameters, shown)}{nearest(key, parameters)}",
+                option="static",
             )
         fixed[name] = (static_value(value, module), source_text(value))
     return fixed
@@ -178,17 +188,21 @@ def _given(
                     "option",
                     f"args has {count} specs, but {_signature(parameters, shown)} takes"
                     f" {len(free)} positional arguments",
+                    option="args",
                 )
         elif name not in parameters and not takes_any:
             raise RequestError(
                 "option",
                 f"args names {name!r}, which is no parameter of"
                 f" {_signature(parameters, shown)}{nearest(name, parameters)}",
+                option="args",
             )
         if name in given:
-            raise RequestError("option", f"argument {name!r} is given by position and by name")
+            message = f"argument {name!r} is given by position and by name"
+            raise RequestError("option", message, option="args")
         if name in fixed:
-            raise RequestError("option", f"argument {name!r} is in args and in static")
+            message = f"argument {name!r} is in args and in static"
+            raise RequestError("option", message, option="args")
         given[name] = value
     return given
 
@@ -209,6 +223,7 @@ def _check_complete(
             "option",
             f"no spec for {', '.join(map(repr, missing))} of {_signature(parameters, shown)};"
             f" write args as in {', '.join(f'{name}=f32[8]' for name in missing)}",
+            option="args",
         )
 
 

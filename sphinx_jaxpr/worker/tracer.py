@@ -19,7 +19,7 @@ from . import facts
 from .failures import RequestError
 from .recorder import Recorder
 from .stage import Stage
-from .target import bind, resolve
+from .target import bind, load_module, resolve
 from .transforms import BUILTIN
 from .values import abstract_source, describe, source_text
 
@@ -35,11 +35,21 @@ class Tracer:
         self.roots = list(roots)
         self.stages: OrderedDict[str, Stage] = OrderedDict()
 
-    def prepare(self, request: Request) -> tuple[Any, ModuleType, str]:
-        """Import the target: the part of the work that runs modules' own code."""
+    def prepare(
+        self, request: Request, importing: Callable[[str], None]
+    ) -> tuple[Any, ModuleType, str]:
+        """Import the target: the part of the work that runs modules' own code.
+
+        ``importing`` is told each module before it is imported.
+        """
+
+        def load(name: str) -> ModuleType:
+            importing(name)
+            return load_module(name, self.recorder, self.roots)
+
         for _, path in request.third_party:
-            self.recorder.load(path.partition(":")[0])
-        return resolve(request.target, self.recorder, self.roots)
+            load(path.partition(":")[0])
+        return resolve(request.target, load, self.roots)
 
     def trace(self, request: Request, found: tuple[Any, ModuleType, str]) -> dict[str, Any]:
         """The result of a request as JSON data."""

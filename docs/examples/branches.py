@@ -12,21 +12,3 @@ def leaky(x):
 def leaky_where(x):
     """The same by selection."""
     return jnp.where(x > 0, x, 0.1 * x)
-
-
-class Norm:
-    """Scales a vector to unit length.
-
-    .. jaxpr-transform:: .__call__
-       :args: self=NORM, x=f32[16]
-       :caption: What a call computes.
-    """
-
-    def __init__(self, epsilon):
-        self.epsilon = epsilon
-
-    def __call__(self, x):
-        return x * jax.lax.rsqrt(jnp.sum(x * x) + self.epsilon)
-
-
-NORM = Norm(1e-6)

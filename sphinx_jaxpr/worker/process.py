@@ -3,9 +3,9 @@
 It is started by path, under any interpreter that has JAX: the package is
 loaded from beside this file and nothing of Sphinx's environment is needed.
 
-Protocol, one JSON object a line.  In: a greeting with ``roots``, then one
-``{"id", "request"}`` per program.  Out: ``{"ready"}`` or ``{"broken"}``, then
-for each request ``{"id", "stage", "module"}`` as work begins and goes on, and
+Protocol, one JSON object a line.  In: a greeting with ``roots`` and
+``memory``, then one ``{"id", "request"}`` per program.  Out: ``{"ready"}`` or
+``{"broken"}``, then for each request ``{"id", "stage", "module"}`` as work begins and goes on, and
 ``{"id", "result" | "error", "deps"}`` at its end.
 """
 
@@ -15,10 +15,11 @@ import contextlib
 import importlib.util
 import json
 import os
+import signal
 import sys
 import threading
 import time
-from typing import Any, TextIO
+from typing import TextIO
 
 PACKAGE_FOLDER = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 
@@ -72,104 +73,11 @@ def _leave_with_parent() -> None:
     def watch() -> None:
         while os.getppid() == parent:
             time.sleep(1)
+        if hasattr(os, "killpg") and os.getpgrp() == os.getpid():
+            os.killpg(os.getpid(), signal.SIGKILL)  # what user code started goes too
         os._exit(1)
 
     threading.Thread(target=watch, daemon=True).start()
-
-
-class _Failed(Exception):
-    """A module whose import failed before: it is not run a second time."""
-
-
-class _Server:
-    def __init__(self, requests: TextIO, replies: TextIO) -> None:
-        self.requests = requests
-        self.replies = replies
-        self.known: dict[tuple[Any, ...], int] = {}
-        self.failed: dict[str, dict[str, Any]] = {}  # module -> how its import failed
-
-    def say(self, **message: Any) -> None:
-        self.replies.write(json.dumps(message) + "\n")
-        self.replies.flush()
-
-    def start(self) -> None:
-        greeting = json.loads(self.requests.readline())
-        _guard_memory(greeting["memory"])
-        sys.path[:0] = greeting["roots"]
-        try:
-            import jax
-
-            if not hasattr(jax, "make_jaxpr"):
-                raise ImportError("the module 'jax' that was found is not JAX")
-            from sphinx_jaxpr.worker.recorder import Recorder
-            from sphinx_jaxpr.worker.tracer import Tracer
-
-            jax.devices("cpu") if greeting.get("devices") else None
-        except BaseException as error:
-            self.say(broken=f"{type(error).__name__}: {error}")
-            return
-        self.recorder = Recorder(PACKAGE_FOLDER)
-        self.recorder.install()
-        self.tracer = Tracer(self.recorder, greeting["roots"])
-        self.say(ready=True, jax=jax.__version__, python=sys.version.split()[0])
-        for line in self.requests:
-            message = json.loads(line)
-            self.answer(message["id"], message["request"])
-
-    def answer(self, number: int, data: dict[str, Any]) -> None:
-        from sphinx_jaxpr.tracing.request import Request
-        from sphinx_jaxpr.worker.failures import RequestError, describe
-
-        request = Request.from_json(data)
-        self.recorder.request = f"request {number}"
-        stage, current = "import", ""
-
-        def importing(module: str) -> None:
-            nonlocal current
-            current = module
-            if module in self.failed:
-                raise _Failed(module)
-            self.say(id=number, stage="import", module=module)
-
-        try:
-            found = self.tracer.prepare(request, importing)
-            stage = "trace"
-            self.say(id=number, stage=stage)
-            outcome = {"result": self.tracer.trace(request, found)}
-        except _Failed:
-            outcome = self.failed[current]
-        except BaseException as error:  # sys.exit and KeyboardInterrupt in user code too
-            kind = error.kind if isinstance(error, RequestError) else stage
-            owner = request.target.replace(":", ".").partition(".")[0]
-            outcome = {"error": describe(error, kind, PACKAGE_FOLDER, owner)}
-            if kind == "import":
-                self.failed[current] = outcome
-        finally:
-            self.recorder.request = ""
-        self.say(id=number, **outcome, **self.dependencies(request, number))
-
-    def dependencies(self, request: Any, number: int) -> dict[str, Any]:
-        """A number for the set of dependencies; the set itself the first time."""
-        modules = [path.partition(":")[0] for _, path in request.third_party]
-        modules.append(request.module or self._module_of(request.target))
-        files, distributions = self.recorder.dependencies(modules, f"request {number}")
-        key = (*files, None, *distributions)
-        if key in self.known:
-            return {"deps": self.known[key]}
-        self.known[key] = len(self.known)
-        return {
-            "deps": self.known[key],
-            "files": {file: self.recorder.digest(file) for file in files},
-            "distributions": distributions,
-        }
-
-    @staticmethod
-    def _module_of(target: str) -> str:
-        parts = target.split(".")
-        for cut in range(len(parts), 0, -1):
-            if ".".join(parts[:cut]) in sys.modules:
-                return ".".join(parts[:cut])
-        return ""
 
 
 def main() -> None:
@@ -177,7 +85,22 @@ def main() -> None:
     requests, replies = _private_streams()
     _load_package()
     _leave_with_parent()
-    _Server(requests, replies).start()
+    greeting = json.loads(requests.readline())
+    _guard_memory(greeting["memory"])
+    sys.path[:0] = greeting["roots"]
+    try:
+        import jax
+
+        if not hasattr(jax, "make_jaxpr"):
+            raise ImportError("the module 'jax' that was found is not JAX")
+        # After JAX, and once: user code may clear sys.modules.
+        from sphinx_jaxpr.worker.server import Server
+
+        server = Server(replies, PACKAGE_FOLDER, greeting["roots"])
+    except BaseException as error:
+        replies.write(json.dumps({"broken": f"{type(error).__name__}: {error}"}) + "\n")
+    else:
+        server.serve(requests)
     replies.flush()
     os._exit(0)  # threads of user code don't keep the process
 

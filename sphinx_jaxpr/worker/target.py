@@ -29,19 +29,18 @@ def resolve(
         name, _, path = target.partition(":")
         module = load(name)
         return _attribute(module, path, roots), module, path
-    parts = target.split(".")
-    for cut in range(len(parts) - 1, 0, -1):
-        name = ".".join(parts[:cut])
-        if name in sys.modules or _exists(name):
-            path = ".".join(parts[cut:])
-            module = load(name)
-            return _attribute(module, path, roots), module, path
-    raise _no_module(parts[0], target, roots)
+    name, *rest = target.split(".")
+    module = load(name)
+    while len(rest) > 1 and _is_submodule(module, rest[0]):
+        module = load(f"{module.__name__}.{rest.pop(0)}")
+    path = ".".join(rest)
+    return _attribute(module, path, roots), module, path
 
 
-def _exists(name: str) -> bool:
+def _is_submodule(package: ModuleType, name: str) -> bool:
+    full = f"{package.__name__}.{name}"
     try:
-        return importlib.util.find_spec(name) is not None
+        return full in sys.modules or importlib.util.find_spec(full) is not None
     except (ImportError, ValueError, AttributeError):
         return False
 

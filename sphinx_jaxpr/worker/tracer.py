@@ -97,12 +97,18 @@ class Tracer:
     def _apply(self, step: Step, stage: Stage, request: Request) -> Stage:
         paths = dict(request.third_party)
         if step.name not in paths:
-            return BUILTIN[step.name](stage, dict(step.options))
+            try:
+                return BUILTIN[step.name](stage, dict(step.options))
+            except RequestError as error:
+                error.more.setdefault("option", "transforms")
+                raise
         name, _, attribute = paths[step.name].partition(":")
         fn = getattr(self.recorder.load(name), attribute, None)
         if not callable(fn):
             raise RequestError(
-                "target", f"transform {step.name!r}: {paths[step.name]!r} is no function"
+                "target",
+                f"transform {step.name!r}: {paths[step.name]!r} is no function (jaxpr_transforms)",
+                option="transforms",
             )
         options = {key: _plain(value) for key, value in step.options}
         _check_options(fn, step.name, options)
@@ -111,6 +117,7 @@ class Tracer:
             raise RequestError(
                 "option",
                 f"transform {step.name!r} must return (function, args), not {type(made).__name__}",
+                option="transforms",
             )
         args = tuple(made[1])
         same = len(args) == len(stage.args)
@@ -146,6 +153,7 @@ def _check_options(fn: Callable[..., Any], name: str, options: dict[str, Any]) -
                 "option",
                 f"unknown option {key!r} of {name!r}{nearest(key, known)}"
                 f" (it takes: {', '.join(known) or 'none'})",
+                option="transforms",
             )
 
 

@@ -16,9 +16,10 @@ from sphinx.util.display import status_iterator
 from ..program.align import align
 from ..program.model import EquationFacts, Printed
 from ..program.printed import parse
-from ..tracing.client import Client, Job
+from ..tracing.client import Job
 from ..tracing.fingerprint import Installed, environment_facts
 from ..tracing.paths import Paths
+from ..tracing.pool import run
 from ..tracing.request import Request
 from ..tracing.store import Store, canonical, digest, write_atomically
 from . import config as settings
@@ -93,10 +94,10 @@ class Engine:
         return store, key
 
     def _trace(self, x64: bool, jobs: dict[str, Job]) -> None:
-        client = Client(settings.setup_of(self.app.config, self.confdir, x64))
+        setup = settings.setup_of(self.app.config, self.confdir, x64)
         by_job = {job.key: request_digest for request_digest, job in jobs.items()}
         progress = status_iterator(
-            client.run(list(jobs.values())),
+            run(setup, list(jobs.values())),
             "tracing jaxprs... ",
             "darkgreen",
             len(jobs),
@@ -110,25 +111,16 @@ class Engine:
     def _keep(self, job: Job, outcome: dict[str, Any]) -> Outcome:
         """Store a result at once; an expected error is a result, any other is none."""
         error = outcome.get("error")
-        # Also of a failure: the worker names a set in full once, then by number.
-        needs = self._needs(outcome) if "deps" in outcome else ({}, [])
         if error is not None:
             error = self._cleaned(error)
         if error is None or (job.request.expects_error and error["kind"] == "trace"):
             store = self._stores[job.request.x64][0]
             result = outcome.get("result") or {"error": error}
             result = self.paths.hide_all(result)
-            return Outcome(job.key, store.save(job.key, job.request, result, *needs))
+            files, names = outcome.get("files", {}), outcome.get("distributions", [])
+            return Outcome(job.key, store.save(job.key, job.request, result, files, names))
         shown = {key: error[key] for key in ("kind", "type", "message", "frames")}
         return Outcome(job.key, digest(shown), error)
-
-    def _needs(self, outcome: dict[str, Any]) -> tuple[dict[str, str], list[str]]:
-        """Dependencies come in full once, then by number."""
-        known = self.__dict__.setdefault("_known_needs", {})
-        if "files" in outcome:
-            known[outcome["deps"]] = (outcome["files"], outcome["distributions"])
-        found: tuple[dict[str, str], list[str]] = known[outcome["deps"]]
-        return found
 
     def _cleaned(self, error: dict[str, Any]) -> dict[str, Any]:
         trace = error.get("traceback") or error.get("output") or ""

@@ -134,7 +134,7 @@ class Client:
             if message is None or message.get("end"):
                 break
             if message.get("id") == number and "stage" not in message:
-                return message
+                return process.completed(message)
             module = message.get("module", "")
         self.process = None
         doing = f"importing {module}" if module else f"tracing {job.request.target}"
@@ -166,6 +166,7 @@ class _Process:
         self.began = 0.0
         self.messages: queue.Queue[dict[str, Any]] = queue.Queue()
         self.tail: deque[bytes] = deque()
+        self.needs: dict[int, dict[str, Any]] = {}
         self.child: subprocess.Popen[bytes] | None = None
         self.problem = ""
         try:
@@ -213,6 +214,13 @@ class _Process:
             return self.messages.get(timeout=max(seconds, 0.001))
         except queue.Empty:
             return None
+
+    def completed(self, message: dict[str, Any]) -> dict[str, Any]:
+        """A reply with its dependencies in full: the worker sends each set once."""
+        if "files" in message:
+            needs = {key: message[key] for key in ("files", "distributions")}
+            self.needs[message["deps"]] = needs
+        return {**message, **self.needs.get(message.get("deps", -1), {})}
 
     def _read(self) -> None:
         assert self.child is not None and self.child.stdout is not None

@@ -72,7 +72,7 @@ def constant_sizes(jaxpr: Any) -> list[list[Any]]:
 def _bytes(aval: Any) -> int:
     itemsize = getattr(getattr(aval, "dtype", None), "itemsize", 0)
     try:
-        return math.prod(aval.shape) * int(itemsize)
+        return int(math.prod(aval.shape)) * int(itemsize)
     except (AttributeError, TypeError):  # no array, or a symbolic dimension
         return 0
 

@@ -101,12 +101,20 @@ def bind(
     """The target as a function of the traced arguments alone."""
     parameters = _parameters(fn)
     if parameters is None:
+        if static:
+            message = f"static: {shown} does not tell its parameters, so none can be bound"
+            raise RequestError("option", message, option="static")
         names = [name or f"x{place}" for place, (name, _) in enumerate(args)]
-        return Stage.of(fn, [spec_value(value, module) for _, value in args], names, shown)
+        return Stage.of(
+            fn,
+            [spec_value(value, module, n) for n, (_, value) in zip(names, args, strict=True)],
+            names,
+            shown,
+        )
     fixed = _static(parameters, static, module, shown)
     given = _given(parameters, args, fixed, shown)
     _check_complete(parameters, given, fixed, shown)
-    values = {name: spec_value(value, module) for name, value in given.items()}
+    values = {name: spec_value(value, module, name) for name, value in given.items()}
     order = [name for name in parameters if name in given]
     order += [name for name in given if name not in parameters]
     positional = [name for name, p in parameters.items() if p.kind in _POSITIONAL]
@@ -161,7 +169,7 @@ def _static(
                 f" {_signature(parameters, shown)}{nearest(key, parameters)}",
                 option="static",
             )
-        fixed[name] = (static_value(value, module), source_text(value))
+        fixed[name] = (static_value(value, module, name), source_text(value))
     return fixed
 
 

@@ -26,9 +26,8 @@ def abstract(aval: Aval) -> jax.ShapeDtypeStruct:
     try:
         dtype = jnp.dtype(DTYPES[aval.dtype])
     except TypeError:
-        raise RequestError(
-            "option", f"this JAX ({jax.__version__}) has no dtype {aval.dtype!r}"
-        ) from None
+        message = f"this JAX ({jax.__version__}) has no dtype {aval.dtype!r}"
+        raise RequestError("option", message, option="args") from None
     if dtype.itemsize == 8 and dtype.kind in "fiu" and not jax.config.read("jax_enable_x64"):
         dtype = jnp.dtype(dtype.name.replace("64", "32"))
     elif dtype.name == "complex128" and not jax.config.read("jax_enable_x64"):
@@ -36,8 +35,11 @@ def abstract(aval: Aval) -> jax.ShapeDtypeStruct:
     return jax.ShapeDtypeStruct(aval.shape, dtype)
 
 
-def attribute(module: ModuleType, path: str) -> Any:
-    """The attribute of ``module`` that a dotted name in an option means."""
+def attribute(module: ModuleType, path: str, option: str, what: str) -> Any:
+    """The attribute of ``module`` that a dotted name in an option means.
+
+    ``what`` is the argument, as the author wrote it, that the name stands for.
+    """
     found: Any = module
     for part in path.split("."):
         try:
@@ -45,23 +47,25 @@ def attribute(module: ModuleType, path: str) -> Any:
         except AttributeError:
             where = f"module {module.__name__!r}" if found is module else f"{path!r}"
             hint = nearest(part, [name for name in dir(found) if not name.startswith("__")])
-            raise RequestError("option", f"{where} has no attribute {part!r}{hint}") from None
+            message = f"{option}: {what}: {where} has no attribute {part!r}{hint}"
+            raise RequestError("option", message, option=option) from None
     return found
 
 
-def spec_value(value: Value, module: ModuleType) -> Any:
+def spec_value(value: Value, module: ModuleType, what: str) -> Any:
     """A spec as the pytree that is traced: abstract arrays and Python numbers."""
     if isinstance(value, Aval):
         return abstract(value)
     if isinstance(value, Name):
-        found = attribute(module, value.text)
+        found = attribute(module, value.text, "args", what)
         if inspect.isfunction(found) or inspect.isbuiltin(found):
             found = _call(found, value.text)
         return jax.tree.map(_abstract_leaf, found)
     if isinstance(value, dict):
-        return {key: spec_value(item, module) for key, item in value.items()}
+        return {key: spec_value(item, module, f"{what}[{key!r}]") for key, item in value.items()}
     if isinstance(value, (tuple, list)):
-        return type(value)(spec_value(item, module) for item in value)
+        items = enumerate(value)
+        return type(value)(spec_value(item, module, f"{what}[{i}]") for i, item in items)
     return value
 
 
@@ -71,7 +75,9 @@ def _call(function: Any, path: str) -> Any:
     except TypeError:
         raise RequestError(
             "option",
-            f"{path!r} takes parameters: a spec names a value, or a function without parameters",
+            f"args: {path!r} takes parameters: a spec names a value, or a function without"
+            " parameters",
+            option="args",
         ) from None
     return function()
 
@@ -85,14 +91,14 @@ def _abstract_leaf(leaf: Any) -> Any:
     )
 
 
-def static_value(value: Value, module: ModuleType) -> Any:
+def static_value(value: Value, module: ModuleType, what: str) -> Any:
     """A static value: literals as they are, dotted names as attributes."""
     if isinstance(value, Name):
-        return attribute(module, value.text)
+        return attribute(module, value.text, "static", what)
     if isinstance(value, dict):
-        return {key: static_value(item, module) for key, item in value.items()}
+        return {key: static_value(item, module, what) for key, item in value.items()}
     if isinstance(value, (tuple, list)):
-        return type(value)(static_value(item, module) for item in value)
+        return type(value)(static_value(item, module, what) for item in value)
     return value
 
 

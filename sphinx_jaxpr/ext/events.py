@@ -14,6 +14,7 @@ from sphinx.environment import BuildEnvironment
 from sphinx.util import logging
 
 from .. import __version__
+from ..lexer import JaxprLexer
 from . import config as settings
 from .directives import JaxprTransform
 from .domain import JaxprDomain
@@ -36,6 +37,8 @@ def connect(app: Sphinx) -> dict[str, Any]:
     plain: dict[str, Any] = dict.fromkeys(_BUILDERS, PLAIN)
     app.add_node(jaxpr_gallery, **plain)
     app.add_node(jaxpr_figure, **{**plain, "html": HTML})
+    # The entry point is there only where the package is installed.
+    app.add_lexer("jaxpr", JaxprLexer)
     app.add_domain(JaxprDomain)
     app.add_directive("jaxpr-transform", JaxprTransform)
     app.add_post_transform(ShowBlocks)

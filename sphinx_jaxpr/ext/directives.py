@@ -24,6 +24,8 @@ OPTIONS = (
     "x64", "raises", "timeout", "class",
 )  # fmt: skip
 FLAGS = frozenset({"source", "jit", "x64"})
+#: Options that only the worker, or the result, can prove wrong.
+_JUDGED = ("args", "static", "raises")
 #: Options that have their place in the interface, but not yet in this version.
 LATER = ("elide", "layout", "locked")
 
@@ -80,6 +82,7 @@ class JaxprTransform(SphinxDirective):
             classes=tuple(self._classes()),
             caption=caption,
             findings=tuple(self.findings),
+            lines=tuple((o, self.place.option(o)) for o in _JUDGED if o in self.options),
         )
         return [node]
 
@@ -234,8 +237,7 @@ class JaxprTransform(SphinxDirective):
                 )
             labels.add(chain.label)
             if problem:
-                text = self.options["transforms"]
-                line = self.place.option("transforms") + text.count("\n", 0, chain.offset)
+                line = self._line_of(chain)
                 self.findings.append(
                     Finding("option", f"transforms: {problem}", self.place.source, line)
                 )
@@ -249,6 +251,7 @@ class JaxprTransform(SphinxDirective):
         expects = "raises" in self.options
         third_party = config_value(self.config, "jaxpr_transforms")
         requests: list[tuple[str, Request | None, str]] = [("", base, problem)]
+        lines = [self.place.line]
         for chain, wrong in chains:
             request = None
             if base and not wrong:
@@ -259,6 +262,7 @@ class JaxprTransform(SphinxDirective):
                     third_party=pairs,
                 )  # fmt: skip
             requests.append((chain.label, request, wrong or problem))
+            lines.append(self._line_of(chain))
         label, last, wrong = requests[-1]
         if expects and last is not None:
             requests[-1] = (label, replace(last, expects_error=True), wrong)
@@ -271,8 +275,13 @@ class JaxprTransform(SphinxDirective):
             taken.add(full)
             shown = bool(label) or show_base or len(requests) == 1
             digest = request.digest if request else ""
-            blocks.append(Block(full, label, identity, request, digest, wrong, shown))
+            line = lines[place]
+            blocks.append(Block(full, label, identity, request, digest, wrong, shown, line))
         return blocks
+
+    def _line_of(self, chain: Chain) -> int:
+        text: str = self.options["transforms"]
+        return self.place.option("transforms") + text.count("\n", 0, chain.offset)
 
     def _choice(self, option: str, known: tuple[str, ...], default: str) -> str:
         given = self.options.get(option, default).strip()

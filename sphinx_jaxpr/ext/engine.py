@@ -124,7 +124,9 @@ class Engine:
 
     def _cleaned(self, error: dict[str, Any]) -> dict[str, Any]:
         trace = error.get("traceback") or error.get("output") or ""
-        cleaned: dict[str, Any] = self.paths.hide_all({**error, "traceback": ""})
+        searched = [self.paths.stored(root) for root in error.get("searched", ())]
+        hidden = self.paths.hide_all({**error, "traceback": "", "output": ""})
+        cleaned: dict[str, Any] = {**hidden, "searched": searched}
         if trace:
             name = hashlib.sha256(trace.encode()).hexdigest()[:12]
             file = self.folder / "tracebacks" / f"{name}.log"

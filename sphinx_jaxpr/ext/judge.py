@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from typing import Any
+from dataclasses import replace
+from typing import Any, Final
 
 from sphinx.util import logging
 
@@ -14,24 +15,30 @@ from .records import Block, Finding, Gallery
 logger = logging.getLogger(__name__)
 
 _SUBTYPES = {"option": "option", "timeout": "timeout", "raises": "raises"}
+#: Longest message in a warning, in characters.
+MAX_LINE: Final = 600
 #: Failures of a whole module or of the worker: told once, with a count.
 _WIDE = ("import", "worker")
 
 
+#: Where an error comes from: errors of one cause are one finding.
+_Cause = tuple[Any, ...]
+
+
 def findings(engine: Engine, galleries: dict[str, list[Gallery]]) -> list[Finding]:
     """All findings about the blocks of ``galleries``, in the order of the pages."""
+    if engine.mode == "skip":
+        return []
     found: list[Finding] = []
-    wide: dict[tuple[str, str], list[tuple[Gallery, int]]] = {}
+    wide: dict[_Cause, list[int]] = {}  # place in ``found``, number of other blocks
     for page in galleries.values():
         for gallery in page:
             found.extend(gallery.findings)
-            if engine.mode != "skip":
-                found.extend(_of_gallery(engine, gallery, wide))
-    for (kind, message), places in wide.items():
-        first = places[0][0]
-        others = sum(count for _, count in places) - 1
-        more = f" ({others} more block{'s' * (others != 1)} for the same reason)" if others else ""
-        found.append(Finding(_subtype(kind), message + more, first.source, first.line))
+            found.extend(_of_gallery(engine, gallery, wide, len(found)))
+    for place, others in wide.values():
+        if others:
+            more = f" ({others} more block{'s' * (others != 1)} for the same reason)"
+            found[place] = replace(found[place], message=found[place].message + more)
     return found
 
 
@@ -58,11 +65,27 @@ def _subtype(kind: str) -> str:
     return _SUBTYPES.get(kind, "trace")
 
 
+def _cause(error: dict[str, Any]) -> _Cause:
+    """The raising line of user code where there is one, else the message."""
+    frames = error.get("frames")
+    where = (frames[-1]["file"], frames[-1]["line"]) if frames else error["message"]
+    return error["kind"], error["type"], where, error.get("option")
+
+
+def _line(gallery: Gallery, block: Block, error: dict[str, Any]) -> int:
+    """The line of the option that is at fault, or of the directive."""
+    option = error.get("option")
+    if option == "transforms":
+        return block.line
+    return dict(gallery.lines).get(option or "", gallery.line)
+
+
 def _of_gallery(
-    engine: Engine, gallery: Gallery, wide: dict[tuple[str, str], list[tuple[Gallery, int]]]
+    engine: Engine, gallery: Gallery, wide: dict[_Cause, list[int]], offset: int
 ) -> list[Finding]:
+    """Findings about one directive; they will stand from ``offset`` on."""
     found: list[Finding] = []
-    alike: dict[tuple[str, str], list[Block]] = {}
+    alike: dict[_Cause, list[Block]] = {}
     base_matters = _base_matters(engine, gallery)
     for block in gallery.blocks:
         outcome = engine.outcome(block)
@@ -72,19 +95,29 @@ def _of_gallery(
             found.extend(_expected(engine, gallery, block, outcome))
         elif outcome.error is not None:
             error = outcome.error
-            message = describe(error)
-            if error["kind"] in _WIDE or error.get("whole_module"):
-                key = (error["kind"], message)
-                wide.setdefault(key, []).append((gallery, 1))
+            cause = _cause(error)
+            if error["kind"] not in _WIDE and not error.get("whole_module"):
+                alike.setdefault(cause, []).append(block)
+            elif cause in wide:
+                wide[cause][1] += 1
             else:
-                alike.setdefault((error["kind"], message), []).append(block)
-    for (kind, message), blocks in alike.items():
-        names = [block.name for block in blocks]
-        also = f" (and so for {', '.join(names[1:])})" if names[1:] else ""
-        text = f"{names[0]}: {message}{also}"
-        found.append(Finding(_subtype(kind), text, gallery.source, gallery.line))
+                wide[cause] = [offset + len(found), 0]
+                subtype = _subtype(error["kind"])
+                found.append(Finding(subtype, describe(error), gallery.source, gallery.line))
+    found.extend(_of_cause(engine, gallery, blocks) for blocks in alike.values())
     found.extend(_constants(engine, gallery))
     return found
+
+
+def _of_cause(engine: Engine, gallery: Gallery, blocks: list[Block]) -> Finding:
+    first, *others = blocks
+    outcome = engine.outcome(first)
+    assert outcome is not None and outcome.error is not None
+    text = f"{first.name}: {describe(outcome.error)}"
+    if others:
+        text += f" (and so for {', '.join(block.name for block in others)})"
+    line = _line(gallery, first, outcome.error)
+    return Finding(_subtype(outcome.error["kind"]), text, gallery.source, line)
 
 
 def _base_matters(engine: Engine, gallery: Gallery) -> bool:
@@ -116,14 +149,7 @@ def _expected(engine: Engine, gallery: Gallery, block: Block, outcome: Outcome) 
 
 def describe(error: dict[str, Any]) -> str:
     """One error in one line: what, where in the user's code, where to read more."""
-    lines = [line.strip() for line in error["message"].splitlines() if line.strip()]
-    text = " ".join(lines[:3])[:600]
-    if error["type"] and error["type"] != "RequestError":
-        text = f"{error['type']}: {text}" if text else error["type"]
-    if error["kind"] == "import":
-        text = f"the import failed: {text}"
-    if error.get("searched"):
-        text += f"; searched {', '.join(_shown(root) for root in error['searched'])}"
+    text = headline(error)
     frames = error.get("frames") or []
     if frames:
         last = frames[-1]
@@ -134,8 +160,18 @@ def describe(error: dict[str, Any]) -> str:
     return text
 
 
-def _shown(root: str) -> str:
-    return root or "."
+def headline(error: dict[str, Any]) -> str:
+    """What went wrong, in one line, without a place."""
+    lines = [line.strip() for line in error["message"].splitlines() if line.strip()]
+    text = " ".join(lines[:3])
+    text = text if len(text) <= MAX_LINE else text[:MAX_LINE] + "..."
+    if error["type"]:
+        text = f"{error['type']}: {text}" if text else error["type"]
+    if error["kind"] == "import":
+        text = f"the import of {error['module']} failed: {text}"
+    if error.get("searched"):
+        text += f"; searched {', '.join(error['searched'])}"
+    return text
 
 
 def _constants(engine: Engine, gallery: Gallery) -> list[Finding]:

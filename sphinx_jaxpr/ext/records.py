@@ -27,6 +27,7 @@ class Block:
 
     ``identity`` is the id of its HTML figure.  ``request`` is ``None`` where
     the page's text could not be understood; ``problem`` then says why.
+    ``line`` is that of its transform, or of the directive.
     """
 
     name: str
@@ -36,11 +37,15 @@ class Block:
     digest: str
     problem: str = ""
     shown: bool = True
+    line: int = 0
 
 
 @dataclass(frozen=True)
 class Gallery:
-    """One directive: its blocks, base first, and what decides how they look."""
+    """One directive: its blocks, base first, and what decides how they look.
+
+    ``lines`` has the line of each option that may turn out wrong only later.
+    """
 
     source: str
     line: int
@@ -54,4 +59,5 @@ class Gallery:
     classes: tuple[str, ...] = ()
     caption: str = ""
     findings: tuple[Finding, ...] = ()
+    lines: tuple[tuple[str, int], ...] = ()
     only: tuple[str, ...] = field(default=())

@@ -9,7 +9,7 @@ from docutils import nodes
 from ..program.model import Printed, walk
 from . import config as settings
 from .engine import Engine
-from .judge import describe, megabytes
+from .judge import headline, megabytes
 from .nodes import jaxpr_gallery
 from .records import Block, Gallery
 
@@ -142,11 +142,10 @@ def _problem(message: str) -> dict[str, Any]:
 
 def error_parts(error: dict[str, Any]) -> tuple[str, str]:
     """The headline of an error and the lines below it."""
-    lines = error["message"].splitlines() or [""]
-    named = error["type"] and error["type"] != "RequestError"
-    headline = f"{error['type']}: {lines[0]}" if named else describe({**error, "frames": []})
-    detail = lines[1:20] if named else []
+    lines = error["message"].splitlines()
+    first = headline({**error, "message": lines[0] if lines else ""})
+    detail = lines[1:20]
     for frame in error.get("frames", [])[-3:]:
         inside = f", in {frame['function']}" if frame["function"] else ""
         detail += [f"{frame['file']}, line {frame['line']}{inside}", f"    {frame['code']}"]
-    return headline.strip(), "\n".join(detail).strip("\n")
+    return first, "\n".join(detail).strip("\n")

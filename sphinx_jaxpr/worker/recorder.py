@@ -2,12 +2,15 @@
 
 Installed in the worker after JAX is imported.  The graph is kept per module,
 so that the order in which requests import shared modules makes no difference:
-what a request depends on is the closure of its target's module.
+what a request depends on is the closure of its target's module.  The same
+holds for opened files: a reader that keeps what it read opens a file for the
+first request alone, so the file belongs to the reader's module as well.
 """
 
 from __future__ import annotations
 
 import builtins
+import contextlib
 import hashlib
 import importlib
 import importlib.metadata
@@ -15,10 +18,10 @@ import importlib.util
 import os
 import stat
 import sys
+import threading
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
-from types import ModuleType
+from types import FrameType, ModuleType
 from typing import Any
 
 from ..tracing.places import is_project_file
@@ -28,17 +31,18 @@ _WRITING = os.O_WRONLY | os.O_RDWR
 
 
 class Recorder:
-    """Records imports and opened files from :meth:`install` on."""
+    """Records imports and opened files from :meth:`install` on, while ``request`` is set."""
 
     def __init__(self, package_folder: str) -> None:
-        self.package_folder = os.path.join(package_folder, "")
-        self.edges: dict[str, set[str]] = defaultdict(set)  # importer -> imported modules
+        self.untracked = (*_UNTRACKED, os.path.join(package_folder, ""))
+        # Importer -> imported modules; an installed package counts as one importer.
+        self.edges: dict[str, set[str]] = defaultdict(set)
         self.opened: dict[str, set[str]] = defaultdict(set)  # module or request -> files
-        self.brought: dict[str, set[str]] = {}  # installed module -> what it loaded first
-        self.importing: list[str] = []  # project modules being imported, outermost first
+        self.homes: dict[str, str] = {}  # project module -> its file
+        self.written: set[str] = set()  # what the code makes itself is no source of it
         self.request = ""  # set while a request runs
         self.hashes: dict[str, str] = {}
-        self.busy = False
+        self.local = threading.local()
         self.names: dict[str, list[str]] | None = None
         self.plain_import = builtins.__import__
         self.plain_import_module = importlib.import_module
@@ -59,76 +63,112 @@ class Recorder:
         fromlist: Sequence[str] | None = (),
         level: int = 0,
     ) -> ModuleType:
+        module = self.plain_import(name, globals, locals, fromlist or (), level)
         importer = (globals or {}).get("__name__", "")
-        if not self._interesting(importer):
-            return self.plain_import(name, globals, locals, fromlist or (), level)
-        package = (globals or {}).get("__package__") or importer.rpartition(".")[0]
-        full = importlib.util.resolve_name("." * level + name, package) if level else name
-        with self._loading(importer, full):
-            module = self.plain_import(name, globals, locals, fromlist or (), level)
-        self._edge(importer, full, fromlist or ())
+        if self._interesting(importer):
+            full = name
+            if level:
+                package = globals.get("__package__") or importer.rpartition(".")[0]
+                full = importlib.util.resolve_name("." * level + name, package)
+            names = list(fromlist or ())
+            if "*" in names:
+                names += getattr(module, "__all__", ())
+            self._edge(importer, full, names)
         return module
 
     def _import_module(self, name: str, package: str | None = None) -> ModuleType:
+        module = self.plain_import_module(name, package)
         importer = sys._getframe(1).f_globals.get("__name__", "")
-        full = importlib.util.resolve_name(name, package) if name.startswith(".") else name
-        if not self._interesting(importer):
-            return self.plain_import_module(name, package)
-        with self._loading(importer, full):
-            module = self.plain_import_module(name, package)
-        self._edge(importer, full, ())
+        if self._interesting(importer):
+            full = importlib.util.resolve_name(name, package) if name.startswith(".") else name
+            self._edge(importer, full, ())
         return module
 
     def load(self, name: str) -> ModuleType:
-        """Import a module that a page names, and record what it brings."""
-        with self._loading("", name):
-            return self.plain_import_module(name)
+        """Import a module that a page names."""
+        return self.plain_import_module(name)
 
-    def _interesting(self, importer: str) -> bool:
-        return importer in self.importing or importer in self.edges or self._is_project(importer)
+    def _interesting(self, importer: Any) -> bool:
+        """The standard library imports on behalf of others, and is no distribution."""
+        return bool(
+            self.request
+            and isinstance(importer, str)
+            and importer.partition(".")[0] not in sys.stdlib_module_names
+        )
 
-    def _is_project(self, name: str) -> bool:
-        module = sys.modules.get(name)
-        path = getattr(module, "__file__", None) or ""
-        return is_project_file(path) and not path.startswith(self.package_folder)
+    def _edge(self, importer: str, full: str, names: Iterable[str]) -> None:
+        if self._home(importer):
+            found = {full, *(f"{full}.{item}" for item in names)}
+            self.edges[importer].update(name for name in found if name in sys.modules)
+        elif not self._home(full):
+            self.edges[importer.partition(".")[0]].add(full.partition(".")[0])
+        else:
+            # A library loads a module of the project, as a lazy loader does: whoever
+            # holds the package above it can reach it from now on.
+            owners = [full.rpartition(".")[0], *self._owners(sys._getframe(2))]
+            for owner in [name for name in owners if self._home(name)] or [importer]:
+                self.edges[owner].add(full)
 
-    @contextmanager
-    def _loading(self, importer: str, full: str) -> Iterator[None]:
-        if full in sys.modules:
-            yield
-            return
-        before = set(sys.modules)
-        self.importing.append(full)
-        try:
-            yield
-        finally:
-            self.importing.pop()
-            new = set(sys.modules) - before
-            for name in new:
-                if not self._is_project(name):
-                    self.brought.setdefault(full, set()).add(name.partition(".")[0])
+    def _home(self, name: str) -> str:
+        """The file of a module of the project, ``""`` for any other."""
+        if name not in self.homes:
+            path = getattr(sys.modules.get(name), "__file__", None)
+            if not isinstance(path, str) or not self._tracked(path):
+                return ""
+            self.homes[name] = path
+        return self.homes[name]
 
-    def _edge(self, importer: str, full: str, fromlist: Iterable[str]) -> None:
-        names = {full, *(f"{full}.{item}" for item in fromlist)}
-        self.edges[importer].update(name for name in names if name in sys.modules)
+    def _tracked(self, path: str) -> bool:
+        return is_project_file(path) and not path.startswith(self.untracked)
 
     # -- opened files
 
     def _audit(self, event: str, args: tuple[Any, ...]) -> None:
-        if event != "open" or self.busy:
+        if event != "open" or not self.request or getattr(self.local, "busy", False):
             return
         path, mode, flags = args
-        if isinstance(path, bytes):
-            path = os.fsdecode(path)
-        if not isinstance(path, str) or not (self.importing or self.request):
+        with contextlib.suppress(Exception):  # else the user's own open() would raise it
+            if isinstance(path, (str, bytes)):
+                text = isinstance(mode, str) and bool(set(mode) & set("wax+"))
+                writes = text or (isinstance(flags, int) and bool(flags & _WRITING))
+                self._open(os.path.abspath(os.fsdecode(path)), writes, sys._getframe(1))
+
+    def _open(self, path: str, writes: bool, frame: FrameType) -> None:
+        if not self._tracked(path) or os.path.isdir(path):
             return
-        if (isinstance(mode, str) and set(mode) & set("wax+")) or (
-            isinstance(flags, int) and flags & _WRITING
-        ):
+        if writes:
+            self.written.add(path)
             return
-        self.opened[self.importing[-1] if self.importing else self.request].add(
-            os.path.abspath(path)
-        )
+        if path.endswith(".pyc"):
+            path = importlib.util.source_from_cache(path)
+        self.digest(path)  # now, before it is read: an edit while tracing is seen later
+        for owner in (self.request, *self._owners(frame)):
+            self.opened[owner].add(path)
+
+    def _owners(self, frame: FrameType | None) -> Iterator[str]:
+        """The project's modules at work: from the innermost to one being imported."""
+        while frame is not None:
+            file = frame.f_globals.get("__file__") or frame.f_code.co_filename
+            if isinstance(file, str) and self._tracked(file):
+                yield str(frame.f_globals.get("__name__", ""))
+                if frame.f_code.co_name == "<module>":
+                    return
+            frame = frame.f_back
+
+    def digest(self, file: str) -> str:
+        """SHA-256 of a file as it was when first asked for, ``""`` where there is none."""
+        if file not in self.hashes:
+            self.hashes[file] = ""
+            self.local.busy = True
+            try:
+                if stat.S_ISREG(os.stat(file).st_mode):
+                    with open(file, "rb") as stream:
+                        self.hashes[file] = hashlib.file_digest(stream, "sha256").hexdigest()
+            except OSError:
+                pass
+            finally:
+                self.local.busy = False
+        return self.hashes[file]
 
     # -- what a request depends on
 
@@ -137,53 +177,39 @@ class Recorder:
         seen: set[str] = set()
         todo = [name for name in modules if name]
         files = set(self.opened.get(request, ()))
-        installed: set[str] = set()
+        tops: set[str] = set()
         while todo:
             name = todo.pop()
             if name in seen:
                 continue
             seen.add(name)
-            parent = name.rpartition(".")[0]
-            if parent:
-                todo.append(parent)
-            installed.update(self.brought.get(name, ()))
-            if not self._is_project(name):
-                installed.add(name.partition(".")[0])
-                continue
-            files.update(self.opened.get(name, ()))
-            files.add(getattr(sys.modules[name], "__file__", None) or "")
+            top = name.partition(".")[0]
+            tops.add(top)
             todo.extend(self.edges.get(name, ()))
-        kept = {existing for file in files if (existing := self._trackable(file))}
-        return sorted(kept), sorted(self._distributions(installed))
+            if self._home(name):
+                files.add(self.homes[name])
+                files.update(self.opened.get(name, ()))
+                todo.append(name.rpartition(".")[0])
+            elif name != top:  # installed, or a folder without __init__
+                todo.append(name.rpartition(".")[0])
+        kept = {file for found in files if (file := self._watched(found))}
+        return sorted(kept), sorted(self._distributions(tops))
 
-    def _trackable(self, file: str) -> str:
+    def _watched(self, file: str) -> str:
         """The file to watch for ``file``: itself, or the archive it lies in."""
-        if not is_project_file(file) or file.startswith((*_UNTRACKED, self.package_folder)):
+        if file in self.written:
             return ""
-        if file.endswith((".pyc", ".so", ".pyd")) and "__pycache__" in file:
-            return ""
-        while file and not os.path.exists(file):
-            parent = os.path.dirname(file)
-            file = parent if parent != file else ""
-        try:
-            return file if file and stat.S_ISREG(os.stat(file).st_mode) else ""
-        except OSError:
-            return ""
+        if os.path.exists(file):
+            return file if os.path.isfile(file) else ""
+        above = file
+        while above != os.path.dirname(above) and not os.path.exists(above):
+            above = os.path.dirname(above)
+        if os.path.isfile(above):
+            return above
+        # One that was looked for in vain may come; one that is gone was temporary.
+        return "" if self.hashes.get(file) else file
 
     def _distributions(self, tops: set[str]) -> set[str]:
         if self.names is None:
             self.names = dict(importlib.metadata.packages_distributions())
         return {name for top in tops for name in self.names.get(top, ())}
-
-    def digest(self, file: str) -> str:
-        """SHA-256 of a file as it was when first asked for."""
-        if file not in self.hashes:
-            self.busy = True
-            try:
-                with open(file, "rb") as stream:
-                    self.hashes[file] = hashlib.file_digest(stream, "sha256").hexdigest()
-            except OSError:
-                self.hashes[file] = ""
-            finally:
-                self.busy = False
-        return self.hashes[file]

@@ -1,0 +1,277 @@
+"""What a request depends on, in a process that imports and opens as a worker does."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import textwrap
+import zipfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support import PROJECT
+
+# JAX is of no use here: the recorder watches imports and files only.
+DRIVER = """
+import json, sys
+sys.path[:0] = {paths!r}
+sys.dont_write_bytecode = True
+from sphinx_jaxpr.worker.recorder import Recorder
+recorder = Recorder({package!r})
+recorder.install()
+found = {{}}
+for number, target in enumerate({targets!r}):
+    module, _, function = target.partition(":")
+    recorder.request = f"request {{number}}"
+    loaded = recorder.load(module)
+    if function:
+        getattr(loaded, function)()
+    recorder.request = ""
+    files, distributions = recorder.dependencies([module], f"request {{number}}")
+    hashes = {{file: recorder.digest(file) for file in files}}
+    found[target] = {{"files": hashes, "distributions": distributions}}
+print("\\n" + json.dumps(found))
+"""
+
+
+class Code:
+    """Modules in a folder, and what the recorder says of them."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder / "code"
+
+    def write(self, modules: Mapping[str, str]) -> None:
+        """Write modules by dotted name; ``HERE`` in their text is the folder."""
+        for name, text in modules.items():
+            path = self.folder / (name.replace(".", "/") + ".py")
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(textwrap.dedent(text).replace("HERE", repr(str(self.folder))), "utf-8")
+
+    def needs(self, *targets: str, **more: Any) -> dict[str, dict[str, Any]]:
+        """Dependencies of targets (``module`` or ``module:function``), asked in this order."""
+        paths = [str(self.folder), *more.get("paths", ()), str(PROJECT)]
+        package = str(PROJECT / "sphinx_jaxpr")
+        script = DRIVER.format(paths=paths, package=package, targets=targets)
+        python = more.get("python", sys.executable)
+        done = subprocess.run(
+            [python, "-P", "-c", script], capture_output=True, text=True, check=False
+        )
+        assert done.returncode == 0, done.stderr
+        found: dict[str, dict[str, Any]] = json.loads(done.stdout.splitlines()[-1])
+        return found
+
+    def files(self, *targets: str, **more: Any) -> dict[str, set[str]]:
+        """The same, files only, relative to the folder."""
+        return {
+            target: {os.path.relpath(file, self.folder) for file in needs["files"]}
+            for target, needs in self.needs(*targets, **more).items()
+        }
+
+
+@pytest.fixture
+def code(tmp_path: Path) -> Code:
+    return Code(tmp_path)
+
+
+def test_ways_to_import(code: Code) -> None:
+    code.write(
+        {
+            "pkg.__init__": "from . import first",
+            "pkg.first": "import plain",
+            "pkg.second": "from .deep.inner import value",
+            "pkg.deep.__init__": "",
+            "pkg.deep.inner": "value = 1",
+            "plain": "",
+            "star": "from pkg_all import *",
+            "pkg_all.__init__": "__all__ = ['listed']",
+            "pkg_all.listed": "",
+            "by_name": "import importlib; importlib.import_module('plain')",
+            "relative.__init__": "import importlib; importlib.import_module('.inside', __name__)",
+            "relative.inside": "",
+            "lazy": "def f():\n    import plain",
+            "none": "import json",
+        }
+    )
+    found = code.files(
+        "none", "pkg.second", "star", "by_name", "relative", "lazy", "lazy:f", "pkg.first"
+    )
+    inits = {"pkg/__init__.py", "pkg/first.py", "plain.py"}
+    assert found["none"] == {"none.py"}
+    assert found["pkg.first"] == inits
+    deep = {"pkg/deep/__init__.py", "pkg/deep/inner.py"}
+    assert found["pkg.second"] == inits | {"pkg/second.py"} | deep
+    assert found["star"] == {"star.py", "pkg_all/__init__.py", "pkg_all/listed.py"}
+    assert found["by_name"] == {"by_name.py", "plain.py"}
+    assert found["relative"] == {"relative/__init__.py", "relative/inside.py"}
+    assert found["lazy"] == {"lazy.py"}
+    assert found["lazy:f"] == {"lazy.py", "plain.py"}
+
+
+TWO = {
+    "pkg.__init__": "",
+    "pkg.one": "from . import helper\nimport shared\ndef f(): return shared.table()",
+    "pkg.two": "from . import helper\nimport shared\ndef f(): return shared.table()",
+    "pkg.three": "",
+    "pkg.helper": "TEXT = open(HERE + '/helper.txt').read()",
+    "shared": """
+        import functools
+        @functools.cache
+        def table():
+            with open(HERE + '/table.txt') as stream:
+                return stream.read()
+    """,
+}
+
+
+def test_the_order_of_requests_makes_no_difference(code: Code) -> None:
+    code.write(TWO)
+    (code.folder / "helper.txt").write_text("1")
+    (code.folder / "table.txt").write_text("2")
+    targets = ["pkg.one:f", "pkg.two:f", "pkg.three"]
+    forth, back = code.files(*targets), code.files(*reversed(targets))
+    assert forth == back
+    shared = {"pkg/__init__.py", "pkg/helper.py", "shared.py", "helper.txt", "table.txt"}
+    assert forth["pkg.one:f"] == {"pkg/one.py"} | shared
+    assert forth["pkg.two:f"] == {"pkg/two.py"} | shared
+    assert forth["pkg.three"] == {"pkg/__init__.py", "pkg/three.py"}
+
+
+def test_files_that_are_read_made_missing_or_gone(code: Code) -> None:
+    code.write(
+        {
+            "reads": """
+            import os, pathlib, subprocess, tempfile
+            def f():
+                pathlib.Path(HERE + '/data.bin').read_bytes()
+                os.close(os.open(HERE + '/low.bin', os.O_RDONLY))
+                try:
+                    open(HERE + '/missing.cfg')
+                except OSError:
+                    pass
+                with open(HERE + '/made.txt', 'w') as stream:
+                    stream.write('x')
+                open(HERE + '/made.txt').read()
+                with tempfile.TemporaryDirectory(dir=HERE) as folder:
+                    subprocess.run(['touch', folder + '/gone'])
+                    open(folder + '/gone').read()
+                try:
+                    open(HERE)
+                except OSError:
+                    pass
+                open('/proc/self/status').read()
+        """
+        }
+    )
+    (code.folder / "data.bin").write_bytes(b"1")
+    (code.folder / "low.bin").write_bytes(b"2")
+    needs = code.needs("reads:f")["reads:f"]["files"]
+    names = {os.path.basename(file): known for file, known in needs.items()}
+    assert set(names) == {"reads.py", "data.bin", "low.bin", "missing.cfg"}
+    assert names["missing.cfg"] == ""
+    assert all(len(known) == 64 for name, known in names.items() if name != "missing.cfg")
+
+
+def test_an_edit_while_the_program_runs_is_not_taken_for_what_was_read(code: Code) -> None:
+    code.write(
+        {
+            "reads": """
+            import pathlib, subprocess
+            pathlib.Path(HERE + '/data.txt').read_text()
+            subprocess.run(['sh', '-c', 'echo new > ' + HERE + '/data.txt'])
+        """
+        }
+    )
+    data = code.folder / "data.txt"
+    data.write_text("old")
+    before = code.needs("reads")["reads"]["files"][str(data)]
+    assert data.read_text() == "new\n"
+    data.write_text("old")
+    assert before == code.needs("reads")["reads"]["files"][str(data)]
+
+
+def test_byte_code_stands_for_its_source(code: Code) -> None:
+    code.write({"user": "import used", "used": ""})
+    subprocess.run([sys.executable, "-m", "compileall", "-q", str(code.folder)], check=True)
+    assert (code.folder / "__pycache__").is_dir()
+    assert code.files("user")["user"] == {"user.py", "used.py"}
+
+
+def test_modules_from_an_archive_and_by_exec(code: Code, tmp_path: Path) -> None:
+    code.write(
+        {
+            "user": "import zipped\nexec('def made(): return open(FILE).read()')\n"
+            "FILE = HERE + '/data.txt'\n",
+        }
+    )
+    (code.folder / "data.txt").write_text("1")
+    archive = tmp_path / "code.zip"
+    with zipfile.ZipFile(archive, "w") as made:
+        made.writestr("zipped.py", "")
+    found = code.files("user:made", "zipped", paths=[str(archive)])
+    assert found["user:made"] == {"user.py", "data.txt", "../code.zip"}
+    assert found["zipped"] == {"../code.zip"}
+
+
+LOADER = """
+import importlib
+
+def attach(name):
+    def __getattr__(attribute):
+        return importlib.import_module(f"{name}.{attribute}")
+    return __getattr__
+"""
+
+
+@pytest.fixture
+def site(tmp_path: Path) -> tuple[str, Path]:
+    """An interpreter with a site folder of its own, and that folder."""
+    subprocess.run(
+        [sys.executable, "-m", "venv", "--without-pip", str(tmp_path / "env")], check=True
+    )
+    python = tmp_path / "env" / "bin" / "python"
+    ask = "import sysconfig; print(sysconfig.get_paths()['purelib'])"
+    done = subprocess.run([python, "-c", ask], capture_output=True, text=True, check=True)
+    return str(python), Path(done.stdout.strip())
+
+
+def install(folder: Path, name: str, text: str, version: str = "1.0") -> None:
+    """A distribution of one module, as an installer leaves it."""
+    (folder / f"{name}.py").write_text(text, "utf-8")
+    info = folder / f"{name}_dist-{version}.dist-info"
+    info.mkdir(exist_ok=True)
+    (info / "METADATA").write_text(f"Name: {name}-dist\nVersion: {version}\n", "utf-8")
+    (info / "top_level.txt").write_text(name + "\n", "utf-8")
+
+
+def test_installed_distributions(code: Code, site: tuple[str, Path]) -> None:
+    python, folder = site
+    install(folder, "lower", "")
+    install(folder, "upper", "import lower")
+    install(folder, "loader", LOADER)
+    code.write(
+        {
+            "direct": "import upper",
+            "low": "import lower",
+            "none": "",
+            "facade.__init__": "import loader\n__getattr__ = loader.attach(__name__)",
+            "facade.part": "",
+            "facade.other": "",
+            "user": "import facade\ndef f(): return facade.part",
+            "later": "import facade\ndef f(): return facade.part",
+        }
+    )
+    # `lower` is loaded before `upper` asks for it, which makes no difference.
+    found = code.needs("none", "low", "direct", "user:f", "later:f", python=python)
+    assert found["none"]["distributions"] == []
+    assert found["low"]["distributions"] == ["lower-dist"]
+    assert found["direct"]["distributions"] == ["lower-dist", "upper-dist"]
+    assert [Path(file).name for file in found["direct"]["files"]] == ["direct.py"]
+    for target in ("user:f", "later:f"):  # the second finds it as an attribute
+        names = {Path(file).name for file in found[target]["files"]}
+        assert names == {f"{target[:-2]}.py", "__init__.py", "part.py"}
+        assert found[target]["distributions"] == ["loader-dist"]

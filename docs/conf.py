@@ -28,4 +28,5 @@ jaxpr_transforms = {"lowered": "examples.transforms:lowered"}
 html_theme = "furo"
 html_title = project
 html_static_path = ["_static"]
+html_css_files = ["docs.css"]
 html_show_copyright = False

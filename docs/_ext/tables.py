@@ -86,7 +86,7 @@ RULES: Final[dict[str, tuple[dict[str, str], str]]] = {
 VARIABLES: Final[dict[str, str]] = {
     "--jaxpr-background": "behind a block",
     "--jaxpr-foreground": "text",
-    "--jaxpr-muted": "counts, captions' footers, fold marks",
+    "--jaxpr-muted": "counts, footers, fold marks",
     "--jaxpr-border": "lines around and inside a block",
     "--jaxpr-type": "types",
     "--jaxpr-primitive": "names of primitives",
@@ -144,7 +144,7 @@ def css_variables() -> str:
     _same("variables", VARIABLES, light)
     rows = ["| variable | colours | light | dark |", "|---|---|---|---|"]
     for name, value in light.items():
-        shown = f"`{value}`" if value.startswith("#") else "the theme's monospace"
+        shown = f"`{value}`" if value.startswith("#") else "the system's monospace"
         other = f"`{dark[name]}`" if name in dark else "the same"
         rows.append(f"| `{name}` | {VARIABLES[name]} | {shown} | {other} |")
     return "\n".join(rows)

@@ -10,5 +10,5 @@ def leaky(x):
 
 
 def leaky_where(x):
-    """The same by selection."""
+    """The same, by selecting between two results."""
     return jnp.where(x > 0, x, 0.1 * x)

@@ -5,5 +5,5 @@ import jax.numpy as jnp
 
 
 def dense(x: jax.Array, w: jax.Array, b: jax.Array) -> jax.Array:
-    """One dense layer: ``x`` is (batch, features), ``w`` (features, units), ``b`` (units,)."""
+    """One dense layer: ``x`` holds a row for each example."""
     return jnp.tanh(x @ w + b)

@@ -18,12 +18,15 @@ The result is plain data::
 from __future__ import annotations
 
 import math
+import os
 import re
 from collections import deque
 from collections.abc import Iterable, Sequence
 from typing import Any
 
 from ..tracing.places import is_project_file
+
+PACKAGE = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "")
 
 #: A parameter whose plain form is longer than this stays text (characters).
 MAX_PARAMETER = 400
@@ -94,17 +97,20 @@ class _Walk:
 
     def run(self, jaxpr: Any, tangents: frozenset[int]) -> dict[str, Any]:
         # A queue, not recursion: a program may be nested deeper than Python's stack.
-        queue: deque[tuple[Any, str, frozenset[int]]] = deque()
-        self.program(jaxpr, "", tangents, queue)
+        queue: deque[tuple[Any, str, frozenset[int], int]] = deque()
+        self.program(jaxpr, "", tangents, -1, queue)
         while queue:
             self.fill(*queue.popleft(), queue)
         return {"programs": self.programs, "sources": self.sources}
 
-    def program(self, jaxpr: Any, stack: str, tangents: frozenset[int], queue: deque[Any]) -> int:
+    def program(
+        self, jaxpr: Any, stack: str, tangents: frozenset[int], source: int, queue: deque[Any]
+    ) -> int:
+        """The place of a program; ``source`` is that of the equation that holds it."""
         key = id(open_jaxpr(jaxpr))
         if key in self.index:
             place = self.index[key]
-            if self.stacks[key] != stack:
+            if _phase(self.stacks[key], False) != _phase(stack, False):
                 self.forget_phases(place)
             return place
         place = self.index[key] = len(self.programs)
@@ -121,7 +127,7 @@ class _Walk:
                 "shared": False,
             }
         )
-        queue.append((jaxpr, stack, tangents))
+        queue.append((jaxpr, stack, tangents, source))
         return place
 
     def forget_phases(self, place: int) -> None:
@@ -134,8 +140,13 @@ class _Walk:
                     if not self.programs[inner]["shared"]:
                         self.forget_phases(inner)
 
-    def fill(self, jaxpr: Any, stack: str, tangents: frozenset[int], queue: deque[Any]) -> None:
+    def fill(
+        self, jaxpr: Any, stack: str, tangents: frozenset[int], outer: int, queue: deque[Any]
+    ) -> None:
         body = open_jaxpr(jaxpr)
+        # JAX keeps what it traced of its own functions: their equations may name
+        # the line that happened to call them first.
+        foreign = _is_foreign(body)
         program = self.programs[self.index[id(body)]]
         tainted = {id(var) for place, var in enumerate(body.invars) if place in tangents}
         for equation in body.eqns:
@@ -145,12 +156,13 @@ class _Walk:
             own = str(getattr(equation.source_info, "name_stack", ""))
             full = f"{stack}/{own}" if stack and own else stack or own
             phase = "" if program["shared"] else _phase(full, any(depends))
-            plain, inner = self.parameters(equation, full, depends, queue)
+            source = outer if foreign else self.source(equation.source_info, outer)
+            plain, inner = self.parameters(equation, full, depends, source, queue)
             program["equations"].append(
                 [
                     str(getattr(equation.primitive, "name", equation.primitive)),
                     phase,
-                    self.source(equation.source_info),
+                    source,
                     [short_type(var.aval) for var in equation.outvars],
                     plain,
                     inner,
@@ -158,7 +170,7 @@ class _Walk:
             )
 
     def parameters(
-        self, equation: Any, stack: str, depends: list[bool], queue: deque[Any]
+        self, equation: Any, stack: str, depends: list[bool], source: int, queue: deque[Any]
     ) -> tuple[dict[str, Any], dict[str, list[int]]]:
         plain: dict[str, Any] = {}
         inner: dict[str, list[int]] = {}
@@ -166,7 +178,8 @@ class _Walk:
             found = [value] if is_jaxpr(value) else _jaxprs_in(value)
             if found:
                 inner[name] = [
-                    self.program(item, stack, _passed_on(depends, item), queue) for item in found
+                    self.program(item, stack, _passed_on(depends, item), source, queue)
+                    for item in found
                 ]
             else:
                 try:
@@ -175,35 +188,43 @@ class _Walk:
                     continue  # its printed text is all there is
         return plain, inner
 
-    def source(self, info: Any) -> int:
+    def source(self, info: Any, outer: int) -> int:
         """The innermost frame of the user's code, as an index into ``sources``."""
         trace = getattr(info, "traceback", None)
         if trace is None:
-            return -1
-        if id(trace) in self.traces:
-            return self.traces[id(trace)]
-        place = -1
+            return outer
+        if id(trace) not in self.traces:
+            self.kept.append(trace)
+            self.traces[id(trace)] = self.user_frame(trace)
+        place = self.traces[id(trace)]
+        return outer if place < 0 else place
+
+    def user_frame(self, trace: Any) -> int:
         for frame in getattr(trace, "frames", ()) or ():
-            if is_project_file(frame.file_name) and "sphinx_jaxpr" not in frame.file_name:
+            if is_project_file(frame.file_name) and not frame.file_name.startswith(PACKAGE):
                 line = getattr(frame, "start_line", 0) or getattr(frame, "line_num", 0)
                 key = (frame.file_name, int(line), str(frame.function_name))
                 if key not in self.source_index:
                     self.source_index[key] = len(self.sources)
                     self.sources.append(list(key))
-                place = self.source_index[key]
-                break
-        self.kept.append(trace)
-        self.traces[id(trace)] = place
-        return place
+                return self.source_index[key]
+        return -1
+
+
+def _is_foreign(body: Any) -> bool:
+    """Whether a program is the body of a function that is not the project's."""
+    made = str(getattr(getattr(body, "debug_info", None), "func_src_info", "") or "")
+    file = made.rpartition(" at ")[2].rpartition(":")[0]
+    return bool(file) and not is_project_file(file)
 
 
 def _phase(stack: str, on_tangents: bool) -> str:
-    if not stack:
-        return ""
-    if stack.rpartition("/")[2] == "rematted_computation":
-        return "recomputed"
-    if "transpose(" in stack:
-        return "transpose"
+    """The phase of an equation from its whole name stack, outermost scope first."""
+    for scope in reversed(stack.split("/")):
+        if scope == "rematted_computation":
+            return "recomputed"
+        if "transpose(" in scope:
+            return "transpose"
     if "jvp(" in stack:
         return "tangent" if on_tangents else "forward"
     return ""

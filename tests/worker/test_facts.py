@@ -1,0 +1,133 @@
+"""What the walk of a jaxpr object writes down."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import pytest
+
+from sphinx_jaxpr.worker import facts
+
+SQUARE = jax.ShapeDtypeStruct((4, 4), jnp.float32)
+
+
+def collect(fn: Any, *args: Any, tangents: tuple[int, ...] = ()) -> dict[str, Any]:
+    return facts.collect(jax.make_jaxpr(fn)(*args), tangents)
+
+
+def rows(found: dict[str, Any], program: int = 0) -> list[list[Any]]:
+    return list(found["programs"][program]["equations"])
+
+
+def where(found: dict[str, Any]) -> list[str]:
+    """``file:line`` of every equation at any depth."""
+    places = []
+    for program in found["programs"]:
+        for row in program["equations"]:
+            file, line, _ = found["sources"][row[2]] if row[2] >= 0 else ("none", 0, "")
+            places.append(f"{Path(file).name}:{line}")
+    return places
+
+
+@pytest.fixture
+def modules(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Two modules that call the same functions of JAX, on other lines."""
+    body = "    y = x @ w\n    return jnp.where(y > 0, y, 0).sum()\n"
+    (tmp_path / "facts_one.py").write_text("import jax.numpy as jnp\ndef f(x, w):\n" + body)
+    (tmp_path / "facts_two.py").write_text("import jax.numpy as jnp\n\n\n\ndef f(x, w):\n" + body)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    yield importlib.import_module("facts_one"), importlib.import_module("facts_two")
+    del sys.modules["facts_one"], sys.modules["facts_two"]
+
+
+@pytest.mark.parametrize("transform", [lambda fn: fn, jax.grad, jax.vmap])
+def test_lines_do_not_depend_on_who_came_first(modules: Any, transform: Any) -> None:
+    one, two = modules
+    shape = SQUARE if transform is not jax.vmap else jax.ShapeDtypeStruct((2, 4, 4), jnp.float32)
+    first = where(collect(transform(one.f), shape, shape))
+    second = where(collect(transform(two.f), shape, shape))
+    assert set(first) == {"facts_one.py:3", "facts_one.py:4"}
+    assert set(second) == {"facts_two.py:6", "facts_two.py:7"}
+    assert where(collect(transform(one.f), shape, shape)) == first
+
+
+def test_plain_parameters_and_nested_programs() -> None:
+    found = collect(lambda x: jax.lax.scan(lambda c, _: (c * 2.0, None), x, None, length=3)[0], 1.0)
+    (scan,) = rows(found)
+    assert scan[0] == "scan"
+    assert scan[4]["length"] == 3
+    assert scan[4]["reverse"] is False
+    assert scan[5] == {"jaxpr": [1]}
+    assert [row[0] for row in rows(found, 1)] == ["mul"]
+    json.dumps(found, allow_nan=False)
+
+
+def test_branches_are_listed_in_order() -> None:
+    found = collect(
+        lambda x: jax.lax.cond(x > 0, lambda y: y + 1.0, lambda y: y * 2.0, x), jnp.float32(1)
+    )
+    cond = rows(found)[-1]
+    inner = [[row[0] for row in rows(found, place)] for place in cond[5]["branches"]]
+    assert inner == [["mul"], ["add"]]
+
+
+def test_odd_values_stay_out() -> None:
+    for value in (object(), print, {"a": 1}, list(range(1000))):
+        with pytest.raises(ValueError, match=r"object|long"):
+            facts.plain_value(value)
+    assert facts.plain_value(float("inf")) == {"text": "inf"}
+    assert facts.plain_value(jnp.dtype("bfloat16")) == {"dtype": "bfloat16"}
+    assert facts.plain_value((1, (True, None), "a")) == [1, [True, None], "a"]
+
+
+def test_addresses_are_masked() -> None:
+    assert facts.mask("<f at 0x7f27fcf920>, 0x10") == "<f at 0xXXXXXXXXXXXX>, 0x10"
+    assert facts.mask("<Thing default:0x7fa86f3e0090>") == "<Thing default:0xXXXXXXXXXXXX>"
+
+
+def test_tangents_are_followed_into_nested_programs() -> None:
+    inner = jax.jit(lambda x: jnp.sin(x) * 2.0)
+
+    def push(x: Any, dot: Any) -> Any:
+        return jax.jvp(inner, (x,), (dot,))
+
+    found = collect(push, 1.0, 1.0, tangents=(1,))
+    phases = {row[0]: row[1] for program in found["programs"] for row in program["equations"]}
+    assert phases["sin"] == phases["cos"] == "forward"
+    every = [row[1] for program in found["programs"] for row in program["equations"]]
+    assert "tangent" in every
+
+
+def test_a_program_called_in_several_phases_has_none() -> None:
+    inner = jax.jit(jnp.sin)
+
+    def mixed(x: Any) -> Any:
+        return inner(x) + jax.jvp(inner, (x,), (x,))[0]
+
+    found = collect(mixed, 1.0)
+    shared = [program for program in found["programs"] if program["shared"]]
+    for program in shared:
+        assert all(row[1] == "" for row in program["equations"])
+
+
+@pytest.mark.parametrize(
+    ("stack", "on_tangents", "phase"),
+    [
+        ("", False, ""),
+        ("layer", False, ""),
+        ("jvp()", False, "forward"),
+        ("jvp(layer)/inner", True, "tangent"),
+        ("transpose(jvp())", False, "transpose"),
+        ("transpose(jvp())/rematted_computation", False, "recomputed"),
+        ("transpose(jvp())/rematted_computation/relu", False, "recomputed"),
+        ("rematted_computation/transpose(jvp())", True, "transpose"),
+    ],
+)
+def test_phase_of_a_stack(stack: str, on_tangents: bool, phase: str) -> None:
+    assert facts._phase(stack, on_tangents) == phase

@@ -20,7 +20,7 @@ from .directives import JaxprTransform
 from .domain import JaxprDomain
 from .engine import Engine
 from .judge import findings, report
-from .nodes import HTML, PLAIN, jaxpr_figure, jaxpr_gallery
+from .nodes import HIDDEN, HTML, PLAIN, jaxpr_figure, jaxpr_gallery, jaxpr_words
 from .show import ShowBlocks
 
 logger = logging.getLogger(__name__)
@@ -37,6 +37,8 @@ def connect(app: Sphinx) -> dict[str, Any]:
     plain: dict[str, Any] = dict.fromkeys(_BUILDERS, PLAIN)
     app.add_node(jaxpr_gallery, **plain)
     app.add_node(jaxpr_figure, **{**plain, "html": HTML})
+    hidden: dict[str, Any] = dict.fromkeys(_BUILDERS, HIDDEN)
+    app.add_node(jaxpr_words, **hidden)
     # The entry point is there only where the package is installed.
     app.add_lexer("jaxpr", JaxprLexer)
     app.add_domain(JaxprDomain)

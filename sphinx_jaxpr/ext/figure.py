@@ -9,7 +9,7 @@ from typing import Any
 from docutils import nodes
 
 from .html import code
-from .nodes import jaxpr_figure
+from .nodes import jaxpr_figure, jaxpr_words
 from .records import Block
 from .shown import Shown, error_parts
 
@@ -25,48 +25,59 @@ class Figures(Shown):
         return found
 
     def figure(self, block: Block, caption: nodes.Element | None) -> jaxpr_figure:
-        if self.engine.mode == "skip":
-            kind, body = "jaxpr-skipped", _paragraph("Not traced: jaxpr_mode is skip.")
-        else:
-            kind, body = self.body(block)
+        kind, opened, summary, body = self.parts(block)
         classes = " ".join(["jaxpr", *filter(None, [kind]), *self.gallery.classes])
-        before = f'<figure class="{escape(classes)}" id="{escape(self.id_of(block))}">\n{body}'
         about = [*self.remarks(block), *filter(None, [self.arguments(block), self.version(block)])]
-        spans = "".join(f'<span class="jaxpr-about">{escape(text)}</span> ' for text in about)
-        after = f'<span class="jaxpr-footer">{spans.rstrip()}</span>' if spans else ""
-        figure = jaxpr_figure()
+        spans = " ".join(f'<span class="jaxpr-about">{escape(text)}</span>' for text in about)
+        after = f'<span class="jaxpr-footer">{spans}</span>' if spans else ""
+        state = ' open=""' if opened else ""
+        before = (
+            f'<figure class="{escape(classes)}" id="{escape(self.id_of(block))}">\n'
+            f"<details{state}><summary>{summary}</summary>\n"
+            f"{body}</details>\n"
+        )
         if caption is not None or after:
             before += "<figcaption>"
             after += "</figcaption>"
+        figure = jaxpr_figure()
         figure["before"], figure["after"] = before, after + "</figure>\n"
         if caption is not None:
-            line = nodes.inline("", "", *[child.deepcopy() for child in caption.children])
+            line = nodes.inline("", "", *caption.children)
             line["classes"].append("jaxpr-caption")
             figure += line
+        figure += jaxpr_words("", nodes.Text(self.words(block)))
         return figure
 
-    def body(self, block: Block) -> tuple[str, str]:
+    def parts(self, block: Block) -> tuple[str, bool, str, str]:
+        """A class of its own, whether it starts open, the summary and what it folds."""
+        summary = f'<code class="jaxpr-call">{escape(self.call(block))}</code>'
+        if self.engine.mode == "skip":
+            message = _paragraph("Not traced: jaxpr_mode is skip.")
+            return "jaxpr-skipped", True, summary, message
         error = self.error(block)
         if error is not None:
-            if self.is_expected(block):
-                return "jaxpr-raises", self.head(block) + _error_html(error)
-            return "jaxpr-error", self.head(block) + _error_html(error)
+            kind = "jaxpr-raises" if self.is_expected(block) else "jaxpr-error"
+            return kind, True, summary, _error_html(error)
         found = self.engine.printed(block)
         assert found is not None
         printed, facts = found
-        opened = ' open=""' if self.is_open(block, printed) else ""
-        summary = f'<code class="jaxpr-call">{escape(self.call(block))}</code>'
         counts = self.counts(block, "→")
         if counts:
             summary += f' <span class="jaxpr-count">{escape(counts)}</span>'
         lines = code(printed, facts, self.id_of(block))
-        return "", (
-            f"<details{opened}><summary>{summary}</summary>\n"
-            f'<div class="jaxpr-code notranslate" translate="no">{lines}</div></details>\n'
+        # The style here keeps the indentation where the style sheet is missing.
+        body = (
+            '<div class="jaxpr-code notranslate" translate="no" style="white-space: pre-wrap">'
+            f"{lines}</div>"
         )
+        return "", self.is_open(block, printed), summary, body
 
-    def head(self, block: Block) -> str:
-        return f'<p class="jaxpr-head"><code>{escape(self.call(block))}</code></p>'
+    def words(self, block: Block) -> str:
+        """The functions and primitives of a block, for the search; no letters or types."""
+        found = None if self.engine.mode == "skip" else self.engine.printed(block)
+        primitives = {equation.primitive for equation in found[0].walk()} if found else set()
+        target = block.request.target.replace(":", ".") if block.request else ""
+        return " ".join([*target.split("."), block.label, *sorted(primitives)])
 
     def arguments(self, block: Block) -> str:
         result = self.engine.result(block) or {}

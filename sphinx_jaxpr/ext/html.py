@@ -54,6 +54,7 @@ class _Renderer:
         self.before: dict[int, list[str]] = defaultdict(list)
         self.after: dict[int, list[str]] = defaultdict(list)
         self.inline: list[tuple[int, int, str]] = []  # start, end, opening tag
+        self.heads: set[int] = set()  # lines in a summary, which holds no blocks
 
     def render(self) -> str:
         for place, (_, program) in enumerate(self.printed.shared):
@@ -115,6 +116,7 @@ class _Renderer:
             return True
         count = len(program.equations)
         note = f"{count} equation{'' if count == 1 else 's'}"
+        self.heads.update(range(first, head + 1))
         self.before[first].append('<details class="jaxpr-body" open=""><summary>')
         self.after[head].append(f'<span class="jaxpr-note">{note}</span></summary>')
         self.after[last - 1].append("</details>")
@@ -143,14 +145,15 @@ class _Renderer:
                 cursor += 1
                 packed = True
             yield from self.before.get(line, ())
-            yield '<div class="jaxpr-line jaxpr-packed">' if packed else '<div class="jaxpr-line">'
+            tag = "span" if line in self.heads else "div"
+            yield f'<{tag} class="jaxpr-line{" jaxpr-packed" if packed else ""}">'
             position = start
             for offset, _, _, markup, after in sorted(events):
                 yield escape(self.text[position:offset], quote=False)
                 yield markup
                 position = after
             yield escape(self.text[position:end], quote=False)
-            yield "</div>"
+            yield f"</{tag}>"
             # What was opened last closes first.
             yield from reversed(self.after.get(line, ()))
 

@@ -7,11 +7,16 @@ from typing import Any, Final
 
 from docutils import nodes
 
+from ..program.model import Printed
+from . import config as settings
+from . import tex
 from .records import Block
 from .shown import Shown, error_parts
 
 #: A word longer than this can leave a printed page's margin.
 LONG_WORD: Final = 70
+#: Formats in pages, where a program has a limit.
+PAGED: Final = ("latex", "texinfo")
 
 
 class Listings(Shown):
@@ -20,8 +25,8 @@ class Listings(Shown):
     def shown(self) -> list[nodes.Node]:
         found: list[nodes.Node] = [*self.rest, *self.source()]
         for place, block in enumerate(self.blocks):
-            found.append(nodes.target("", "", ids=[self.id_of(block)]))
-            found.append(self.heading(block))
+            found.append(nodes.target("", "", ids=[block.identity]))
+            found.extend(self.heading(block))
             error = None if self.engine.mode == "skip" else self.error(block)
             if self.engine.mode == "skip":
                 body: list[nodes.Node] = [nodes.paragraph("", "Not traced: jaxpr_mode is skip.")]
@@ -29,28 +34,88 @@ class Listings(Shown):
                 body = _error_nodes(error, self.is_expected(block))
             else:
                 body = self.listing(block)
-            found.extend(_captioned(body, self.caption if place == 0 else None))
-        return found
+            found.extend(self.captioned(body, self.caption if place == 0 else None))
+        return self.in_tex(found) if self.format == "latex" else found
 
-    def heading(self, block: Block) -> nodes.paragraph:
+    @property
+    def format(self) -> str:
+        return self.engine.app.builder.format
+
+    def heading(self, block: Block) -> list[nodes.Node]:
         call = self.call(block)
-        line = nodes.paragraph("", "", nodes.literal(call, call))
+        line = nodes.paragraph()
+        found: list[nodes.Node] = [line]
+        if _has_long_word(call):
+            found = [nodes.literal_block(call, call, language="python", translatable=False), line]
+        else:
+            line += nodes.literal(call, call)
         about = [self.counts(block, "to"), *self.remarks(block), self.version(block)]
         text = "; ".join(filter(None, about))
         if text:
-            line += nodes.Text(f" - {text}")
-        return line
+            line += nodes.Text(f" - {text}" if len(found) == 1 else text)
+        return found if line.children else found[:1]
 
     def listing(self, block: Block) -> list[nodes.Node]:
-        result = self.engine.result(block)
-        assert result is not None
-        text: str = result["text"]
-        listing = nodes.literal_block(text, text, language="jaxpr", translatable=False)
-        if not any(len(word) > LONG_WORD for word in re.findall(r"\S+", text)):
-            return [listing]
-        # Only TeX needs leave to break a word that is longer than the line.
-        allow = nodes.raw("", r"\begingroup\sphinxsetup{verbatimforcewraps=true}", format="latex")
-        return [allow, listing, nodes.raw("", r"\endgroup", format="latex")]
+        found = self.engine.printed(block)
+        assert found is not None
+        printed, _ = found
+        limit = settings.value(self.engine.app.config, "jaxpr_max_equations")
+        cut, rest = len(printed.text), 0
+        if self.format in PAGED:
+            cut, rest = _cut(printed, limit)
+        text = printed.text[:cut]
+        body: list[nodes.Node] = [
+            nodes.literal_block(text, text, language="jaxpr", translatable=False)
+        ]
+        if rest:
+            more = f"... and {rest} more equation{'' if rest == 1 else 's'}, shown in HTML."
+            body.append(nodes.paragraph("", more))
+        return body
+
+    def captioned(self, body: list[nodes.Node], caption: nodes.Element | None) -> list[nodes.Node]:
+        """``body`` with the caption in the way that Sphinx captions a listing."""
+        if caption is None:
+            return body
+        # Sphinx's text writer spells a caption in a table out, letter by letter.
+        if self.format == "latex" or not self.in_table:
+            for place, node in enumerate(body):
+                if isinstance(node, nodes.literal_block):
+                    box = nodes.container("", literal_block=True, classes=["literal-block-wrapper"])
+                    box += [caption, node]
+                    return [*body[:place], box, *body[place + 1 :]]
+        return [nodes.paragraph("", "", *caption.children), *body]
+
+    def in_tex(self, found: list[nodes.Node]) -> list[nodes.Node]:
+        """What TeX has to know before it meets our text, and how it may break it."""
+        listings = [one for node in found for one in node.findall(nodes.literal_block)]
+        if any(_has_long_word(listing.astext()) for listing in listings):
+            found = [
+                nodes.raw("", tex.BREAK_ANYWHERE, format="latex"),
+                *found,
+                nodes.raw("", tex.END, format="latex"),
+            ]
+        if self.engine.app.config.latex_engine == tex.NARROW_ENGINE:
+            text = "".join(node.astext() for node in found if not isinstance(node, nodes.raw))
+            definitions = tex.definitions(text)
+            if definitions:
+                found.insert(0, nodes.raw("", definitions, format="latex"))
+        return found
+
+
+def _has_long_word(text: str) -> bool:
+    return any(len(word) > LONG_WORD for word in re.findall(r"\S+", text))
+
+
+def _cut(printed: Printed, limit: int) -> tuple[int, int]:
+    """Where to end the text after ``limit`` equations, and how many are left out.
+
+    A shared program or a body counts as it is printed.
+    """
+    starts = [equation.start for equation in printed.walk()]
+    if len(starts) <= limit:
+        return len(printed.text), 0
+    end = printed.text.rfind("\n", 0, sorted(starts)[limit])
+    return max(end, 0), len(starts) - limit
 
 
 def _error_nodes(error: dict[str, Any], expected: bool) -> list[nodes.Node]:
@@ -62,15 +127,3 @@ def _error_nodes(error: dict[str, Any], expected: bool) -> list[nodes.Node]:
     if detail:
         box += nodes.literal_block(detail, detail, language="none", translatable=False)
     return [box]
-
-
-def _captioned(body: list[nodes.Node], caption: nodes.Element | None) -> list[nodes.Node]:
-    """``body`` with the caption in the way that Sphinx captions a listing."""
-    if caption is None:
-        return body
-    for place, node in enumerate(body):
-        if isinstance(node, nodes.literal_block):
-            box = nodes.container("", literal_block=True, classes=["literal-block-wrapper"])
-            box += [caption.deepcopy(), node]
-            return [*body[:place], box, *body[place + 1 :]]
-    return [*body, nodes.paragraph("", "", *[child.deepcopy() for child in caption.children])]

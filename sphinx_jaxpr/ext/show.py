@@ -21,6 +21,8 @@ class ShowBlocks(SphinxPostTransform):
 
     def run(self, **kwargs: Any) -> None:
         """Fill the tree; it is one page, or several put together."""
+        if self.app.builder.name == "gettext":  # the captions as their authors wrote them
+            return
         domain = cast(JaxprDomain, self.env.get_domain("jaxpr"))
         form = Figures if isinstance(self.app.builder, StandaloneHTMLBuilder) else Listings
         taken: set[str] = set()

@@ -29,6 +29,7 @@ class Shown:
         self.rest = [child for child in node.children if child is not self.caption]
         self.blocks = [block for block in gallery.blocks if block.shown]
         self.ids = {block.identity: _free(block.identity, taken) for block in self.blocks}
+        self.in_table = _stands_in(node, nodes.entry)
         self.epub = engine.app.builder.format == "html" and engine.app.builder.name == "epub"
 
     def id_of(self, block: Block) -> str:
@@ -98,15 +99,17 @@ class Shown:
         return result is not None and "error" in result
 
     def is_open(self, block: Block, printed: Printed) -> bool:
-        opened = self.gallery.opened or settings.value(self.engine.app.config, "jaxpr_open")
-        if self.epub or opened == "all":
+        if self.epub:  # readers of books may not be able to open anything
             return True
-        limit = settings.value(self.engine.app.config, "jaxpr_max_equations")
-        if count(printed)[1] > limit:
-            return False
+        opened = self.gallery.opened
+        if opened in ("", "auto"):
+            limit = settings.value(self.engine.app.config, "jaxpr_max_equations")
+            if count(printed)[1] > limit:
+                return False
+            opened = opened or settings.value(self.engine.app.config, "jaxpr_open")
         if opened == "auto":
             return printed.text.count("\n") < OPEN_LINES
-        return (block.label or "base") in opened.split(",")
+        return opened == "all" or (block.label or "base") in opened.split(",")
 
     def source(self) -> list[nodes.Node]:
         """The function's Python source, where it was asked for."""
@@ -117,6 +120,13 @@ class Shown:
         shown = nodes.literal_block(text, text, language="python", translatable=False)
         shown["classes"].append("jaxpr-source")
         return [shown]
+
+
+def _stands_in(node: nodes.Node, kind: type[nodes.Node]) -> bool:
+    parent = node.parent
+    while parent is not None and not isinstance(parent, kind):
+        parent = parent.parent
+    return parent is not None
 
 
 def _free(identity: str, taken: set[str]) -> str:

@@ -286,6 +286,7 @@ version = release = "1"
 jaxpr_cache_dir = "../cache"
 extensions.append("sphinx.ext.doctest")
 jaxpr_max_constants = 100_000_000
+myst_enable_extensions = ["colon_fence"]
 """
 
 FILES = {

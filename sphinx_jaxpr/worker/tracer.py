@@ -64,7 +64,7 @@ class Tracer:
         return {**_result(jaxpr, stage.call, args, _tangents(stage)), **source}
 
     def _stage(self, request: Request, target: Any, module: ModuleType, shown: str) -> Stage:
-        key = f"{id(target)} {request.args} {request.static} {request.jit}"
+        key = f"{request.target} {request.args} {request.static} {request.jit}"
         stage = self._keep(key, lambda: self._base(request, target, module, shown))
         for step in request.steps:
             key += f" {step}"

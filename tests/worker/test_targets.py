@@ -11,7 +11,7 @@ import pytest
 from sphinx_jaxpr.tracing.request import Request
 from sphinx_jaxpr.worker.failures import RequestError
 from sphinx_jaxpr.worker.tracer import Tracer
-from tests.worker.test_transforms import MODULE, by_hand, request, trace, tracer
+from tests.worker.test_transforms import MODULE, by_hand, ignore, request, trace, tracer
 
 __all__ = ["tracer"]
 
@@ -66,7 +66,7 @@ def test_target(tracer: Tracer, target: str, args: str, static: str, call: str) 
 def test_ready_jaxpr_is_shown_as_it_is(tracer: Tracer) -> None:
     from tests.worker import targets
 
-    result = tracer.trace(request("program"), tracer.prepare(request("program")))
+    result = tracer.trace(request("program"), tracer.prepare(request("program"), ignore))
     assert result["text"] == str(targets.program)
 
 
@@ -133,7 +133,7 @@ def test_no_module_names_the_nearest_and_what_was_searched() -> None:
     here = str(Path(__file__).parent)
     tracer = Tracer(Recorder("/nowhere"), [here])
     with pytest.raises(RequestError) as caught:
-        tracer.prepare(Request("target:f"))
+        tracer.prepare(Request("target:f"), ignore)
     assert "no module 'target', did you mean 'targets'?" in str(caught.value)
     assert caught.value.more["searched"] == [here]
 

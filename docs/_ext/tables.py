@@ -43,7 +43,7 @@ RULES: Final[dict[str, tuple[dict[str, str], str]]] = {
     "jacrev": (_ARGNUMS, "`jax.jacrev`."),
     "vmap": (
         {
-            "in_axes": "{first argument: 0}",
+            "in_axes": "first argument, axis 0",
             "out_axes": "0",
             "axis_size": "8",
             "axis_name": "None",
@@ -118,10 +118,15 @@ def transform_table() -> str:
     for name, options in TRANSFORMS.items():
         defaults, meaning = RULES[name]
         _same(f"options of {name}", defaults, options)
-        listed = ", ".join(f"`{key}` ({defaults[key]})" for key in options)
-        tail = f"\n\n  Options and their defaults: {listed}." if options else ""
+        listed = ", ".join(_option(key, defaults[key]) for key in options)
+        tail = f" Options: {listed}." if options else ""
         parts.append(f"`{name}`\n: {meaning}{tail}")
     return "\n\n".join(parts)
+
+
+def _option(key: str, default: str) -> str:
+    """An option with its default, in code where the default can be written."""
+    return f"`{key}` ({default})" if "argument" in default else f"`{key}={default}`"
 
 
 def reserved_words() -> str:

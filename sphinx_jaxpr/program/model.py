@@ -3,13 +3,15 @@
 A :class:`Printed` is JAX's printed text of one jaxpr together with its
 structure.  All positions are character offsets into ``Printed.text``, half
 open as in a Python slice, so that nothing of the text is ever copied or lost.
+Tokens and operands, of which there are most, are named tuples: Python makes
+them three times as fast as frozen dataclasses.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 # Token kinds.  A binder introduces a variable, a use reads it; text that no
 # token covers (spaces, punctuation, opaque reprs) is shown as it is.
@@ -22,8 +24,7 @@ PARAMETER: Final = "parameter"
 LITERAL: Final = "literal"
 
 
-@dataclass(frozen=True, slots=True)
-class Token:
+class Token(NamedTuple):
     """One coloured piece of the text; ``variable`` is set for binders and uses.
 
     It is the index of a :class:`Variable`, -1 in a use that nothing binds.
@@ -50,8 +51,7 @@ class Variable:
     type: str
 
 
-@dataclass(frozen=True, slots=True)
-class Operand:
+class Operand(NamedTuple):
     """A use of a variable, or a literal (``variable is None``), as printed.
 
     ``text`` is the name or the value; a literal's type, printed behind it in

@@ -21,6 +21,7 @@ from .model import (
     Parameter,
     Printed,
     Program,
+    Token,
     Variable,
 )
 from .terms import Terms
@@ -42,18 +43,18 @@ def parse(text: str) -> Printed:
     match = scan.START.search(text)
     if match is None:
         return Printed(text, None, (), ())
-    parser = _Parser(text)
+    parser = _Parser(text, shared=match[1] is not None)
     shared: list[tuple[str, Program]] = []
     position = match.start()
     while let := scan.LET.match(text, position):
-        parser.token(*let.span(1), KEYWORD)
+        parser.tokens.append(Token(*let.span(1), KEYWORD))
         program = parser.run(let.end())
         if program is None:
             break
         shared.append((let[2], program))
         position = program.end
         if end := scan.LET_IN.match(text, position):
-            parser.token(*end.span(1), KEYWORD)
+            parser.tokens.append(Token(*end.span(1), KEYWORD))
             position = end.end()
     position = scan.skip(scan.GAP, text, position)
     program = parser.run(position)
@@ -70,10 +71,10 @@ class _Value(NamedTuple):
 class _Parser(Terms):
     """Reads programs; a nested one is asked for, so that no nesting is too deep."""
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, *, shared: bool) -> None:
         super().__init__(text)
         self._scanner = scan.Scanner(text)
-        self._shared = frozenset(scan.LET_NAME.findall(text))
+        self._shared = frozenset(scan.LET_NAME.findall(text)) if shared else frozenset()
         # The furthest position known to be inside an unfinished program.
         self._resume = 0
 
@@ -98,7 +99,7 @@ class _Parser(Terms):
         if match is None:
             return None
         mark, depth = self.mark(), self.enter()
-        self.token(*match.span(1), KEYWORD)
+        self.tokens.append(Token(*match.span(1), KEYWORD))
         constants, inputs, header_end = self._header(match.end())
         program = None
         if header_end >= 0:
@@ -134,7 +135,7 @@ class _Parser(Terms):
         let = scan.HEADER_LET.match(text, position + 1)
         if not text.startswith(".", position) or let is None:
             return [], [], -1
-        self.token(*let.span(1), KEYWORD)
+        self.tokens.append(Token(*let.span(1), KEYWORD))
         return constants, inputs, let.end()
 
     def _equations(
@@ -149,10 +150,12 @@ class _Parser(Terms):
         while position < size:
             if text[position] == "i" and scan.END.match(text, position):
                 return equations, position
-            if text.find("\n", end, position) >= 0 and self.column(position) < column:
+            if self.leaves(end, position, column - 1):
                 break
             mark = self.mark()
-            equation = yield from self._equation(position, column)
+            equation = self._plain(position, column)
+            if equation is None:
+                equation = yield from self._equation(position, column)
             if equation is None:
                 self.rollback(mark)
                 end = position = self._scanner.resync(max(position, self._resume), column, flat)
@@ -173,7 +176,7 @@ class _Parser(Terms):
             return [], -1
         match = scan.END.match(self.text, position)
         assert match is not None
-        self.token(*match.span(1), KEYWORD)
+        self.tokens.append(Token(*match.span(1), KEYWORD))
         position = match.end()
         found: list[Operand] = []
         while operand := self.atom(position):
@@ -182,6 +185,20 @@ class _Parser(Terms):
             position = comma.end() if comma else operand.end
         close = scan.CLOSE.match(self.text, position)
         return found, close.end() if close else -1
+
+    def _plain(self, start: int, column: int) -> Equation | None:
+        """The common case: one binder, no parameters."""
+        match = scan.PLAIN.match(self.text, start)
+        if match is None:
+            return None
+        mark = self.mark()
+        variable = self.binder(match)
+        self.tokens.append(Token(*match.span(3), PRIMITIVE))
+        operands, end = self.operands(match.end(), column)
+        if end < 0:
+            self.rollback(mark)
+            return None
+        return Equation(start, end, match[3], (variable,), tuple(operands), ())
 
     def _equation(self, start: int, column: int) -> _Asks[Equation]:
         mark = self.mark()
@@ -202,7 +219,7 @@ class _Parser(Terms):
         match = pattern.match(self.text, position)
         if match is None:
             return None
-        self.token(*match.span(), PRIMITIVE)
+        self.tokens.append(Token(*match.span(), PRIMITIVE))
         position = match.end()
         parameters: list[Parameter] = []
         if self.text.startswith("[", position):
@@ -251,7 +268,7 @@ class _Parser(Terms):
                     return -1
                 end = self._scanner.value_end(value, width, "")
             else:
-                self.token(*name.span(1), PARAMETER)
+                self.tokens.append(Token(*name.span(1), PARAMETER))
                 held = None
                 if text[value : value + 1] in ("{", "("):
                     held = yield from self._held(value)
@@ -273,7 +290,7 @@ class _Parser(Terms):
         if end < 0:
             return _Value(-1)
         if scan.SCALAR.fullmatch(self.text, start, end):
-            self.token(start, end, LITERAL)
+            self.tokens.append(Token(start, end, LITERAL))
         elif name not in _NOT_REFERENCES:
             value = self.text[start:end]
             if value in self._shared:
@@ -310,6 +327,8 @@ class _Parser(Terms):
 
 
 def _parameter(name: str, start: int, held: _Value) -> Parameter:
+    if not held.members:
+        return Parameter(name, start, held.end)
     programs = tuple(m for m in held.members if isinstance(m, Program))
     references = tuple(m for m in held.members if isinstance(m, str))
     return Parameter(name, start, held.end, programs, references, held.members)

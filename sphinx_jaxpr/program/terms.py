@@ -6,8 +6,9 @@ each name stands for at this point of the text.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
-from typing import Final, NamedTuple
+from typing import Final
 
 from . import scan
 from .model import BINDER, LITERAL, PARAMETER, TYPE, USE, Operand, Token, Variable
@@ -15,13 +16,6 @@ from .model import BINDER, LITERAL, PARAMETER, TYPE, USE, Operand, Token, Variab
 # JAX calls each dropped value "_", and prints a use of one if a call drops what
 # its program returns.  Only one such value in a program says which one is meant.
 _ANY: Final = Variable(-1, "_", "")
-
-
-class Mark(NamedTuple):
-    """A state to go back to when a reading turns out wrong."""
-
-    tokens: int
-    variables: int
 
 
 class Terms:
@@ -42,12 +36,13 @@ class Terms:
 
     # -- state
 
-    def mark(self) -> Mark:
-        return Mark(len(self.tokens), self._variables)
+    def mark(self) -> tuple[int, int]:
+        """A state to go back to with :meth:`rollback` where a reading turns out wrong."""
+        return len(self.tokens), self._variables
 
-    def rollback(self, mark: Mark) -> None:
-        del self.tokens[mark.tokens :]
-        self._variables = mark.variables
+    def rollback(self, mark: tuple[int, int]) -> None:
+        tokens, self._variables = mark
+        del self.tokens[tokens:]
 
     def bind(self, variables: Iterable[Variable]) -> None:
         """Make the names of ``variables`` mean them from here on."""
@@ -71,9 +66,6 @@ class Terms:
             else:
                 self._scope[name] = variable
 
-    def token(self, start: int, end: int, kind: str, variable: int = -1) -> None:
-        self.tokens.append(Token(start, end, kind, variable))
-
     def column(self, position: int) -> int:
         """The column of ``position``; cheap for positions that grow."""
         known, start = self._line
@@ -85,8 +77,8 @@ class Terms:
 
     def leaves(self, start: int, position: int, column: int) -> bool:
         """Whether the gap between the two ends a text that began at ``column``."""
-        broken = self.text.find("\n", start, position) >= 0
-        return broken and self.column(position) <= column
+        line = self.text.rfind("\n", start, position) + 1
+        return line > 0 and position - line <= column
 
     # -- words
 
@@ -98,38 +90,45 @@ class Terms:
         found: list[Variable] = []
         typed = False
         while match := scan.BINDER.match(self.text, position):
-            start, end = match.span(1)
+            start = match.start(1)
             if found and (bool(match[2]) != typed or self.leaves(position, start, column)):
                 break
             typed = match[2] is not None
-            found.append(Variable(self._variables, match[1], match[2] or ""))
-            self.token(start, end, BINDER, self._variables)
-            if typed:
-                self.token(*match.span(2), TYPE)
-            self._variables += 1
+            found.append(self.binder(match))
             position = match.end()
         return found, position
+
+    def binder(self, match: re.Match[str]) -> Variable:
+        """A match whose first groups are a name and a type."""
+        variable = Variable(self._variables, match[1], match[2] or "")
+        self._variables += 1
+        self.tokens.append(Token(*match.span(1), BINDER, variable.index))
+        if match[2] is not None:
+            self.tokens.append(Token(*match.span(2), TYPE))
+        return variable
 
     def atom(self, position: int) -> Operand | None:
         """The variable or literal at ``position``."""
         match = scan.ATOM.match(self.text, position)
-        if match is None:
-            return None
-        text, type_ = match[1], match[2]
+        return self._atom(match) if match else None
+
+    def _atom(self, match: re.Match[str]) -> Operand:
+        """A match whose groups are the word and its type."""
+        text, type_ = match.groups()
         start, end = match.span(1)
-        if type_ is not None:
-            self.token(start, end, LITERAL)
-            self.token(*match.span(2), TYPE)
-            return Operand(start, match.end(), text, None, type_)
-        return self._word(text, start, end)
+        if type_ is None:
+            return self._word(text, start, end)
+        self.tokens.append(Token(start, end, LITERAL))
+        self.tokens.append(Token(end + 1, match.end(), TYPE))
+        return Operand(start, match.end(), text, None, type_)
 
     def _word(self, text: str, start: int, end: int) -> Operand:
         variable = self._scope.get(text)
         if variable is not None and variable is not _ANY:
-            self.token(start, end, USE, variable.index)
+            self.tokens.append(Token(start, end, USE, variable.index))
             return Operand(start, end, text, variable, variable.type)
         free = text.isidentifier() and text not in scan.LITERAL_WORDS
-        self.token(start, end, USE if free else LITERAL)
+        self.tokens.append(Token(start, end, USE if free else LITERAL))
         return Operand(start, end, text, None, "")
 
     def operands(self, position: int, column: int) -> tuple[list[Operand], int]:
@@ -137,20 +136,22 @@ class Terms:
 
         The end is -1 where something else than an equation's end follows.
         """
-        text, found = self.text, list[Operand]()
+        text = self.text
+        found: list[Operand] = []
         while True:
-            here = position + 1
-            if not text.startswith(" ", position) or text[here : here + 1] in " \n#":
-                here = scan.skip(scan.GAP, text, position)
-                if self.leaves(position, here, column) or here == len(text) or text[here] == ";":
-                    return found, position
-            if text[here] == "i" and scan.PROGRAM_END.match(text, here):
+            # Nearly always another word after one space, or a line break.
+            while match := scan.OPERAND.match(text, position):
+                found.append(self._atom(match))
+                position = match.end()
+            here = scan.skip(scan.GAP, text, position)
+            if self.leaves(position, here, column) or here == len(text) or text[here] == ";":
                 return found, position
-            operand = self.atom(here) if here > position else None
-            if operand is not None:
-                if operand.text != "->":
-                    found.append(operand)
-                position = operand.end
+            if here == position or scan.PROGRAM_END.match(text, here):
+                return found, position if here > position else -1
+            if match := scan.ATOM.match(text, here):
+                if match[1] != "->":  # what a copy of a reference is printed with
+                    found.append(self._atom(match))
+                position = match.end()
             elif match := scan.REFERENCE.match(text, here):
                 found += self.reference(here)[0]
                 position = match.end()
@@ -186,7 +187,7 @@ class Terms:
         """`` mask=a other=b`` after a masked load or store."""
         found: list[Operand] = []
         while match := scan.MASK.match(self.text, position):
-            self.token(*match.span(1), PARAMETER)
+            self.tokens.append(Token(*match.span(1), PARAMETER))
             operand = self.atom(match.end())
             if operand is None:
                 break

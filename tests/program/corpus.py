@@ -35,6 +35,7 @@ with warnings.catch_warnings():
         from jax.extend.core import Primitive
     except ImportError:
         from jax.core import Primitive
+    HAS_MASKS = hasattr(pl, "load")  # gone since 0.8
     from jax.ad_checkpoint import checkpoint_name
     from jax.experimental import checkify, io_callback
 
@@ -245,7 +246,20 @@ add("jit_inline", lambda x: jax.jit(jnp.sin, inline=True)(x), X)
 add("jit_keep_unused", lambda x: jax.jit(lambda a, b: a, keep_unused=True)(x, x), X)
 add("jit_nothing", lambda: jax.jit(lambda: ())())
 add("jit_static", lambda x: jax.jit(lambda n, a: a * n, static_argnums=0)(3, x), X)
-for _name in ("f{", "<lambda>", "a b", "jaxpr", "x]", "name=f", "it's", 'q"', "in", "let", "[", "é"):
+for _name in (
+    "f{",
+    "<lambda>",
+    "a b",
+    "jaxpr",
+    "x]",
+    "name=f",
+    "it's",
+    'q"',
+    "in",
+    "let",
+    "[",
+    "é",
+):
     add(f"named {_name}", lambda x, f=_named(_name): (f(x), x), X)
     add(f"named {_name} shared", lambda x, f=_named(_name): (f(x), f(x) + 1, f(f(x))), X)
 add("relus", lambda x: functools.reduce(lambda a, _: jax.nn.relu(a), range(4), x), X)
@@ -298,7 +312,9 @@ def _derive(name: str) -> None:
 
     def total(*a: Any) -> Any:
         leaves = jax.tree_util.tree_leaves(f(*a))
-        return sum(jnp.real(leaf).sum() for leaf in leaves if jnp.issubdtype(leaf.dtype, np.inexact))
+        return sum(
+            jnp.real(leaf).sum() for leaf in leaves if jnp.issubdtype(leaf.dtype, np.inexact)
+        )
 
     zeros = [np.zeros(a.shape, a.dtype) for a in arguments]
     floats = tuple(i for i, a in enumerate(arguments) if jnp.issubdtype(a.dtype, np.floating))
@@ -511,7 +527,7 @@ if pl is not None:
     add("pallas specs", _pallas(lambda x, o: o.__setitem__(..., x[...] * 2), grid=(2,),
         in_specs=[pl.BlockSpec(block_shape=(4, 4), index_map=lambda i: (i, 0))],
         out_specs=pl.BlockSpec(block_shape=(4, 4), index_map=lambda i: (i, 0))), X)  # fmt: skip
-    if hasattr(pl, "load"):
+    if HAS_MASKS:
         add("pallas masked", _pallas(_masked), X)
     if pltpu is not None and "scratch_shapes" in inspect.signature(pl.pallas_call).parameters:
         add("pallas copies", _pallas(_copies, grid=(2,), scratch_shapes=[
@@ -524,9 +540,7 @@ if pl is not None:
 def _primitive(name: str, outputs: int | None = None) -> Any:
     primitive = Primitive(name)
     primitive.multiple_results = outputs is not None
-    primitive.def_abstract_eval(
-        lambda *a, **k: a[0] if outputs is None else [a[0]] * outputs
-    )
+    primitive.def_abstract_eval(lambda *a, **k: a[0] if outputs is None else [a[0]] * outputs)
     return primitive
 
 

@@ -5,33 +5,36 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, Final
+
+#: Where Python's default reprs show a memory address, as JAX masks its own.
+_ADDRESS: Final = re.compile(r"(?<= at )0x[0-9a-fA-F]{6,}")
 
 
 class Paths:
-    """Hides ``roots`` (import roots, the source folder) and the home folder."""
+    """Hides ``roots`` (import roots, the source folder), what is above, and the home folder."""
 
     def __init__(self, source: str, roots: Iterable[str]) -> None:
         self.source = os.path.abspath(source)
-        absolute = {os.path.abspath(root) for root in (*roots, self.source) if root}
-        absolute |= {os.path.realpath(root) for root in absolute}
-        absolute.discard(os.sep)
-        self.roots = sorted(absolute, key=lambda root: (-len(root), root))
         self.home = os.path.expanduser("~")
-        prefixes = "|".join(re.escape(root.rstrip(os.sep) + os.sep) for root in self.roots)
-        self.pattern = re.compile(f"(?<![\\w.-])(?:{prefixes})") if prefixes else None
-
-    def shown(self, file: str) -> str:
-        """A file as a reader should see it: relative to its root, or ``~/...``."""
-        return self.hide(file)
+        self.shown = {**_above(self.source, self.home), self.home: "~"}
+        self.shown.update(dict.fromkeys(map(os.path.abspath, filter(None, roots)), "."))
+        self.shown[self.source] = "."
+        self.shown.update({os.path.realpath(path): to for path, to in self.shown.items()})
+        self.shown.pop(os.sep, None)
+        known = "|".join(re.escape(path) for path in sorted(self.shown, key=len, reverse=True))
+        after = rf"(?:{re.escape(os.sep)}|(?![\w-]|\.\w))"
+        self.pattern = re.compile(rf"(?<![\w.-])({known}){after}")
 
     def hide(self, text: str) -> str:
         """``text`` without the absolute prefixes of this machine."""
-        if self.pattern is not None and os.sep in text:
-            text = self.pattern.sub("", text)
-        if len(self.home) > 1 and self.home in text:
-            text = text.replace(self.home + os.sep, "~" + os.sep)
-        return text
+        return self.pattern.sub(self._short, text) if os.sep in text else text
+
+    def _short(self, found: re.Match[str]) -> str:
+        short = self.shown[found[1]]
+        if not found[0].endswith(os.sep):
+            return short
+        return "" if short == "." else short + os.sep
 
     def hide_all(self, data: Any) -> Any:
         """``hide`` for every string in JSON data."""
@@ -45,15 +48,28 @@ class Paths:
 
     def stored(self, file: str) -> str:
         """A file as the store keeps it: relative to the source folder."""
-        relative = os.path.relpath(file, self.source)
-        if len(self.home) > 1 and file.startswith(self.home + os.sep):
-            common = os.path.commonpath([file, self.source])
-            if not common.startswith(self.home):
-                return "~" + file[len(self.home) :]
-        return relative.replace(os.sep, "/")
+        inside = self.home + os.sep
+        if len(self.home) > 1 and file.startswith(inside) and not self.source.startswith(inside):
+            return "~/" + file[len(inside) :].replace(os.sep, "/")
+        return os.path.relpath(file, self.source).replace(os.sep, "/")
 
     def absolute(self, stored: str) -> str:
         """The inverse of :meth:`stored`."""
-        if stored.startswith("~"):
-            return self.home + stored[1:]
+        if stored.startswith("~/"):
+            return os.path.join(self.home, stored[2:])
         return os.path.normpath(os.path.join(self.source, stored))
+
+
+def _above(source: str, home: str) -> dict[str, str]:
+    """The folders above the source folder, up to the home folder."""
+    found = {}
+    path, short = os.path.dirname(source), ".."
+    while path not in (home, os.path.dirname(path)):
+        found[path] = short
+        path, short = os.path.dirname(path), os.path.join(short, "..")
+    return found
+
+
+def mask(text: str) -> str:
+    """``text`` without memory addresses, which change from build to build."""
+    return _ADDRESS.sub("0xXXXXXXXXXXXX", text)

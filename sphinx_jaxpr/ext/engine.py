@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,15 +12,16 @@ from sphinx.application import Sphinx
 from sphinx.util import logging
 from sphinx.util.display import status_iterator
 
+from .. import __version__
 from ..program.align import align
 from ..program.model import EquationFacts, Printed
-from ..program.printed import parse
 from ..tracing.client import Job
+from ..tracing.files import canonical, digest, read, write_changed
 from ..tracing.fingerprint import Installed, environment_facts
-from ..tracing.paths import Paths
+from ..tracing.paths import Paths, mask
 from ..tracing.pool import run
 from ..tracing.request import Request
-from ..tracing.store import Store, canonical, digest, write_atomically
+from ..tracing.store import Seen, Store
 from . import config as settings
 from .records import Block, Gallery
 
@@ -32,11 +32,11 @@ logger = logging.getLogger(__name__)
 class Outcome:
     """What became of a request: a stored result under ``key``, or an error.
 
-    ``digest`` changes with what a reader would see.
+    ``seen`` changes with what a reader would see.
     """
 
     key: str
-    digest: str
+    seen: Seen
     error: dict[str, Any] | None = None
 
 
@@ -52,8 +52,10 @@ class Engine:
         self.paths = Paths(str(app.srcdir), settings.roots(app.config, self.confdir))
         self.traced = 0
         self.pages: dict[str, str] = {}
+        self.resolved: set[str] = set()  # pages that this build has made nodes of
         self._printed: dict[str, tuple[Printed, dict[int, EquationFacts]]] = {}
-        self._stores: dict[bool, tuple[Store, str]] = {}
+        self._store: Store | None = None
+        self._environments: dict[bool, str] = {}
 
     # -- tracing
 
@@ -68,8 +70,8 @@ class Engine:
                 request = block.request
                 if request is None or block.digest in self.outcomes:
                     continue
-                store, key = self._place(request, block.digest)
-                known = store.fresh(key)
+                key = self._key(request, block.digest)
+                known = self.store.fresh(key)
                 if known is not None:
                     self.outcomes[block.digest] = Outcome(key, known)
                 else:
@@ -78,20 +80,28 @@ class Engine:
         for x64, jobs in misses.items():
             if jobs:
                 self._trace(x64, jobs)
-        for store, _ in self._stores.values():
-            store.flush()
+        if self._store is not None:
+            self._store.flush()
+            if self._store.damaged:
+                logger.info("%s", _damaged(self._store.damaged))
 
-    def _place(self, request: Request, request_digest: str) -> tuple[Store, str]:
-        if request.x64 not in self._stores:
+    @property
+    def store(self) -> Store:
+        """The results of this project, opened when first asked for."""
+        if self._store is None:
+            setup = settings.setup_of(self.app.config, self.confdir, False)
+            installed = Installed(setup.python, setup.environment, self.folder, self.paths)
+            self._store = Store(self.folder, self.paths, installed)
+        return self._store
+
+    def _key(self, request: Request, request_digest: str) -> str:
+        if request.x64 not in self._environments:
             setup = settings.setup_of(self.app.config, self.confdir, request.x64)
-            installed = Installed(setup.python, setup.environment)
-            facts = environment_facts(installed, dict(setup.settings), setup.environment)
+            facts = environment_facts(self.store.installed, dict(setup.settings), setup.environment)
             facts["roots"] = [self.paths.stored(root) for root in setup.roots]
-            store = Store(self.folder, self.paths, installed)
-            self._stores[request.x64] = (store, digest(facts))
-        store, environment = self._stores[request.x64]
-        key = hashlib.sha256(f"{request_digest}{environment}".encode()).hexdigest()[:40]
-        return store, key
+            self._environments[request.x64] = digest(facts)
+        text = request_digest + self._environments[request.x64]
+        return hashlib.sha256(text.encode()).hexdigest()[:40]
 
     def _trace(self, x64: bool, jobs: dict[str, Job]) -> None:
         setup = settings.setup_of(self.app.config, self.confdir, x64)
@@ -113,24 +123,25 @@ class Engine:
         error = outcome.get("error")
         if error is not None:
             error = self._cleaned(error)
-        if error is None or (job.request.expects_error and error["kind"] == "trace"):
-            store = self._stores[job.request.x64][0]
-            result = outcome.get("result") or {"error": error}
+        expected = job.request.expects_error and error is not None and error["kind"] == "trace"
+        if error is None or expected:
+            result = outcome.get("result") or {"error": _shown(error or {})}
             result = self.paths.hide_all(result)
             files, names = outcome.get("files", {}), outcome.get("distributions", [])
-            return Outcome(job.key, store.save(job.key, job.request, result, files, names))
-        shown = {key: error[key] for key in ("kind", "type", "message", "frames")}
-        return Outcome(job.key, digest(shown), error)
+            return Outcome(job.key, self.store.save(job.key, job.request, result, files, names))
+        return Outcome(job.key, Seen(digest(_shown(error)), ""), error)
 
     def _cleaned(self, error: dict[str, Any]) -> dict[str, Any]:
         trace = error.get("traceback") or error.get("output") or ""
         searched = [self.paths.stored(root) for root in error.get("searched", ())]
         hidden = self.paths.hide_all({**error, "traceback": "", "output": ""})
+        hidden["message"] = mask(hidden["message"])
         cleaned: dict[str, Any] = {**hidden, "searched": searched}
         if trace:
+            trace = mask(self.paths.hide(trace))
             name = hashlib.sha256(trace.encode()).hexdigest()[:12]
             file = self.folder / "tracebacks" / f"{name}.log"
-            write_atomically(file, self.paths.hide(trace))
+            write_changed(file, trace)
             cleaned["log"] = self.paths.stored(str(file))
         return cleaned
 
@@ -145,13 +156,12 @@ class Engine:
         outcome = self.outcome(block)
         if outcome is None or outcome.error is not None or block.request is None:
             return None
-        store, _ = self._stores[block.request.x64]
-        found = store.load(outcome.key)
+        found = self.store.load(outcome.key)
         if found is None:  # its file was damaged after it was looked up
             default = settings.value(self.app.config, "jaxpr_timeout")
             self._trace(block.request.x64, {block.digest: Job(outcome.key, block.request, default)})
             again = self.outcomes[block.digest]
-            return store.load(again.key) if again.error is None else None
+            return self.store.load(again.key) if again.error is None else None
         return found
 
     def printed(self, block: Block) -> tuple[Printed, dict[int, EquationFacts]] | None:
@@ -160,6 +170,8 @@ class Engine:
         if result is None or "text" not in result:
             return None
         if block.digest not in self._printed:
+            from ..program.printed import parse  # a warm build never needs it
+
             printed = parse(result["text"])
             self._printed[block.digest] = (printed, align(printed, result["facts"]))
         return self._printed[block.digest]
@@ -170,11 +182,13 @@ class Engine:
         """For each page a digest of all that its blocks show."""
         pages = {}
         for docname, found in galleries.items():
-            parts = [self.mode]
+            parts = [self.mode, __version__]
             for gallery in found:
                 for block in gallery.blocks:
                     outcome = self.outcome(block)
-                    parts.append(outcome.digest if outcome else block.problem)
+                    parts.append(outcome.seen.program if outcome else block.problem)
+                    if outcome and gallery.with_source:
+                        parts.append(outcome.seen.source)
             pages[docname] = hashlib.sha256("\n".join(parts).encode()).hexdigest()[:20]
         return pages
 
@@ -187,16 +201,35 @@ class Engine:
 
     def written(self) -> dict[str, str]:
         """The digests as of the last finished build of this builder."""
-        try:
-            found = json.loads(self.pages_file.read_text("utf-8"))
-        except (OSError, ValueError):
-            return {}
+        found = read(self.pages_file)
         return found if isinstance(found, dict) else {}
 
-    def note_written(self, pages: dict[str, str]) -> None:
-        """Keep the digests of a finished build."""
-        if pages != self.written():
-            write_atomically(self.pages_file, canonical(pages) + "\n")
+    def outdated(self) -> set[str]:
+        """Pages that show something else than when they were last written."""
+        before = self.written()
+        pages = {*self.pages, *before}
+        return {page for page in pages if before.get(page) != self.pages.get(page)}
+
+    def note_written(self) -> None:
+        """Keep the digests of a finished build, which may have left pages out."""
+        before = self.written()
+        now = {
+            page: found
+            for page in {*self.pages, *before} & self.app.env.found_docs
+            if (found := (self.pages if page in self.resolved else before).get(page))
+        }
+        if now != before:
+            write_changed(self.pages_file, canonical(now) + "\n")
+
+
+def _shown(error: dict[str, Any]) -> dict[str, Any]:
+    """What a page shows of an error, and what decides whether it was expected."""
+    return {key: error[key] for key in ("kind", "type", "mro", "message", "frames")}
+
+
+def _damaged(files: list[str]) -> str:
+    count = len(files)
+    return f"{count} stored jaxpr{'s' * (count != 1)} damaged or of another version: made again"
 
 
 def _title(request: Request) -> str:

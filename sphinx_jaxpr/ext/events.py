@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import filecmp
 import shutil
 from pathlib import Path
 from typing import Any, Final, cast
@@ -14,12 +15,12 @@ from sphinx.environment import BuildEnvironment
 from sphinx.util import logging
 
 from .. import __version__
-from ..lexer import JaxprLexer
 from . import config as settings
 from .directives import JaxprTransform
 from .domain import JaxprDomain
 from .engine import Engine
 from .judge import findings, report
+from .lexing import JaxprOnDemand
 from .nodes import HIDDEN, HTML, PLAIN, jaxpr_figure, jaxpr_gallery, jaxpr_words
 from .show import ShowBlocks
 
@@ -40,13 +41,14 @@ def connect(app: Sphinx) -> dict[str, Any]:
     hidden: dict[str, Any] = dict.fromkeys(_BUILDERS, HIDDEN)
     app.add_node(jaxpr_words, **hidden)
     # The entry point is there only where the package is installed.
-    app.add_lexer("jaxpr", JaxprLexer)
+    app.add_lexer("jaxpr", JaxprOnDemand)
     app.add_domain(JaxprDomain)
     app.add_directive("jaxpr-transform", JaxprTransform)
     app.add_post_transform(ShowBlocks)
     app.connect("config-inited", check_config)
     app.connect("doctree-read", collect)
     app.connect("env-updated", update)
+    app.connect("doctree-resolved", note_page)
     app.connect("write-started", copy_style)
     app.connect("html-page-context", add_style)
     app.connect("build-finished", finish)
@@ -83,18 +85,23 @@ def update(app: Sphinx, env: BuildEnvironment) -> list[str]:
     engine.prepare(gallery for page in galleries.values() for gallery in page)
     report([*findings(engine, galleries), *domain.clashes()], str(app.srcdir))
     engine.pages = engine.page_digests(galleries)
-    before = engine.written()
-    pages = {*engine.pages, *before}
-    changed = [page for page in pages if before.get(page) != engine.pages.get(page)]
-    return sorted(page for page in changed if page in env.found_docs)
+    return sorted(engine.outdated() & env.found_docs)
+
+
+def note_page(app: Sphinx, doctree: nodes.document, docname: str) -> None:
+    """A page is about to be written: a list of files on the command line leaves some out."""
+    engine = _domain(app.env).engine
+    if engine is not None:
+        engine.resolved.add(docname)
 
 
 def copy_style(app: Sphinx, builder: Any) -> None:
     """Put the style sheet where pages look for it."""
     if isinstance(builder, StandaloneHTMLBuilder) and _domain(app.env).galleries:
-        folder = Path(app.outdir) / "_static"
-        folder.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(STATIC / STYLE, folder / STYLE)
+        style = Path(app.outdir) / "_static" / STYLE
+        style.parent.mkdir(parents=True, exist_ok=True)
+        if not style.exists() or not filecmp.cmp(STATIC / STYLE, style, shallow=False):
+            shutil.copyfile(STATIC / STYLE, style)
 
 
 def add_style(
@@ -109,4 +116,4 @@ def finish(app: Sphinx, exception: Exception | None) -> None:
     """Remember what the pages show now."""
     engine = _domain(app.env).engine
     if engine is not None and exception is None and app.builder.name != "gettext":
-        engine.note_written(engine.pages)
+        engine.note_written()

@@ -193,7 +193,7 @@ class _Process:
         message = self.hear(START_TIMEOUT)
         if message is not None and message.get("ready"):
             return ""
-        settings = ", ".join(f"{key}={value}" for key, value in self.setup.settings)
+        settings = ", ".join(key for key, _ in self.setup.settings)  # a value may be a secret
         hint = f"; its environment sets {settings}" if settings else ""
         if message is None:
             return f"the tracing process did not start JAX within {START_TIMEOUT:g} s{hint}"

@@ -6,34 +6,66 @@ import importlib.metadata
 import json
 import os
 import platform
+import shutil
 import subprocess
 import sys
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 from .. import __version__
+from .files import canonical, digest, read, write_atomically
+from .paths import Paths
 from .request import SCHEMA
 
 _PROBE = (
-    "import importlib.metadata as m, json, platform;"
-    "print(json.dumps([platform.python_version(),"
-    " {(d.name or '').lower(): d.version for d in m.distributions()}]))"
+    "import importlib.metadata as m, json, os, platform, sys;"
+    "print(json.dumps({'python': platform.python_version(),"
+    " 'versions': {(d.name or '').lower(): d.version for d in m.distributions()},"
+    " 'folders': [p for p in sys.path if os.path.isdir(p)]}))"
 )
 #: Inherited variables that change what JAX traces.
 _PREFIXES = ("JAX_", "XLA_")
 
 
 class Installed:
-    """Distributions that an interpreter sees; another one than ours is asked once."""
+    """Distributions that an interpreter sees.
 
-    def __init__(self, python: str, environment: dict[str, str]) -> None:
+    Another one than ours has to be asked.  Its answer is kept in ``folder``
+    while the folders that it imports from are as they were, so that a build in
+    which nothing changed starts no process.
+    """
+
+    def __init__(
+        self, python: str, environment: dict[str, str], folder: Path, paths: Paths
+    ) -> None:
         self.python = python
         self.environment = environment
+        self.folder = folder
+        self.paths = paths
         self.own = os.path.abspath(python) == os.path.abspath(sys.executable)
         self.known: dict[str, str] = {}
 
     @cached_property
-    def _other(self) -> tuple[str, dict[str, str]]:
+    def _other(self) -> dict[str, Any]:
+        variables = {k: v for k, v in self.environment.items() if k.startswith("PYTHON")}
+        path = shutil.which(self.python, path=self.environment.get("PATH")) or self.python
+        kept = self.folder / f"python-{digest([path, variables])[:12]}.txt"
+        known = read(kept)
+        try:
+            if known["state"] == self._state(path, known["answer"]["folders"]):
+                found: dict[str, Any] = known["answer"]
+                return found
+        except (KeyError, TypeError):
+            pass
+        answer = self._ask()
+        if answer:
+            answer["folders"] = [self.paths.stored(folder) for folder in answer["folders"]]
+            known = {"answer": answer, "state": self._state(path, answer["folders"])}
+            write_atomically(kept, canonical(known) + "\n")
+        return answer
+
+    def _ask(self) -> dict[str, Any]:
         try:
             done = subprocess.run(
                 [self.python, "-P", "-c", _PROBE],
@@ -42,15 +74,27 @@ class Installed:
                 timeout=60,
                 check=True,
             )
-            version, names = json.loads(done.stdout)
-            return version, names
+            found: dict[str, Any] = json.loads(done.stdout)
+            return found
         except (OSError, ValueError, subprocess.SubprocessError):
-            return "", {}  # the worker will say what is wrong with it
+            return {}  # the worker will say what is wrong with it
+
+    def _state(self, python: str, folders: list[str]) -> str:
+        """A digest that changes when something is installed, or Python itself is replaced."""
+        found: list[Any] = []
+        for path in (python, *map(self.paths.absolute, folders)):
+            try:
+                state = os.stat(path)
+            except OSError:
+                found.append(None)
+            else:
+                found.append([state.st_mtime_ns, state.st_ino])
+        return digest(found)
 
     @property
     def python_version(self) -> str:
         """The version of Python as text."""
-        return platform.python_version() if self.own else self._other[0]
+        return platform.python_version() if self.own else self._other.get("python", "")
 
     def version(self, name: str) -> str:
         """The version of a distribution, ``""`` where it is not installed."""
@@ -61,7 +105,7 @@ class Installed:
                 except importlib.metadata.PackageNotFoundError:
                     self.known[name] = ""
             else:
-                self.known[name] = self._other[1].get(name.lower(), "")
+                self.known[name] = self._other.get("versions", {}).get(name.lower(), "")
         return self.known[name]
 
 

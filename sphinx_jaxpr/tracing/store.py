@@ -9,12 +9,11 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
-import json
 import os
-import tempfile
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
+from .files import canonical, digest, read, write_atomically
 from .fingerprint import Installed
 from .paths import Paths
 from .request import SCHEMA, Request
@@ -22,28 +21,24 @@ from .request import SCHEMA, Request
 INDEX: Final = "index.json"
 
 
-def canonical(data: Any) -> str:
-    """JSON with sorted keys: equal data, equal text.  ``NaN`` is refused."""
-    return json.dumps(data, sort_keys=True, separators=(",", ":"), allow_nan=False)
+class Seen(NamedTuple):
+    """Digests of what a page can show of a result; they decide what is written again.
+
+    Where in a file a line of the function stands is not shown, so a comment
+    above it changes neither.  The source counts only where it was asked for.
+    """
+
+    program: str
+    source: str
 
 
-def digest(data: Any) -> str:
-    """Hex digest of JSON data."""
-    return hashlib.sha256(canonical(data).encode()).hexdigest()
-
-
-def write_atomically(path: Path, text: str) -> None:
-    """Write UTF-8 through a temporary file and a rename; readers see all or nothing."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=".", suffix=".tmp")
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as stream:
-            stream.write(text)
-        os.replace(name, path)
-    except BaseException:
-        with contextlib.suppress(OSError):
-            os.unlink(name)
-        raise
+def seen(result: dict[str, Any]) -> Seen:
+    """What a page can show of a result."""
+    shown = {key: value for key, value in result.items() if key != "source"}
+    if "facts" in shown:
+        shown["facts"] = {k: v for k, v in shown["facts"].items() if k != "sources"}
+    source = (result.get("source") or {}).get("text", "")
+    return Seen(digest(shown), digest(source))
 
 
 class Store:
@@ -54,6 +49,7 @@ class Store:
         self.paths = paths
         self.installed = installed
         self.changed = False
+        self.damaged: list[str] = []  # files that were no whole entry of this version
         self.loaded: dict[str, dict[str, Any]] = {}
         self._hashes: dict[str, str] = {}
         self._holding: dict[str, bool] = {}
@@ -62,20 +58,18 @@ class Store:
 
     # -- reading
 
-    def fresh(self, key: str) -> str | None:
-        """The digest of the result under ``key`` if it may still be used."""
+    def fresh(self, key: str) -> Seen | None:
+        """What the result under ``key`` shows, if it may still be used."""
         signature = self._signatures.get(key)
         if signature is None:
             return None
         row = self.index["entries"].get(key)
         if row is None or row["signature"] != signature:
-            row = self._adopt(key, signature)
-            if row is None:
+            entry = self._entry(key)
+            if entry is None:
                 return None
-        if not self._holds(row["needs"]):
-            return None
-        found: str = row["digest"]
-        return found
+            row = self._note(key, entry, signature)
+        return Seen(*row["seen"]) if self._holds(row["needs"]) else None
 
     def load(self, key: str) -> dict[str, Any] | None:
         """The result under ``key``; ``None`` where its file is damaged."""
@@ -96,43 +90,27 @@ class Store:
         return signatures
 
     def _read_index(self) -> dict[str, Any]:
-        empty: dict[str, Any] = {"schema": SCHEMA, "entries": {}, "needs": {}}
-        try:
-            index = json.loads((self.folder / INDEX).read_text("utf-8"))
-            good = index["schema"] == SCHEMA and all(
-                {"digest", "signature", "needs"} <= row.keys() and row["needs"] in index["needs"]
-                for row in index["entries"].values()
-            )
-            return index if good else empty
-        except (OSError, ValueError, KeyError, TypeError, AttributeError):
-            return empty
+        index = read(self.folder / INDEX)
+        if _is_index(index):
+            found: dict[str, Any] = index
+            return found
+        return {"schema": SCHEMA, "entries": {}, "needs": {}}
 
     def _entry(self, key: str) -> dict[str, Any] | None:
         """An entry as it lies there; anything but a whole one of this schema is a miss."""
-        try:
-            text = (self.folder / f"{key}.json").read_text("utf-8")
-            entry = json.loads(text, parse_constant=_refuse)
-            if entry["schema"] == SCHEMA and digest(entry["result"]) == entry["digest"]:
-                found: dict[str, Any] = entry
-                found["needs"]["files"], found["needs"]["distributions"]
-                return found
-        except (OSError, ValueError, KeyError, TypeError):
-            pass
+        entry = read(self.folder / f"{key}.json")
+        if _is_entry(entry):
+            found: dict[str, Any] = entry
+            return found
+        self.damaged.append(f"{key}.json")
         return None
 
-    def _adopt(self, key: str, signature: list[int]) -> dict[str, Any] | None:
-        entry = self._entry(key)
-        if entry is None:
-            return None
-        return self._note(key, entry["digest"], entry["needs"], signature)
-
-    def _note(
-        self, key: str, result: str, needs: dict[str, Any], signature: list[int]
-    ) -> dict[str, Any]:
-        name = digest(needs)[:16]
-        self.index["needs"][name] = needs
-        row = {"digest": result, "signature": signature, "needs": name}
+    def _note(self, key: str, entry: dict[str, Any], signature: list[int]) -> dict[str, Any]:
+        name = digest(entry["needs"])[:16]
+        self.index["needs"][name] = entry["needs"]
+        row = {"seen": [*seen(entry["result"])], "signature": signature, "needs": name}
         self.index["entries"][key] = row
+        self._signatures[key] = signature
         self.changed = True
         return row
 
@@ -166,36 +144,66 @@ class Store:
         result: dict[str, Any],
         files: dict[str, str],
         distributions: list[str],
-    ) -> str:
-        """Keep a result at once, so that a later failure costs nothing; its digest."""
-        needs = {
-            "files": {self.paths.stored(file): known for file, known in files.items()},
-            "distributions": {name: self.installed.version(name) for name in distributions},
-        }
-        found = digest(result)
+    ) -> Seen:
+        """Keep a result at once, so that a later failure costs nothing; what it shows."""
         entry = {
             "schema": SCHEMA,
             "request": request.to_json(),
-            "needs": needs,
+            "needs": {
+                "files": {self.paths.stored(file): known for file, known in files.items()},
+                "distributions": {name: self.installed.version(name) for name in distributions},
+            },
             "result": result,
-            "digest": found,
+            "digest": digest(result),
         }
-        path = self.folder / f"{key}.json"
-        write_atomically(path, canonical(entry) + "\n")
-        state = path.stat()
-        self._note(key, found, needs, [state.st_size, state.st_mtime_ns])
+        state = write_atomically(self.folder / f"{key}.json", canonical(entry) + "\n")
+        row = self._note(key, entry, [state.st_size, state.st_mtime_ns])
         self.loaded[key] = result
-        return found
+        return Seen(*row["seen"])
 
     def flush(self) -> None:
         """Write the index if anything changed."""
         if not self.changed:
             return
-        used = {row["needs"] for row in self.index["entries"].values()}
-        self.index["needs"] = {k: v for k, v in self.index["needs"].items() if k in used}
+        rows = {k: row for k, row in self.index["entries"].items() if k in self._signatures}
+        used = {row["needs"] for row in rows.values()}
+        needs = {name: found for name, found in self.index["needs"].items() if name in used}
+        self.index = {"schema": SCHEMA, "entries": rows, "needs": needs}
         write_atomically(self.folder / INDEX, canonical(self.index) + "\n")
         self.changed = False
 
 
-def _refuse(constant: str) -> None:
-    raise ValueError(constant)
+def _is_entry(data: Any) -> bool:
+    try:
+        return bool(
+            data["schema"] == SCHEMA
+            and isinstance(data["result"], dict)
+            and digest(data["result"]) == data["digest"]
+            and _are_needs(data["needs"])
+        )
+    except (KeyError, TypeError, RecursionError):
+        return False
+
+
+def _is_index(data: Any) -> bool:
+    try:
+        return bool(
+            data["schema"] == SCHEMA
+            and all(_are_needs(needs) for needs in data["needs"].values())
+            and all(
+                len(row["seen"]) == 2
+                and all(isinstance(part, str) for part in row["seen"])
+                and row["needs"] in data["needs"]
+                and "signature" in row
+                for row in data["entries"].values()
+            )
+        )
+    except (KeyError, TypeError, AttributeError):
+        return False
+
+
+def _are_needs(data: Any) -> bool:
+    return isinstance(data, dict) and all(
+        isinstance(data.get(part), dict) and all(isinstance(v, str) for v in data[part].values())
+        for part in ("files", "distributions")
+    )

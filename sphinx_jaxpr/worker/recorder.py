@@ -86,7 +86,9 @@ class Recorder:
 
     def load(self, name: str) -> ModuleType:
         """Import a module that a page names."""
-        return self.plain_import_module(name)
+        module = self.plain_import_module(name)
+        self._home(name)  # now: its code may clear sys.modules
+        return module
 
     def _interesting(self, importer: Any) -> bool:
         """The standard library imports on behalf of others, and is no distribution."""

@@ -317,7 +317,7 @@ class JaxprTransform(SphinxDirective):
                 f" as in TypeError: must be; found {given!r}",
                 "raises",
             )
-            return "Exception"
+            return ""
         return given
 
     def _timeout(self) -> float:

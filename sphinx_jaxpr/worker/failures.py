@@ -10,6 +10,7 @@ from types import TracebackType
 from typing import Any
 
 from ..tracing.places import is_project_file
+from .facts import mask
 
 #: Longest message that is kept of one error, in characters.
 MAX_MESSAGE = 4_000
@@ -67,8 +68,8 @@ def _message(error: BaseException) -> str:
 
 
 def _printable(text: str) -> str:
-    """``text`` without what UTF-8 or XML can't hold."""
-    text = text.encode("utf-8", "backslashreplace").decode()
+    """``text`` without what UTF-8 or XML can't hold, and without memory addresses."""
+    text = mask(text.encode("utf-8", "backslashreplace").decode())
     return _CONTROL.sub(lambda found: f"\\x{ord(found[0]):02x}", text)
 
 

@@ -87,7 +87,7 @@ def _attribute(module: ModuleType, path: str, roots: Sequence[str]) -> Any:
                 f"{kind} {done!r} has no attribute {part!r}{nearest(part, known)}",
                 searched=list(roots),
             ) from None
-        done += ("." if found is not module else ":") + part
+        done += ("." if ":" in done else ":") + part
     return found
 
 

@@ -41,14 +41,16 @@ def attribute(module: ModuleType, path: str, option: str, what: str) -> Any:
     ``what`` is the argument, as the author wrote it, that the name stands for.
     """
     found: Any = module
+    done = ""
     for part in path.split("."):
         try:
             found = getattr(found, part)
         except AttributeError:
-            where = f"module {module.__name__!r}" if found is module else f"{path!r}"
+            where = f"module {module.__name__!r}" if found is module else repr(done)
             hint = nearest(part, [name for name in dir(found) if not name.startswith("__")])
             message = f"{option}: {what}: {where} has no attribute {part!r}{hint}"
             raise RequestError("option", message, option=option) from None
+        done = f"{done}.{part}" if done else part
     return found
 
 

@@ -1,0 +1,202 @@
+"""What a page asks for and can't have: one warning at its line, and a block that says so."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.ext.cases import GOOD, Case, Page, problems, warned
+from tests.support import Project
+
+CODE = """
+import jax
+import jax.numpy as jnp
+
+CONFIG = {"w": jnp.ones(3), "b": "text"}
+
+
+def shapes(x, w):
+    y = x * 2
+    return y @ w
+
+
+def choose(x):
+    if x > 0:
+        return x
+    return -x
+
+
+def helper(x):
+    return jnp.dot(x, jnp.ones((7,)))
+
+
+def outer(x):
+    return helper(x)
+
+
+def looped(xs):
+    def body(carry, x):
+        return carry if bool(carry) else x, None
+    return jax.lax.scan(body, 0.0, xs)[0]
+
+
+def tree(p):
+    return p["w"] * 2
+
+
+def by_name(x, *, mode="a"):
+    return x
+
+
+def second(x, y=0):
+    return x + y
+
+
+def with_parameters(n):
+    return n
+
+
+def rename(fn, args, *, size=1):
+    return fn, args
+
+
+value = 3
+"""
+
+#: What is wrong with the text of a page.
+TEXT = [
+    Case("no_colon", "layers", GOOD, "option", ("'layers' names no function", "package.module:")),
+    Case("no_python", "layers:dense()", GOOD, "option", ("'layers:dense()' names no function",)),
+    Case("unknown", "layers:dense", {"argss": "x=f32[4]"}, "option",
+         ("unknown option 'argss', did you mean 'args'?", "transforms"), at="argss",
+         page=("no spec for 'x', 'w', 'b'",)),
+    Case("flag", "layers:dense", {**GOOD, "jit": "yes"}, "option",
+         ("option 'jit' is a flag, without a value", "'yes'"), at="jit", shown=True),
+    Case("dtype_", "layers:dense", {"args": "x=float32[4]"}, "option",
+         ("unknown dtype 'float32', did you mean 'f32'?", "'float32[4]'"), at="args"),
+    Case("dims", "layers:dense", {"args": "x=f32[n]"}, "option",
+         ("a dimension of f32[...] is a number",), at="args"),
+    Case("no_close", "layers:dense", {"args": "x=f32[4"}, "option",
+         ("expected ',' or ']'", "at its end"), at="args"),
+    Case("string", "layers:dense", {"args": 'x="text"'}, "option",
+         ("they belong in static",), at="args"),
+    Case("call", "layers:dense", {"args": "x=make(3)"}, "option",
+         ("a call is no spec",), at="args"),
+    Case("twice", "layers:dense", {"args": "x=f32[4], x=f32[4]"}, "option",
+         ("argument 'x' is given twice",), at="args"),
+    Case("order", "layers:dense", {"args": "x=f32[4], f32[4]"}, "option",
+         ("a spec without a name follows one with a name",), at="args"),
+    Case("code", "layers:dense", {"args": "x=__import__('os').getcwd()"}, "option",
+         ("a call is no spec",), at="args"),
+    Case("static_spec", "layers:dense", {**GOOD, "static": "n=f32[4]"}, "option",
+         ("specs belong in args",), at="static"),
+    Case("static_bare", "layers:dense", {**GOOD, "static": "n"}, "option",
+         ("expected name=value or position=value",), at="static"),
+    Case("transform", "layers:dense", {**GOOD, "transforms": "gradd"}, "option",
+         ("unknown transform 'gradd', did you mean 'grad'?", "vmap"), at="transforms", shown=True),
+    Case("option_of", "layers:dense", {**GOOD, "transforms": "vmap(axis=8)"}, "option",
+         ("unknown option 'axis' of 'vmap', did you mean 'axis_size'?", "in_axes"),
+         at="transforms", shown=True),
+    Case("positional", "layers:dense", {**GOOD, "transforms": "vmap(8)"}, "option",
+         ("an option of 'vmap' is written option=value",), at="transforms", shown=True),
+    Case("raises_what", "layers:dense", {**GOOD, "raises": "?"}, "option",
+         ("raises: expected an exception type",), at="raises", shown=True),
+    Case("timeout_what", "layers:dense", {**GOOD, "timeout": "soon"}, "option",
+         ("timeout: expected a number of seconds, found 'soon'",), at="timeout", shown=True),
+    Case("open_what", "layers:dense", {**GOOD, "open": "gard", "transforms": "jvp as grad"},
+         "option", ("open: 'gard' is no label here, did you mean 'grad'?",), at="open", shown=True),
+    Case("base_what", "layers:dense", {**GOOD, "base": "hidden"}, "option",
+         ("base: 'hidden' is none of show, hide",), at="base", shown=True),
+    Case("later", "layers:dense", {**GOOD, "layout": "compare"}, "option",
+         ("option 'layout' comes with a later version",), at="layout", shown=True),
+    Case("wide", "layers:dense", {"args": "x=f64[4,4], w=f32[4,4], b=f32[4]"}, "option",
+         ("f64 is traced as f32 without the flag x64", ":x64:"), at="args", shown=True),
+]  # fmt: skip
+
+#: What only the worker can know.
+TRACED = [
+    Case("module", "layer:dense", GOOD, "trace",
+         ("no module 'layer', did you mean 'layers'?", "searched", "../src")),
+    Case("submodule", "layers.inner:dense", GOOD, "trace", ("no module 'layers.inner'",)),
+    Case("dotted", "layers.dens", GOOD, "trace",
+         ("module 'layers' has no attribute 'dens', did you mean 'dense'?",)),
+    Case("attribute", "layers:dens", GOOD, "trace",
+         ("module 'layers' has no attribute 'dens', did you mean 'dense'?", "searched", "../src")),
+    Case("inner", "bugs:shapes.inner", GOOD, "trace", ("'bugs:shapes' has no attribute 'inner'",)),
+    Case("no_callable", "bugs:value", {}, "trace", ("'bugs:value' is a int", "a jaxpr")),
+    Case("missing", "layers:dense", {"args": "x=f32[4,4]"}, "option",
+         ("no spec for 'w', 'b' of dense(x, w, b)", "w=f32[8]"), at="args"),
+    Case("no_args", "layers:dense", {}, "option", ("no spec for 'x', 'w', 'b'",)),
+    Case("too_many", "layers:dense", {"args": "f32[4], f32[4], f32[4], f32[4]"}, "option",
+         ("args has 4 specs, but dense(x, w, b) takes 3",), at="args"),
+    Case("no_parameter", "layers:dense", {"args": "x=f32[4], ww=f32[4]"}, "option",
+         ("args names 'ww', which is no parameter of dense(x, w, b), did you mean 'w'?",),
+         at="args"),
+    Case("static_name", "bugs:by_name", {"args": "x=f32[4]", "static": "moed='b'"}, "option",
+         ("static names 'moed', which is no parameter of by_name(x, *, mode='a')",
+          "did you mean 'mode'?"), at="static"),
+    Case("static_place", "bugs:second", {"args": "x=f32[4]", "static": "2=1"}, "option",
+         ("static position 2: second(x, y=0) has 2 positional parameters",), at="static"),
+    Case("static_value", "bugs:second", {"args": "x=f32[4]", "static": "y=jax.no"}, "option",
+         ("static: y: 'jax' has no attribute 'no'",), at="static"),
+    Case("argument", "layers:dense", {**GOOD, "transforms": "grad(argnums=v)"}, "option",
+         ("argnums names 'v', which is no argument", "x, w, b"), at="transforms", shown=True),
+    Case("policy", "layers:dense", {**GOOD, "transforms": "remat(policy=dots)"}, "option",
+         ("policy is a name of jax.checkpoint_policies", "dots_saveable"),
+         at="transforms", shown=True),
+    Case("third_option", "layers:dense", {**GOOD, "transforms": "rename(sise=2)"}, "option",
+         ("unknown option 'sise' of 'rename', did you mean 'size'?",), at="transforms",
+         shown=True),
+    Case("tree_name", "bugs:tree", {"args": "p={'w': f32[2], 'b': txt}"}, "option",
+         ("args: p['b']: module 'bugs' has no attribute 'txt'",), at="args"),
+    Case("tree_leaf", "bugs:tree", {"args": "CONFIG"}, "trace", ("p['b']",)),
+    Case("spec_call", "bugs:tree", {"args": "with_parameters"}, "option",
+         ("'with_parameters' takes parameters",), at="args"),
+    Case("shape_", "bugs:shapes", {"args": "x=f32[8,4], w=f32[8,4]"}, "trace",
+         ("TypeError: dot_general requires contracting dimensions", "bugs.py:9 in shapes",
+          "return y @ w"), page=("bugs.py, line 9, in shapes", "return y @ w")),
+    Case("deeper", "bugs:outer", {"args": "x=f32[4]"}, "trace",
+         ("bugs.py:19 in helper: return jnp.dot(x, jnp.ones((7,)))",),
+         page=("line 23, in outer return helper(x) bugs.py, line 19, in helper",)),
+    Case("boolean", "bugs:choose", {"args": "x=f32[]", "transforms": "grad, remat"}, "trace",
+         ("TracerBoolConversionError: Attempted boolean conversion", "argument x",
+          "(and so for boolean.grad, boolean.remat)", "bugs.py:13 in choose: if x > 0:"),
+         page=("bugs.py, line 13, in choose if x > 0:", "errors.html#jax.errors.Tracer")),
+    Case("in_scan", "bugs:looped", {"args": "xs=f32[3]"}, "trace",
+         ("TracerBoolConversionError", "bugs.py:28 in body")),
+]  # fmt: skip
+
+CONF = """
+jaxpr_transforms = {"rename": "bugs:rename"}
+"""
+
+
+@pytest.mark.parametrize("markdown", [True, False], ids=["myst", "rst"])
+def test_each_mistake_is_one_warning_at_its_line(tmp_path: Path, markdown: bool) -> None:
+    cases = [*TEXT, *TRACED]
+    page = Page.of(cases, markdown)
+    name = f"docs/index.{page.suffix}"
+    other = "# Other\n\n```{jaxpr-transform} layers:dense\n:args: f32[4,4], f32[4,4], f32[4]\n```\n"
+    project = Project(tmp_path, {"src/bugs.py": CODE, name: page.text}, CONF)
+    project.write("docs/other.md", "---\norphan: true\n---\n" + other)
+
+    built = project.build("html", "-W", "--keep-going")
+    assert built.code == 1, built.stderr
+    assert not problems(built, cases, page, "index")
+    html = built.page("index")
+    link = html.select_one("#jaxpr-boolean a[href]")
+    assert link is not None
+    assert link["href"].startswith("https://docs.jax.dev/en/latest/")
+    assert link["href"].endswith("errors.html#jax.errors.TracerBoolConversionError")
+    for figure in html.select(".jaxpr-error"):
+        assert "site-packages" not in figure.get_text()
+        assert "sphinx_jaxpr" not in figure.get_text()
+    assert "tanh" in built.texts("other")["jaxpr-dense"]
+
+    again = project.build("html", "-W", "--keep-going")
+    assert again.code == 1
+    assert "0 added, 0 changed, 0 removed" in again.stdout
+    assert again.traced < len(cases) - len(TEXT) + 5  # what failed, and nothing else
+    assert [w.text for w in warned(again)] == [w.text for w in warned(built)]
+    assert [w.place for w in warned(again)] == [w.place for w in warned(built)]

@@ -80,7 +80,9 @@ class Build:
 
     def page(self, name: str) -> BeautifulSoup:
         """A written HTML page."""
-        return BeautifulSoup((self.out / f"{name}.html").read_text("utf-8"), "html.parser")
+        text = (self.out / f"{name}.html").read_text("utf-8")
+        # Else Beautiful Soup makes one blank of the blanks that a line begins with.
+        return BeautifulSoup(text, "html.parser", preserve_whitespace_tags={"body", "pre"})
 
     def texts(self, name: str) -> dict[str, str]:
         """The programs that a page shows: id of the figure -> text of its lines."""

@@ -1,0 +1,290 @@
+"""The documentation builds without a warning and says what the code does."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+from urllib.parse import unquote, urldefrag
+
+import pytest
+from bs4 import BeautifulSoup, Tag
+
+from sphinx_jaxpr.ext import judge
+from sphinx_jaxpr.ext.config import OPTIONS
+from sphinx_jaxpr.ext.directives import OPTIONS as DIRECTIVE_OPTIONS
+from sphinx_jaxpr.tracing.request import RESERVED, TRANSFORMS
+from tests.support import PROJECT, Build, Project
+
+DOCS = PROJECT / "docs"
+
+
+@pytest.fixture(scope="session")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Build:
+    """The documentation as ``make docs`` builds it."""
+    out = tmp_path_factory.mktemp("site")
+    command = [sys.executable, "-m", "sphinx", "-W", "-n", "-b", "html", "-d", f"{out}/doctrees"]
+    done = subprocess.run(
+        [*command, str(DOCS), str(out / "html")],
+        capture_output=True,
+        text=True,
+        env={**os.environ, "PYTHONPATH": str(PROJECT), "NO_COLOR": "1"},
+        timeout=300,
+        check=False,
+    )
+    return Build(done.returncode, out / "html", done.stdout, done.stderr)
+
+
+def pages(site: Build) -> dict[Path, BeautifulSoup]:
+    return {
+        path: BeautifulSoup(path.read_text("utf-8"), "html.parser")
+        for path in sorted(site.out.rglob("*.html"))
+    }
+
+
+def fences(text: str, language: str) -> list[str]:
+    """The code blocks of a Markdown text in one language."""
+    found = re.findall(r"^(`{3,})(\S*)\n(.*?)^\1$", text, re.MULTILINE | re.DOTALL)
+    return [body for _, name, body in found if name == language]
+
+
+def primitives(figure: Tag) -> list[str]:
+    """The primitives of a program's own equations, in order."""
+    prefix = re.escape(f"{figure['id']}-eqn-")
+    return [
+        str(equation["data-primitive"])
+        for equation in figure.select(".jaxpr-eqn")
+        if re.fullmatch(prefix + r"\d+", str(equation["id"]))
+    ]
+
+
+def nested(figure: Tag) -> list[str]:
+    """The primitives of nested programs, in order."""
+    return [str(e["data-primitive"]) for e in figure.select(".jaxpr-eqn")][len(primitives(figure)) :]
+
+
+def text_of(figure: Tag) -> str:
+    return "\n".join(line.get_text() for line in figure.select(".jaxpr-line"))
+
+
+def test_it_builds_without_a_warning(site: Build) -> None:
+    assert site.code == 0, site.stderr
+    assert not site.warnings
+
+
+def test_every_block_shows_a_program(site: Build) -> None:
+    kinds = [
+        (path.stem, str(figure["id"]), " ".join(figure["class"]))
+        for path, page in pages(site).items()
+        for figure in page.select("figure.jaxpr")
+    ]
+    assert len(kinds) > 15
+    special = {(page, kind) for page, _, kind in kinds if kind != "jaxpr"}
+    assert special == {("expected-errors", "jaxpr jaxpr-raises")}
+
+
+def test_every_option_of_conf_py_is_documented(site: Build) -> None:
+    page = site.page("reference/config")
+    for option in OPTIONS:
+        entry = page.find(id=f"confval-{option.name}")
+        assert entry is not None, option.name
+        told = entry.find_next("dd").get_text(" ", strip=True)
+        assert repr(option.default) in told
+        assert option.meaning.split("`")[0].strip() in told
+
+
+def test_every_warning_type_is_documented(site: Build) -> None:
+    rows = {code.get_text() for code in site.page("reference/config").select("td code")}
+    used = {"trace", *judge._SUBTYPES.values()}
+    assert {row for row in rows if row.startswith("jaxpr.")} == {f"jaxpr.{kind}" for kind in used}
+
+
+def test_every_option_of_the_directive_is_documented(site: Build) -> None:
+    ids = {str(dt.get("id")) for dt in site.page("reference/directive").select("dt")}
+    prefix = "directive-option-jaxpr-transform-"
+    found = {name.removeprefix(prefix) for name in ids if name.startswith(prefix)}
+    assert found == set(DIRECTIVE_OPTIONS)
+
+
+def test_every_transform_and_reserved_word_is_documented(site: Build) -> None:
+    page = site.page("reference/directive")
+    terms = {dt.get_text(strip=True): dt.find_next("dd").get_text() for dt in page.select("dl dt")}
+    for name, options in TRANSFORMS.items():
+        assert name in terms
+        assert all(option in terms[name] for option in options), name
+    words = page.find(id="names-and-labels")
+    assert words is not None
+    assert {code.get_text() for code in words.select("code")} >= RESERVED
+
+
+def test_every_variable_of_the_style_sheet_is_documented(site: Build) -> None:
+    style = (PROJECT / "sphinx_jaxpr/static/jaxpr.css").read_text("utf-8")
+    used = set(re.findall(r"--jaxpr-[\w-]+", style))
+    cells = {code.get_text() for code in site.page("reference/html").select("td code")}
+    assert {cell for cell in cells if cell.startswith("--")} == used
+
+
+def test_every_class_that_the_reference_names_is_one(site: Build) -> None:
+    source = "".join(p.read_text("utf-8") for p in (PROJECT / "sphinx_jaxpr/ext").glob("*.py"))
+    text = site.page("reference/html").select_one("article").get_text(" ")
+    named = set(re.findall(r"(?<![\w-])jaxpr-(?!dense)[a-z]+(?![\w-])", text))
+    assert named
+    for name in named:
+        assert name in source, name
+
+
+def test_internal_links_resolve(site: Build) -> None:
+    found = pages(site)
+    ids = {path: {str(tag["id"]) for tag in page.select("[id]")} for path, page in found.items()}
+    checked = 0
+    for path, page in found.items():
+        for link in page.select("article a[href], .sidebar-tree a[href]"):
+            target, fragment = urldefrag(unquote(str(link["href"])))
+            if "://" in target or target.startswith("mailto:"):
+                continue
+            other = (path.parent / target).resolve() if target else path
+            assert other.exists(), f"{path.name}: {target}"
+            if fragment and other in ids:
+                assert fragment in ids[other], f"{path.name}: {target}#{fragment}"
+            checked += 1
+    assert checked > 100
+
+
+def test_files_that_markdown_links_exist() -> None:
+    for name in ("README.md", "CONTRIBUTING.md"):
+        text = (PROJECT / name).read_text("utf-8")
+        for target in re.findall(r"\]\(([^)\s]+)\)", text):
+            if "://" not in target:
+                assert (PROJECT / target).exists(), f"{name}: {target}"
+
+
+# --- the examples -----------------------------------------------------------
+
+
+def test_the_example_is_the_same_everywhere(site: Build) -> None:
+    readme = (PROJECT / "README.md").read_text("utf-8")
+    index = (DOCS / "index.md").read_text("utf-8")
+    code, configuration = fences(readme, "python")
+    (page,) = fences(readme, "md")
+    assert [code, configuration] == fences(index, "python")
+    assert [page] == fences(index, "md")
+    assert code == (DOCS / "layers.py").read_text("utf-8")
+    assert page in index.replace(f"````md\n{page}````", "")  # and live
+    assert len((code + configuration + page).strip().splitlines()) <= 10
+
+
+def test_the_example_of_the_readme_builds(site: Build, tmp_path: Path) -> None:
+    readme = (PROJECT / "README.md").read_text("utf-8")
+    code, configuration = fences(readme, "python")
+    (page,) = fences(readme, "md")
+    files = {"docs/layers.py": code, "docs/index.md": f"# Example\n\n{page}"}
+    project = Project(tmp_path, files)
+    project.write("docs/conf.py", configuration)
+    build = project.build("html", "-W", "-n")
+    assert build.code == 0, build.stderr
+    assert len(build.texts("index")) == 3
+    assert build.texts("index") == site.texts("index")
+
+
+def test_the_quick_start_builds_in_both_forms(site: Build, tmp_path: Path) -> None:
+    text = (DOCS / "tutorial/quick-start.md").read_text("utf-8")
+    code, configuration = fences(text, "python")
+    assert code in (DOCS / "examples/quick.py").read_text("utf-8")
+    (markdown,), (restructured,) = fences(text, "md"), fences(text, "rst")
+    builds: list[Build] = []
+    for name, page in (("index.md", markdown), ("index.rst", restructured)):
+        project = Project(tmp_path / name, {"docs/layers.py": code, f"docs/{name}": page})
+        project.write("docs/conf.py", configuration)
+        shown = project.build("text", "-W", "-n")
+        assert shown.code == 0, shown.stderr
+        builds += [shown, project.build("html", "-W", "-n")]
+    texts = [(build.out / "index.txt").read_text("utf-8") for build in builds[::2]]
+    assert texts[0] == texts[1]
+    figures = [[str(f) for f in b.page("index").select("figure.jaxpr")] for b in builds[1::2]]
+    assert len(figures[0]) == 2
+    assert figures[0] == figures[1]
+    shown_here = site.page("tutorial/quick-start").select("figure.jaxpr")
+    assert [str(figure) for figure in shown_here] == figures[0]
+
+
+def test_the_mistake_of_the_quick_start_is_told_as_it_says(tmp_path: Path) -> None:
+    text = (DOCS / "tutorial/quick-start.md").read_text("utf-8")
+    code, _ = fences(text, "python")
+    (page,) = fences(text, "md")
+    wrong = page.replace("grad(argnums=w)", "grda(argnums=w)")
+    build = Project(tmp_path, {"docs/layers.py": code, "docs/index.md": wrong}).build("html", "-W")
+    (promised,) = re.findall(r"^docs/(index\.md:.*?known: checkpoint, grad)", text, re.MULTILINE)
+    assert build.code == 1
+    assert promised in build.stderr
+
+
+# --- the lesson -------------------------------------------------------------
+
+
+@pytest.fixture
+def lesson(site: Build) -> dict[str, Tag]:
+    """The blocks of the lesson by label."""
+    figures = site.page("lessons/transforms").select("figure.jaxpr")
+    return {str(figure["id"]).removeprefix("jaxpr-dense").strip("."): figure for figure in figures}
+
+
+FORWARD = ["dot_general", "broadcast_in_dim", "add", "tanh"]
+
+
+def test_the_lesson_has_six_blocks(lesson: dict[str, Tag]) -> None:
+    assert list(lesson) == ["", "grad", "vmap", "scan", "remat_grad", "shard_map"]
+    assert primitives(lesson[""]) == FORWARD
+
+
+def test_what_the_lesson_says_of_grad(lesson: dict[str, Tag]) -> None:
+    found = primitives(lesson["grad"])
+    assert found[:4] == FORWARD
+    assert found[-2:] == ["dot_general", "transpose"]
+    assert found.count("dot_general") == 2
+    base, grad = text_of(lesson[""]), text_of(lesson["grad"])
+    assert grad.startswith(base[: base.index("\n  in ")])
+    rest = grad[len(base[: base.index("\n  in ")]) :]
+    uses = set(re.findall(r"(?<=[\s\]])[a-g](?=\s)(?!:)", rest))
+    assert uses == {"a", "g"}  # x and the result of tanh
+    assert re.search(r"f32\[\] = reduce_sum\[", rest)
+    assert re.search(r"\b_:bf16\[\] = convert_element_type\[", rest)
+    assert "dimension_numbers=(([0], [0]), ([], []))" in rest
+
+
+def test_what_the_lesson_says_of_vmap(lesson: dict[str, Tag]) -> None:
+    assert sorted(primitives(lesson["vmap"])) == sorted([*FORWARD, "broadcast_in_dim"])
+    text = text_of(lesson["vmap"])
+    wide = re.findall(r"\w:bf16\[8,32,64\]", text)
+    assert len(wide) == 4  # x and the results of the product, the sum and tanh
+    assert "b:bf16[64,64] c:bf16[64]" in text
+    assert "dimension_numbers=(([2], [0]), ([], []))" in text
+    assert "dimension_numbers=(([1], [0]), ([], []))" in text_of(lesson[""])
+
+
+def test_what_the_lesson_says_of_scan(lesson: dict[str, Tag]) -> None:
+    assert primitives(lesson["scan"]) == ["scan"]
+    assert nested(lesson["scan"]) == FORWARD
+    text = text_of(lesson["scan"])
+    assert "lambda ; a:bf16[32,64] b:bf16[4,64,64] c:bf16[64]." in text
+    assert "jaxpr={ lambda ; e:bf16[64] f:bf16[32,64] g:bf16[64,64]." in text
+    assert "] c a b\n" in text
+
+
+def test_what_the_lesson_says_of_remat(lesson: dict[str, Tag]) -> None:
+    found = primitives(lesson["remat_grad"])
+    assert found[:4] == FORWARD
+    assert found[-1] == "remat2"
+    assert nested(lesson["remat_grad"])[:4] == FORWARD
+    text = text_of(lesson["remat_grad"])
+    (cotangent,) = re.findall(r"^    \] a b c (\w)$", text, re.MULTILINE)
+    assert cotangent not in "defg"  # none of the forward values
+
+
+def test_what_the_lesson_says_of_shard_map(lesson: dict[str, Tag]) -> None:
+    assert primitives(lesson["shard_map"]) == ["shard_map"]
+    inside = nested(lesson["shard_map"])
+    assert sorted(inside) == sorted([*FORWARD, "pvary", "pvary"])
+    text = text_of(lesson["shard_map"])
+    assert re.search(r"jaxpr=\{ lambda ; e:bf16\[4,64\]\S* f:bf16\[64,64\] g:bf16\[64\]\.", text)

@@ -1,0 +1,99 @@
+"""Versions that enter every key, of this interpreter and of another one."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from sphinx_jaxpr.tracing.fingerprint import Installed, environment_facts
+from sphinx_jaxpr.tracing.paths import Paths
+
+
+class Other:
+    """An interpreter behind a script that counts its starts."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder / "cache"
+        subprocess.run(
+            [sys.executable, "-m", "venv", "--without-pip", str(folder / "env")], check=True
+        )
+        python = folder / "env" / "bin" / "python"
+        ask = "import sysconfig; print(sysconfig.get_paths()['purelib'])"
+        done = subprocess.run([python, "-c", ask], capture_output=True, text=True, check=True)
+        self.site = Path(done.stdout.strip())
+        self.log = folder / "starts"
+        self.python = folder / "python.sh"
+        self.python.write_text(f'#!/bin/sh\necho start >> "{self.log}"\nexec "{python}" "$@"\n')
+        self.python.chmod(0o755)
+        self.paths = Paths(str(folder / "docs"), [])
+
+    @property
+    def starts(self) -> int:
+        return len(self.log.read_text().splitlines()) if self.log.exists() else 0
+
+    def installed(self, environment: dict[str, str] | None = None) -> Installed:
+        return Installed(str(self.python), environment or {}, self.folder, self.paths)
+
+    def install(self, name: str, version: str) -> None:
+        info = self.site / f"{name}-{version}.dist-info"
+        info.mkdir()
+        (info / "METADATA").write_text(f"Name: {name}\nVersion: {version}\n")
+
+
+@pytest.fixture
+def other(tmp_path: Path) -> Other:
+    return Other(tmp_path)
+
+
+def test_another_interpreter_is_asked_once(other: Other) -> None:
+    other.install("Some_Dist", "1.0")
+    for _ in range(2):
+        installed = other.installed()
+        assert installed.version("Some_Dist") == "1.0"
+        assert installed.version("jax") == ""
+        assert installed.python_version.startswith("3.")
+        assert other.starts == 1
+    for path in other.folder.iterdir():
+        assert str(other.folder.parent) not in path.read_text()
+
+
+def test_it_is_asked_again_after_a_change(other: Other) -> None:
+    assert other.installed().version("some") == ""
+    other.install("some", "2.0")
+    assert other.installed().version("some") == "2.0"
+    assert other.starts == 2
+    other.installed({"PYTHONPATH": str(other.site)}).version("some")
+    assert other.starts == 3
+
+
+def test_a_damaged_answer_is_asked_for_again(other: Other) -> None:
+    other.installed().version("some")
+    [kept] = other.folder.iterdir()
+    for text in ("", "3", '{"answer": 3, "state": ""}', "[" * 100_000):
+        kept.write_text(text)
+        assert other.installed().python_version
+    assert other.starts == 5
+
+
+def test_an_interpreter_that_does_not_start_has_no_versions(tmp_path: Path) -> None:
+    paths = Paths(str(tmp_path), [])
+    installed = Installed(str(tmp_path / "none"), {}, tmp_path / "cache", paths)
+    assert installed.python_version == "" and installed.version("jax") == ""
+    assert not (tmp_path / "cache").exists()
+
+
+def test_facts_of_the_environment(tmp_path: Path) -> None:
+    installed = Installed(sys.executable, {}, tmp_path, Paths(str(tmp_path), []))
+
+    def facts(**environment: str) -> dict[str, object]:
+        return environment_facts(installed, {"OWN": "1"}, environment)
+
+    plain = facts(HOME="/x")
+    assert plain == facts(HOME="/y")
+    assert plain != facts(JAX_ENABLE_X64="1")
+    assert plain != facts(XLA_FLAGS="--x")
+    assert plain != environment_facts(installed, {"OWN": "2"}, {})
+    assert {"schema", "package", "python", "jax", "jaxlib", "numpy"} <= plain.keys()

@@ -7,7 +7,7 @@ import re
 import subprocess
 import sys
 import textwrap
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -122,10 +122,12 @@ class Project:
         env: Mapping[str, str] | None = None,
         python: str = sys.executable,
         timeout: float = 300,
+        files: Sequence[str] = (),
     ) -> Build:
         """Run ``sphinx-build`` as a user would; outputs go to ``out/<builder>``."""
         out = self.folder / "out" / builder
-        command = [python, "-m", "sphinx", "-b", builder, *flags, str(self.docs), str(out)]
+        only = [str(self.docs / file) for file in files]
+        command = [python, "-m", "sphinx", "-b", builder, *flags, str(self.docs), str(out), *only]
         done = subprocess.run(
             command,
             capture_output=True,

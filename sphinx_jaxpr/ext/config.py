@@ -13,6 +13,7 @@ from typing import Any, Final, Literal
 from sphinx.config import Config
 
 from ..tracing.client import Setup
+from ..tracing.fingerprint import FLAG_PREFIXES
 from ..tracing.places import SITE_FOLDERS
 
 MODES: Final = ("trace", "skip")
@@ -66,6 +67,14 @@ def _string_map(value: Any) -> str:
     return "" if good else "must be a dict of strings to strings"
 
 
+def _environment(value: Any) -> str:
+    if problem := _string_map(value):
+        return problem
+    wrong = [name for name in value if not name or set(name) & set("=\0")]
+    wrong += [name for name, text in value.items() if "\0" in text]
+    return f"has the name {wrong[0]!r}, which no variable can have" if wrong else ""
+
+
 def _transforms(value: Any) -> str:
     if _string_map(value):
         return _string_map(value)
@@ -98,7 +107,7 @@ OPTIONS: Final = (
         "",
         "Environment variables of the tracing process. Without `JAX_PLATFORMS` here it uses"
         " the CPU alone.",
-        _string_map,
+        _environment,
     ),
     Option(
         "jaxpr_python",
@@ -213,6 +222,8 @@ _ENVIRONMENT: Final = {
     "XLA_PYTHON_CLIENT_PREALLOCATE": "false",
     "TF_CPP_MIN_LOG_LEVEL": "3",
 }
+#: Values that need no look at whether JAX can work with them.
+_QUIET: Final = {**_ENVIRONMENT, "JAX_ENABLE_X64": "1"}
 _THREADS: Final = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 _DROPPED: Final = ("COLUMNS", "LINES", "PYTHONSTARTUP", "PYTHONINSPECT", "COVERAGE_PROCESS_START")
 
@@ -227,12 +238,18 @@ def setup_of(config: Config, confdir: Path, x64: bool) -> Setup:
         environment.setdefault(name, "1")
     environment.update(_ENVIRONMENT)
     environment.update(settings)
+    flags = {
+        key: text
+        for key, text in environment.items()
+        if key.startswith(FLAG_PREFIXES) and (key, text) not in _QUIET.items()
+    }
     return Setup(
         python=interpreter(config, confdir),
         environment=environment,
         roots=roots(config, confdir),
         memory=value(config, "jaxpr_memory"),
         settings=tuple(sorted(settings.items())),
+        flags=tuple(sorted(flags.items())),
     )
 
 

@@ -30,8 +30,8 @@ class Setup:
     """One kind of worker process: interpreter, environment, import roots.
 
     ``memory`` is in megabytes, 0 for half of the machine's; ``settings`` are
-    the environment variables that configuration sets, named when a worker
-    does not start.
+    the environment variables that configuration sets, ``flags`` those, set or
+    inherited, that JAX reads: named when a worker does not start.
     """
 
     python: str
@@ -39,6 +39,7 @@ class Setup:
     roots: tuple[str, ...]
     memory: int = 0
     settings: tuple[tuple[str, str], ...] = ()
+    flags: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -178,8 +179,9 @@ class _Process:
                 env=setup.environment,
                 start_new_session=True,
             )
-        except OSError as error:
-            self.problem = f"{setup.python!r} can't be started: {error.strerror}"
+        except (OSError, ValueError) as error:
+            reason = getattr(error, "strerror", None) or str(error)
+            self.problem = f"{setup.python!r} can't be started: {reason}"
             return
         self.threads = [threading.Thread(target=f, daemon=True) for f in (self._read, self._drain)]
         for thread in self.threads:
@@ -189,18 +191,29 @@ class _Process:
         """Wait until JAX is there; what went wrong, or ``""``."""
         if self.child is None:
             return f"jaxpr_python: {self.problem}"
-        self.say({"roots": list(self.setup.roots), "memory": self.setup.memory})
+        # JAX reads its flags at the first use of a device, which is soon enough for
+        # a wrong one to be told as what it is only here.
+        greeting = {"roots": list(self.setup.roots), "memory": self.setup.memory}
+        self.say({**greeting, "devices": bool(self.setup.flags)})
         message = self.hear(START_TIMEOUT)
         if message is not None and message.get("ready"):
             return ""
-        settings = ", ".join(key for key, _ in self.setup.settings)  # a value may be a secret
-        hint = f"; its environment sets {settings}" if settings else ""
+        hint = self._hint()
         if message is None:
             return f"the tracing process did not start JAX within {START_TIMEOUT:g} s{hint}"
         if "broken" in message:
-            return f"the tracing process could not import JAX: {message['broken']}{hint}"
+            return f"the tracing process could not start JAX: {message['broken']}{hint}"
         last = self.output().strip().splitlines()[-1:] or ["no output"]
         return f"the tracing process {self.ending()} at its start: {last[0]}{hint}"
+
+    def _hint(self) -> str:
+        """What may be wrong: the interpreter, the environment."""
+        told = dict.fromkeys(f"{key}={text}" for key, text in self.setup.flags)
+        flags = dict(self.setup.flags)
+        told.update({key: None for key, _ in self.setup.settings if key not in flags})
+        hint = f" (interpreter {self.setup.python}"
+        # Of the others the name alone: a value may be a secret.
+        return hint + (f"; its environment sets {', '.join(told)})" if told else ")")
 
     def say(self, message: dict[str, Any]) -> None:
         assert self.child is not None and self.child.stdin is not None

@@ -25,7 +25,7 @@ _PROBE = (
     " 'folders': [p for p in sys.path if os.path.isdir(p)]}))"
 )
 #: Inherited variables that change what JAX traces.
-_PREFIXES = ("JAX_", "XLA_")
+FLAG_PREFIXES = ("JAX_", "XLA_")
 
 
 class Installed:
@@ -113,7 +113,7 @@ def environment_facts(
     installed: Installed, settings: dict[str, str], environment: dict[str, str]
 ) -> dict[str, Any]:
     """What enters every key beside the request: a change of any makes all anew."""
-    inherited = {k: v for k, v in environment.items() if k.startswith(_PREFIXES)}
+    inherited = {k: v for k, v in environment.items() if k.startswith(FLAG_PREFIXES)}
     return {
         "schema": SCHEMA,
         "package": __version__,

@@ -3,8 +3,8 @@
 It is started by path, under any interpreter that has JAX: the package is
 loaded from beside this file and nothing of Sphinx's environment is needed.
 
-Protocol, one JSON object a line.  In: a greeting with ``roots`` and
-``memory``, then one ``{"id", "request"}`` per program.  Out: ``{"ready"}`` or
+Protocol, one JSON object a line.  In: a greeting with ``roots``,
+``memory`` and ``devices``, then one ``{"id", "request"}`` per program.  Out: ``{"ready"}`` or
 ``{"broken"}``, then for each request ``{"id", "stage", "module"}`` as work begins and goes on, and
 ``{"id", "result" | "error", "deps"}`` at its end.
 """
@@ -93,6 +93,8 @@ def main() -> None:
 
         if not hasattr(jax, "make_jaxpr"):
             raise ImportError("the module 'jax' that was found is not JAX")
+        if greeting["devices"]:
+            jax.devices()
         # After JAX, and once: user code may clear sys.modules.
         from sphinx_jaxpr.worker.server import Server
 

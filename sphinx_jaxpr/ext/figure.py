@@ -65,11 +65,7 @@ class Figures(Shown):
         if counts:
             summary += f' <span class="jaxpr-count">{escape(counts)}</span>'
         lines = code(printed, facts, self.id_of(block))
-        # The style here keeps the indentation where the style sheet is missing.
-        body = (
-            '<div class="jaxpr-code notranslate" translate="no" style="white-space: pre-wrap">'
-            f"{lines}</div>"
-        )
+        body = f'<div class="jaxpr-code notranslate" translate="no">{lines}</div>'
         return "", self.is_open(block, printed), summary, body
 
     def words(self, block: Block) -> str:

@@ -125,6 +125,11 @@ class _Renderer:
     # -- output
 
     def lines(self) -> Iterator[str]:
+        """Each line as a ``pre``, which keeps its spaces everywhere.
+
+        A summary can't hold one.  Its indentation goes into the name behind it, since
+        readers of HTML may drop spaces between two tags.
+        """
         tokens = iter(self.printed.tokens)
         token = next(tokens, None)
         inline = sorted(self.inline, key=lambda span: (span[0], -span[1]))
@@ -133,9 +138,13 @@ class _Renderer:
             end = self.line_end(line)
             # (offset, order, -end or 0, markup, offset after): closing tags come first
             events: list[tuple[int, int, int, str, int]] = []
+            tag = "span" if line in self.heads else "pre"
             while token is not None and token.start < end:
                 stop = min(token.end, end)
-                events.append((token.start, 2, 0, self.token(token, stop), stop))
+                begin = token.start
+                if tag == "span" and token.kind == PARAMETER and self.is_blank(start, begin):
+                    begin = start
+                events.append((begin, 2, 0, self.token(token, begin, stop), stop))
                 token = next(tokens, None)
             packed = False
             while cursor < len(inline) and inline[cursor][0] <= end:
@@ -145,7 +154,6 @@ class _Renderer:
                 cursor += 1
                 packed = True
             yield from self.before.get(line, ())
-            tag = "span" if line in self.heads else "div"
             yield f'<{tag} class="jaxpr-line{" jaxpr-packed" if packed else ""}">'
             position = start
             for offset, _, _, markup, after in sorted(events):
@@ -157,8 +165,11 @@ class _Renderer:
             # What was opened last closes first.
             yield from reversed(self.after.get(line, ()))
 
-    def token(self, token: Token, stop: int) -> str:
-        shown = escape(self.text[token.start : stop], quote=False)
+    def is_blank(self, start: int, end: int) -> bool:
+        return start < end and not self.text[start:end].strip()
+
+    def token(self, token: Token, start: int, stop: int) -> str:
+        shown = escape(self.text[start:stop], quote=False)
         if token.kind in (BINDER, USE):
             kind = "jaxpr-var jaxpr-binder" if token.kind == BINDER else "jaxpr-var"
             number = f' data-var="{token.variable}"' if token.variable >= 0 else ""

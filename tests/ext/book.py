@@ -75,8 +75,13 @@ def clipped_bwd(saved, g):
 clipped.defvjp(clipped_fwd, clipped_bwd)
 
 
-class Thing:
-    pass
+@jax.custom_vjp
+def told(x):
+    jax.debug.print("{}", x)
+    return jnp.sin(x)
+
+
+told.defvjp(lambda x: (jnp.sin(x), x), lambda x, g: (g * jnp.cos(x),))
 
 
 def host(x):
@@ -165,7 +170,17 @@ Blocks
    :args: x=f32[]
    :transforms: grad
 
+.. jaxpr-transform:: forms:told
+   :args: x=f32[]
+   :transforms: grad
+
+.. jaxpr-transform:: forms:lookup
+   :args: x=f32[2,4000]
+
 .. jaxpr-transform:: forms:compares
+   :args: x=f32[8]
+
+.. jaxpr-transform:: forms:tall
    :args: x=f32[8]
 
 .. jaxpr-transform:: forms:refused

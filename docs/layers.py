@@ -1,4 +1,5 @@
 import jax.numpy as jnp
 
+
 def dense(x, w):
     return jnp.tanh(x @ w)

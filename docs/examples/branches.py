@@ -1,6 +1,5 @@
 """Two ways to branch on a value: one that JAX can trace, one that it can't."""
 
-import jax
 import jax.numpy as jnp
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from dataclasses import dataclass
 from functools import lru_cache
@@ -10,6 +11,7 @@ from pathlib import Path
 from sphinx.util.docutils import SphinxDirective
 
 _OPTION = re.compile(r"^[\s>]*:?(?P<key>[\w-]+):(?:\s+(?P<value>.*))?$")
+_BLOCK_SCALAR = re.compile(r"[|>][-+\d]*(\s+#.*)?")
 _REACH = (0, -1, 1, -2, 2)  # myst-parser 4 is off by one in included files
 
 
@@ -27,11 +29,21 @@ class Place:
     markdown: bool
 
     def option(self, key: str) -> int:
-        """The line of an option, or the directive's own."""
-        for offset, (found, _) in self.options().items():
+        """The line where an option's value begins, or the directive's own."""
+        for offset, (found, raw) in self.options().items():
             if found == key:
-                return self.line + offset
+                return self.line + offset + self._below(offset, raw)
         return self.line
+
+    def _below(self, offset: int, raw: str) -> int:
+        """How many lines below its key a value begins."""
+        if not (_BLOCK_SCALAR.fullmatch(raw) if self.markdown else not raw):
+            return 0
+        following = self.lines[offset + 1 :]
+        blank = next((n for n, line in enumerate(following) if line.strip()), None)
+        if blank is None or _OPTION.match(following[blank]) or not following[blank][:1].isspace():
+            return 0
+        return 1 + blank
 
     def options(self) -> dict[int, tuple[str, str]]:
         """Option lines as written: offset from the directive's line -> key, raw value."""
@@ -68,6 +80,8 @@ class Place:
 def locate(directive: SphinxDirective) -> Place:
     """The place of a directive, in its own file where it was included."""
     source, line = directive.get_source_info()
+    if os.path.exists(source):
+        source = os.path.abspath(source)  # docutils names an included file from the current folder
     markdown = type(directive.state).__module__.partition(".")[0] == "myst_parser"
     lines = _lines(source)
     for shift in _REACH:

@@ -84,12 +84,18 @@ def _paragraph(text: str) -> str:
     return f'<p class="jaxpr-message">{escape(text)}</p>\n'
 
 
-_LINK = re.compile(r"https://[\w./#?=&%+-]+\w")
+_LINK = re.compile(r"(https://[\w./#?=&%+-]+\w)")
 
 
 def _error_html(error: dict[str, Any]) -> str:
     headline, detail = error_parts(error)
-    found = _paragraph(headline)
+    found = f'<p class="jaxpr-message">{_linked(headline)}</p>\n'
     if detail:
-        found += f'<pre class="jaxpr-detail">{escape(detail)}</pre>\n'
-    return _LINK.sub(lambda link: f'<a href="{link[0]}">{link[0]}</a>', found)
+        found += f'<pre class="jaxpr-detail">{_linked(detail)}</pre>\n'
+    return found
+
+
+def _linked(text: str) -> str:
+    parts = [escape(part) for part in _LINK.split(text)]
+    parts[1::2] = [f'<a href="{address}">{address}</a>' for address in parts[1::2]]
+    return "".join(parts)

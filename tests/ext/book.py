@@ -185,8 +185,6 @@ Blocks
 
 .. jaxpr-transform:: forms:refused
    :args: x=f32[8]
-   :base: hide
-   :transforms: grad
    :raises: TypeError: be & small
    :name: refused
    :caption: What a *refusal* looks like.

@@ -217,7 +217,9 @@ def test_the_mistake_of_the_quick_start_is_told_as_it_says(tmp_path: Path) -> No
     (page,) = fences(text, "md")
     wrong = page.replace("grad(argnums=w)", "grda(argnums=w)")
     build = Project(tmp_path, {"docs/layers.py": code, "docs/index.md": wrong}).build("html", "-W")
-    (promised,) = re.findall(r"\bdocs/(index\.md:.*?known: checkpoint, grad)", " ".join(text.split()))
+    (promised,) = re.findall(
+        r"\bdocs/(index\.md:.*?known: checkpoint, grad)", " ".join(text.split())
+    )
     assert build.code == 1
     assert promised in build.stderr
 

@@ -202,6 +202,10 @@ def cache_folder(config: Config, confdir: Path, doctreedir: Path) -> Path:
     return confdir / given if given else doctreedir / "jaxpr"
 
 
+#: Where Python looks for its own library first.
+_OWN_ARCHIVE: Final = f"python{sys.version_info[0]}{sys.version_info[1]}.zip"
+
+
 def roots(config: Config, confdir: Path) -> tuple[str, ...]:
     """Folders to import from: conf.py's, ``jaxpr_paths``, conf.py's edits of ``sys.path``."""
     found = [str(confdir), *(str(confdir / path) for path in value(config, "jaxpr_paths"))]
@@ -209,7 +213,8 @@ def roots(config: Config, confdir: Path) -> tuple[str, ...]:
     for entry in sys.path:
         path = os.path.abspath(entry or os.getcwd())
         inside = (path + os.sep).startswith(SITE_FOLDERS) or path in own
-        if not inside and path != os.path.dirname(sys.executable) and not path.endswith(".zip"):
+        inside = inside or os.path.basename(path) == _OWN_ARCHIVE
+        if not inside and path != os.path.dirname(sys.executable):
             found.append(path)
     return tuple(dict.fromkeys(os.path.abspath(path) for path in found))
 

@@ -13,6 +13,7 @@ from sphinx.util.docutils import SphinxDirective
 from ..tracing import grammar
 from ..tracing.grammar import Chain, GrammarError, nearest
 from ..tracing.request import Request, check_chain, check_name, local_name
+from .complaints import COMPLAINTS
 from .config import value as config_value
 from .nodes import jaxpr_gallery
 from .place import locate
@@ -108,25 +109,26 @@ class JaxprTransform(SphinxDirective):
                     f"option {flag!r} is a flag, without a value; found {self.options[flag]!r}",
                     flag,
                 )
-        traps, body_explained = markdown_traps(self.place, self.options, list(self.content))
-        for message, line in traps:
-            self.findings.append(Finding("option", message, self.place.source, line))
+        self._check_traps()
         for option in ("args", "static", "transforms"):
             empty = option in self.options and not self.options[option].strip()
-            if empty and not (self.place.markdown and traps):
+            if empty and option not in self.explained:
                 self._finding(
                     f"option {option!r} is empty: leave it out, or give it a value", option
                 )
-        if any(line.strip() for line in self.content) and not body_explained:
+
+    def _check_traps(self) -> None:
+        complaints = COMPLAINTS.take()
+        traps = markdown_traps(self.place, self.options, list(self.content), complaints)
+        self.explained = traps.options
+        found = traps.found
+        # A body without an argument is the argument on the wrong line.
+        if any(map(str.strip, self.content)) and not traps.body and self.arguments:
             line = self.place.line + self.place.body()
-            self.findings.append(
-                Finding(
-                    "option",
-                    "notes in the body come with a later version: the body is not shown",
-                    self.place.source,
-                    line,
-                )
-            )
+            message = "notes in the body come with a later version: the body is not shown"
+            found = [*found, (message, line)]
+        for message, line in found:
+            self.findings.append(Finding("option", message, self.place.source, line))
 
     # -- parts
 
@@ -140,9 +142,10 @@ class JaxprTransform(SphinxDirective):
             )
             argument = first
         if not argument:
+            below = next((line.strip() for line in self.content if line.strip()), "")
+            meant = below if _TARGET.fullmatch(below) else "package.module:function"
             self._finding(
-                "no function is named; write it on the directive's own line:"
-                f" {self._form('package.module:function')}"
+                f"no function is named; write it on the directive's own line: {self._form(meant)}"
             )
             return ""
         resolved = self._resolve(argument)
@@ -161,7 +164,8 @@ class JaxprTransform(SphinxDirective):
 
     def _form(self, argument: str) -> str:
         if self.place.markdown:
-            return f"```{{{self.name}}} {argument}"
+            first = self.place.lines[0].lstrip(" >*-") if self.place.lines else "```"
+            return f"{first.partition('{')[0]}{{{self.name}}} {argument}"
         return f".. {self.name}:: {argument}"
 
     def _resolve(self, argument: str) -> str:
@@ -191,6 +195,8 @@ class JaxprTransform(SphinxDirective):
         try:
             return parse(self.options.get(option, ""))
         except GrammarError as error:
+            if option in self.explained:
+                return None
             text = self.options[option]
             line = self.place.option(option) + text.count("\n", 0, error.offset)
             near = text[error.offset :].split("\n")[0][:30]

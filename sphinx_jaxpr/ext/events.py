@@ -16,6 +16,7 @@ from sphinx.util import logging
 
 from .. import __version__
 from . import config as settings
+from .complaints import COMPLAINTS
 from .directives import JaxprTransform
 from .domain import JaxprDomain
 from .engine import Engine
@@ -45,6 +46,7 @@ def connect(app: Sphinx) -> dict[str, Any]:
     app.add_domain(JaxprDomain)
     app.add_directive("jaxpr-transform", JaxprTransform)
     app.add_post_transform(ShowBlocks)
+    COMPLAINTS.install()
     app.connect("config-inited", check_config)
     app.connect("doctree-read", collect)
     app.connect("env-updated", update)

@@ -3,76 +3,113 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
 from .place import Place
 
-
-def markdown_traps(
-    place: Place, options: Mapping[str, str], content: Sequence[str]
-) -> tuple[list[tuple[str, int]], bool]:
-    """Messages with their lines, and whether they explain the directive's body.
-
-    MyST reads option lines as a kind of YAML: a ``#`` begins a comment, a
-    value in quotes ends with them, and an indented line is no continuation.
-    """
-    if not place.markdown or not place.lines:
-        return [], False
-    found: list[tuple[str, int]] = []
-    written = place.options()
-    for offset, (key, raw) in written.items():
-        value = (options.get(key) or "").strip()
-        if raw[:1] in {'"', "'"} and key not in options:
-            found.append(
-                (
-                    f"option {key!r}: a value that begins with a quote is YAML to MyST, and all"
-                    f" options were lost; write :{key}: without quotes, or in a --- block as"
-                    f" {key}: '{raw.replace(chr(39), chr(39) * 2)}'",
-                    place.line + offset,
-                )
-            )
-        elif "#" in raw and value != raw and len(value) < len(raw) and raw[:1] not in {'"', "'"}:
-            found.append(
-                (
-                    f"option {key!r}: MyST takes {raw[raw.index('#') :]!r} for a comment; quote"
-                    f' the whole value, :{key}: "{raw}"',
-                    place.line + offset,
-                )
-            )
-    indented = [line for line in content if line.strip()][:1]
-    first = _first_body_line(place)
-    if indented and first and first[0].startswith((" ", "\t")):
-        empty = [key for key, raw in written.values() if not raw and key in _MULTILINE]
-        key = empty[-1] if empty else "transforms"
-        lines = [line.strip() for line in content if line.strip()]
-        body = "\n".join(f"  {line}" for line in lines[:4])
-        found.append(
-            (
-                f"the body begins indented: MyST ends the options at {first[0].strip()!r};"
-                f" several lines need a block:\n---\n{key}: |\n{body}\n---",
-                place.line + first[1],
-            )
-        )
-        return found, True
-    for offset, (key, raw) in written.items():
-        if key in _MULTILINE and not raw and not (options.get(key) or "").strip():
-            found.append(
-                (
-                    f"option {key!r} is empty; write its value on its own line, as in"
-                    f" :{key}: {_MULTILINE[key]}",
-                    place.line + offset,
-                )
-            )
-    return found, False
-
-
-_MULTILINE = {
+#: Options of which an example helps where they are empty.
+_EXAMPLES = {
     "args": "x=f32[8]",
     "transforms": "grad, vmap",
     "static": "n=3",
 }
 
 
-def _first_body_line(place: Place) -> tuple[str, int] | None:
+@dataclass
+class Traps:
+    """Messages with their lines, and what needs no other message after them."""
+
+    found: list[tuple[str, int]] = field(default_factory=list)
+    options: set[str] = field(default_factory=set)
+    body: bool = False
+
+    def add(self, key: str, message: str, line: int) -> None:
+        """Note a trap that an option, or the body (``""``), fell into."""
+        self.found.append((message, line))
+        self.options.add(key)
+
+
+def markdown_traps(
+    place: Place, options: Mapping[str, str], content: Sequence[str], complaints: Sequence[str]
+) -> Traps:
+    """The traps that a directive fell into.
+
+    MyST reads option lines as a kind of YAML: a ``#`` begins a comment, a
+    value in quotes ends with them, and an indented line is no continuation.
+    ``complaints`` are its own words about this directive.
+    """
+    traps = Traps()
+    if not place.markdown:
+        return traps
+    if place.lines:
+        _values(place, options, traps)
+        _indented(place, content, traps)
+        _empty(place, options, traps)
+    if not traps.found:
+        for complaint in complaints:
+            traps.add("", f"MyST: {complaint}", place.line)
+    return traps
+
+
+def _values(place: Place, options: Mapping[str, str], traps: Traps) -> None:
+    seen: set[str] = set()
+    for offset, (key, raw) in place.options().items():
+        line = place.line + offset
+        value = (options.get(key) or "").strip()
+        if key in seen:
+            traps.add(key, f"option {key!r} is given twice, and MyST takes the last", line)
+        elif raw[:1] in {'"', "'"} and key not in options:
+            traps.add(
+                key,
+                f"option {key!r}: a value that begins with a quote is YAML to MyST, and all"
+                f" options were lost; write :{key}: without quotes, or in a --- block as"
+                f" {key}: {_quoted(raw)}",
+                line,
+            )
+        elif "#" in raw and len(value) < len(raw) and raw[:1] not in {'"', "'"}:
+            traps.add(
+                key,
+                f"option {key!r}: MyST takes {raw[_comment(raw) :]!r} for a comment; quote the"
+                f" whole value, :{key}: {_quoted(raw)}, or leave the comment out",
+                line,
+            )
+        seen.add(key)
+
+
+def _comment(raw: str) -> int:
+    """Where MyST's comment begins: at a ``#`` after a blank."""
+    found = raw.find(" #") + 1
+    return found or raw.index("#")
+
+
+def _quoted(raw: str) -> str:
+    return "'" + raw.replace("'", "''") + "'"
+
+
+def _indented(place: Place, content: Sequence[str], traps: Traps) -> None:
+    lines = [line.strip() for line in content if line.strip()]
     offset = place.body()
-    line = place.lines[offset] if offset < len(place.lines) else ""
-    return (line, offset) if line.strip() else None
+    first = place.lines[offset] if offset < len(place.lines) else ""
+    if not (lines and first.strip() and first.startswith((" ", "\t"))):
+        return
+    key, raw = next(reversed(place.options().values()), ("transforms", ""))
+    shown = "\n".join(f"  {line}" for line in [*filter(None, [raw]), *lines[:4]])
+    traps.add(
+        key,
+        f"the body begins indented: MyST ends the options at {first.strip()!r};"
+        f" several lines need a block:\n---\n{key}: |\n{shown}\n---",
+        place.line + offset,
+    )
+    traps.body = True
+
+
+def _empty(place: Place, options: Mapping[str, str], traps: Traps) -> None:
+    for offset, (key, raw) in place.options().items():
+        empty = key in _EXAMPLES and not raw and not (options.get(key) or "").strip()
+        if empty and key not in traps.options:
+            traps.add(
+                key,
+                f"option {key!r} is empty; write its value on its own line, as in"
+                f" :{key}: {_EXAMPLES[key]}",
+                place.line + offset,
+            )

@@ -21,20 +21,24 @@ from tests.support import PROJECT, Build, Project
 DOCS = PROJECT / "docs"
 
 
-@pytest.fixture(scope="session")
-def site(tmp_path_factory: pytest.TempPathFactory) -> Build:
-    """The documentation as ``make docs`` builds it."""
-    out = tmp_path_factory.mktemp("site")
-    command = [sys.executable, "-m", "sphinx", "-W", "-n", "-b", "html", "-d", f"{out}/doctrees"]
+def build_docs(out: Path, builder: str, *flags: str) -> Build:
+    """The documentation, every warning an error."""
+    command = [sys.executable, "-m", "sphinx", "-W", "-n", "-b", builder, *flags]
     done = subprocess.run(
-        [*command, str(DOCS), str(out / "html")],
+        [*command, "-d", f"{out}/doctrees", str(DOCS), f"{out}/{builder}"],
         capture_output=True,
         text=True,
         env={**os.environ, "PYTHONPATH": str(PROJECT), "NO_COLOR": "1"},
         timeout=300,
         check=False,
     )
-    return Build(done.returncode, out / "html", done.stdout, done.stderr)
+    return Build(done.returncode, out / builder, done.stdout, done.stderr)
+
+
+@pytest.fixture(scope="session")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Build:
+    """The documentation as ``make docs`` builds it."""
+    return build_docs(tmp_path_factory.mktemp("site"), "html")
 
 
 def pages(site: Build) -> dict[Path, BeautifulSoup]:
@@ -84,6 +88,19 @@ def test_every_block_shows_a_program(site: Build) -> None:
     assert len(kinds) > 15
     special = {(page, kind) for page, _, kind in kinds if kind != "jaxpr"}
     assert special == {("expected-errors", "jaxpr jaxpr-raises")}
+
+
+def test_it_builds_without_jax(tmp_path: Path) -> None:
+    build = build_docs(tmp_path, "html", "-D", "jaxpr_mode=skip")
+    assert build.code == 0, build.stderr
+    assert len(build.page("lessons/transforms").select("figure.jaxpr-skipped")) == 6
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("builder", ["text", "epub", "latex", "man", "singlehtml"])
+def test_it_builds_in_other_formats(builder: str, tmp_path: Path) -> None:
+    build = build_docs(tmp_path, builder)
+    assert build.code == 0, build.stderr
 
 
 def test_every_option_of_conf_py_is_documented(site: Build) -> None:

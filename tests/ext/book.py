@@ -8,6 +8,7 @@ import numpy as np
 import jax
 import jax.numpy as jnp
 from jax import lax
+from jax.ad_checkpoint import checkpoint_name
 
 
 def dense(x, w, b):
@@ -112,7 +113,7 @@ def größe_λ(x):
 
 
 def long_parameter(x):
-    return jax.named_call(lambda y: y + 1.0, name="n" + "a" * 300)(x)
+    return checkpoint_name(x, "n" + "a" * 300)
 
 
 def tall(x):
@@ -181,6 +182,9 @@ Blocks
    :args: x=f32[8]
 
 .. jaxpr-transform:: forms:tall
+   :args: x=f32[8]
+
+.. jaxpr-transform:: forms:long_parameter
    :args: x=f32[8]
 
 .. jaxpr-transform:: forms:refused

@@ -86,9 +86,19 @@ def direct(forms: ModuleType) -> dict[str, Any]:
         "told.grad": (jax.grad(forms.told), (floats(),)),
         "lookup": (forms.lookup, (floats(2, 4000),)),
     }
-    for name in ("double", "choose", "until", "clipped", "host", "identity", "silent", "compares"):
+    for name in (
+        "double",
+        "choose",
+        "until",
+        "clipped",
+        "host",
+        "identity",
+        "silent",
+        "compares",
+        "tall",
+    ):
         calls[name] = (getattr(forms, name), (floats(8),))
-    calls["tall"] = (forms.tall, (floats(8),))
+    calls["long_parameter"] = (forms.long_parameter, (floats(8),))
     return {name: jax.make_jaxpr(function)(*args) for name, (function, args) in calls.items()}
 
 

@@ -9,7 +9,7 @@ from typing import Any, Final
 from sphinx.util import logging
 
 from . import config as settings
-from .engine import Engine, Outcome
+from .engine import Engine
 from .records import Block, Finding, Gallery
 
 logger = logging.getLogger(__name__)
@@ -94,7 +94,9 @@ def _of_gallery(
         if block.request is not None and block.request.expects_error:
             if not gallery.raises:  # it could not be read, which was said
                 continue
-            found.extend(_expected(engine, gallery, block, outcome))
+            message = unmet(engine, gallery, block)
+            if message:
+                found.append(Finding("raises", message, gallery.source, gallery.line))
         elif outcome.error is not None:
             error = outcome.error
             cause = _cause(error)
@@ -135,20 +137,20 @@ def _base_matters(engine: Engine, gallery: Gallery) -> bool:
     return all((o := engine.outcome(block)) is None or o.error is not None for block in variants)
 
 
-def _expected(engine: Engine, gallery: Gallery, block: Block, outcome: Outcome) -> list[Finding]:
-    kind, _, part = (piece.strip() for piece in gallery.raises.partition(":"))
-    error = outcome.error or (engine.result(block) or {}).get("error")
+def unmet(engine: Engine, gallery: Gallery, block: Block) -> str:
+    """How a block differs from the error that is expected of it, or ``""``."""
+    kind, _, part = (" ".join(piece.split()) for piece in gallery.raises.partition(":"))
+    outcome = engine.outcome(block)
+    error = (outcome and outcome.error) or (engine.result(block) or {}).get("error")
     if error is None:
-        message = f"{block.name}: expected {gallery.raises}, but no error occurred"
-    elif error["kind"] != "trace":
-        message = f"{block.name}: expected {gallery.raises}, found {describe(error)}"
-    elif kind.rpartition(".")[2] not in error["mro"]:
-        message = f"{block.name}: expected {kind}, found {describe(error)}"
-    elif part and part not in " ".join(error["message"].split()):
-        message = f"{block.name}: expected a message with {part!r}, found {describe(error)}"
-    else:
-        return []
-    return [Finding("raises", message, gallery.source, gallery.line)]
+        return f"{block.name}: expected {gallery.raises}, but no error occurred"
+    if error["kind"] != "trace":
+        return f"{block.name}: expected {gallery.raises}, found {describe(error)}"
+    if kind.rpartition(".")[2] not in error["mro"]:
+        return f"{block.name}: expected {kind}, found {describe(error)}"
+    if part not in " ".join(error["message"].split()):
+        return f"{block.name}: expected a message with {part!r}, found {describe(error)}"
+    return ""
 
 
 def describe(error: dict[str, Any]) -> str:

@@ -9,7 +9,7 @@ from docutils import nodes
 from ..program.model import Printed, walk
 from . import config as settings
 from .engine import Engine
-from .judge import headline, megabytes
+from .judge import headline, megabytes, unmet
 from .nodes import jaxpr_gallery
 from .records import Block, Gallery
 
@@ -92,11 +92,15 @@ class Shown:
             outcome = self.engine.outcome(block)
             return (outcome.error if outcome else None) or _problem("its stored result is damaged")
         error: dict[str, Any] | None = result.get("error")
+        expects = block.request is not None and block.request.expects_error
+        if error is None and expects and self.gallery.raises:
+            return _problem(f"expected {self.gallery.raises}, but no error occurred")
         return error
 
     def is_expected(self, block: Block) -> bool:
-        result = self.engine.result(block)
-        return result is not None and "error" in result
+        """Whether a block's error is the one that the page wants to show."""
+        expects = block.request is not None and block.request.expects_error
+        return expects and not (self.gallery.raises and unmet(self.engine, self.gallery, block))
 
     def is_open(self, block: Block, printed: Printed) -> bool:
         if self.epub:  # readers of books may not be able to open anything

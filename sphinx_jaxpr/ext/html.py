@@ -154,16 +154,25 @@ class _Renderer:
                 cursor += 1
                 packed = True
             yield from self.before.get(line, ())
-            yield f'<{tag} class="jaxpr-line{" jaxpr-packed" if packed else ""}">'
+            yield f'<{tag} class="jaxpr-line{" jaxpr-packed" if packed else ""}"'
+            yield self.indentation(start, end)
             position = start
             for offset, _, _, markup, after in sorted(events):
-                yield escape(self.text[position:offset], quote=False)
+                between = self.text[position:offset]
+                # A primitive and its first parameter may part at the end of a line.
+                yield "[<wbr />" if between == "[" else escape(between, quote=False)
                 yield markup
                 position = after
             yield escape(self.text[position:end], quote=False)
             yield f"</{tag}>"
             # What was opened last closes first.
             yield from reversed(self.after.get(line, ()))
+
+    def indentation(self, start: int, end: int) -> str:
+        """The end of a line's tag; the style sheet hangs what it wraps under the line."""
+        line = self.text[start:end]
+        width = len(line) - len(line.lstrip(" "))
+        return f' style="--i:{width}">' if width else ">"
 
     def is_blank(self, start: int, end: int) -> bool:
         return start < end and not self.text[start:end].strip()

@@ -98,7 +98,6 @@ class Engine:
         if request.x64 not in self._environments:
             setup = settings.setup_of(self.app.config, self.confdir, request.x64)
             facts = environment_facts(self.store.installed, dict(setup.settings), setup.environment)
-            facts["roots"] = [self.paths.stored(root) for root in setup.roots]
             self._environments[request.x64] = digest(facts)
         text = request_digest + self._environments[request.x64]
         return hashlib.sha256(text.encode()).hexdigest()[:40]
@@ -125,7 +124,8 @@ class Engine:
             error = self._cleaned(error)
         expected = job.request.expects_error and error is not None and error["kind"] == "trace"
         if error is None or expected:
-            result = outcome.get("result") or {"error": _shown(error or {})}
+            known = outcome.get("known", {})
+            result = outcome.get("result") or {**known, "error": _shown(error or {})}
             result = self.paths.hide_all(result)
             files, names = outcome.get("files", {}), outcome.get("distributions", [])
             return Outcome(job.key, self.store.save(job.key, job.request, result, files, names))

@@ -17,8 +17,9 @@ class Paths:
     def __init__(self, source: str, roots: Iterable[str]) -> None:
         self.source = os.path.abspath(source)
         self.home = os.path.expanduser("~")
+        self.roots = [os.path.abspath(root) for root in roots if root]
         self.shown = {**_above(self.source, self.home), self.home: "~"}
-        self.shown.update(dict.fromkeys(map(os.path.abspath, filter(None, roots)), "."))
+        self.shown.update(dict.fromkeys(self.roots, "."))
         self.shown[self.source] = "."
         self.shown.update({os.path.realpath(path): to for path, to in self.shown.items()})
         self.shown.pop(os.sep, None)
@@ -58,6 +59,17 @@ class Paths:
         if stored.startswith("~/"):
             return os.path.join(self.home, stored[2:])
         return os.path.normpath(os.path.join(self.source, stored))
+
+    def module(self, name: str) -> str:
+        """Where a top-level module lies among the roots, as stored; ``""`` if elsewhere."""
+        folders = [os.path.join(root, name) for root in self.roots]
+        for folder in folders:
+            if os.path.isfile(os.path.join(folder, "__init__.py")):
+                return self.stored(folder)
+            if os.path.isfile(folder + ".py"):
+                return self.stored(folder + ".py")
+        # A folder without __init__.py counts only where nothing else is found.
+        return next((self.stored(folder) for folder in folders if os.path.isdir(folder)), "")
 
 
 def _above(source: str, home: str) -> dict[str, str]:

@@ -108,6 +108,12 @@ class Request:
         return Request(self.target, self.args, self.static, (), self.jit, self.x64)
 
     @property
+    def top_modules(self) -> set[str]:
+        """Top-level names of the modules that this request names itself."""
+        named = [self.target, *(path for _, path in self.third_party)]
+        return {name.partition(":")[0].partition(".")[0] for name in named}
+
+    @property
     def module(self) -> str:
         """The module part of the target, ``""`` for a dotted target."""
         return self.target.partition(":")[0] if ":" in self.target else ""

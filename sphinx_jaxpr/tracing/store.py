@@ -118,11 +118,13 @@ class Store:
         """Whether all files and distributions are as they were; judged once a build."""
         if name not in self._holding:
             needs = self.index["needs"][name]
-            self._holding[name] = all(
-                self._hash(file) == known for file, known in needs["files"].items()
-            ) and all(
-                self.installed.version(dist) == known
-                for dist, known in needs["distributions"].items()
+            self._holding[name] = (
+                all(self._hash(file) == known for file, known in needs["files"].items())
+                and all(
+                    self.installed.version(dist) == known
+                    for dist, known in needs["distributions"].items()
+                )
+                and all(self.paths.module(top) == known for top, known in needs["modules"].items())
             )
         return self._holding[name]
 
@@ -152,6 +154,8 @@ class Store:
             "needs": {
                 "files": {self.paths.stored(file): known for file, known in files.items()},
                 "distributions": {name: self.installed.version(name) for name in distributions},
+                # Where the names on the page lead: other import roots may lead elsewhere.
+                "modules": {top: self.paths.module(top) for top in request.top_modules},
             },
             "result": result,
             "digest": digest(result),
@@ -205,5 +209,5 @@ def _is_index(data: Any) -> bool:
 def _are_needs(data: Any) -> bool:
     return isinstance(data, dict) and all(
         isinstance(data.get(part), dict) and all(isinstance(v, str) for v in data[part].values())
-        for part in ("files", "distributions")
+        for part in ("files", "distributions", "modules")
     )

@@ -75,6 +75,8 @@ class Server:
             kind = error.kind if isinstance(error, RequestError) else stage
             owner = request.target.replace(":", ".").partition(".")[0]
             outcome = {"error": describe(error, kind, self.package_folder, owner)}
+            if kind == "trace":
+                outcome["known"] = self.tracer.known
             if kind == "import":
                 outcome["error"]["module"] = current
                 if current not in sys.modules:

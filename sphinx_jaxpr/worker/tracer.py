@@ -6,7 +6,7 @@ import functools
 import inspect
 import textwrap
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from types import ModuleType
 from typing import Any
 
@@ -34,6 +34,7 @@ class Tracer:
         self.recorder = recorder
         self.roots = list(roots)
         self.stages: OrderedDict[str, Stage] = OrderedDict()
+        self.known: dict[str, Any] = {}
 
     def prepare(
         self, request: Request, importing: Callable[[str], None]
@@ -52,16 +53,20 @@ class Tracer:
         return resolve(request.target, load, self.roots)
 
     def trace(self, request: Request, found: tuple[Any, ModuleType, str]) -> dict[str, Any]:
-        """The result of a request as JSON data."""
+        """The result of a request as JSON data; ``known`` has what is there before an error."""
         target, module, shown = found
+        self.known = {"jax": jax.__version__}
+        if not request.steps:
+            self.known["source"] = _source(target)
         if facts.is_jaxpr(target) and not request.steps and not request.jit:
-            return _result(target, shown, (), ())
-        source = {} if request.steps else {"source": _source(target)}
+            return {**self.known, **_program(target, ()), "call": shown, "args": []}
         stage = self._stage(request, target, module, shown)
+        shown_args = zip(stage.names, stage.args, strict=True)
+        self.known["call"] = stage.call
+        self.known["args"] = [[name, describe(arg)] for name, arg in shown_args]
         jaxpr, out = jax.make_jaxpr(stage.fn, return_shape=True)(*stage.args)
         stage.result = out
-        args = zip(stage.names, stage.args, strict=True)
-        return {**_result(jaxpr, stage.call, args, _tangents(stage)), **source}
+        return {**self.known, **_program(jaxpr, _tangents(stage))}
 
     def _stage(self, request: Request, target: Any, module: ModuleType, shown: str) -> Stage:
         key = f"{request.target} {request.args} {request.static} {request.jit}"
@@ -203,16 +208,12 @@ def _tangents(stage: Stage) -> set[int]:
     return places
 
 
-def _result(jaxpr: Any, call: str, args: Any, tangents: Any) -> dict[str, Any]:
-    sizes = facts.constant_sizes(jaxpr)
+def _program(jaxpr: Any, tangents: Iterable[int]) -> dict[str, Any]:
     return {
         "text": _text(jaxpr),
-        "call": call,
-        "args": [[name, describe(arg)] for name, arg in args],
         "effects": facts.effects(jaxpr),
-        "constants": sizes,
+        "constants": facts.constant_sizes(jaxpr),
         "facts": facts.collect(jaxpr, tangents),
-        "jax": jax.__version__,
     }
 
 

@@ -178,21 +178,48 @@ OPTIONS: Final = (
 )
 
 
-def problems(config: Config) -> list[str]:
-    """What is wrong with the values in conf.py, one line each."""
-    found = []
+def _given(config: Config, option: Option) -> Any:
+    """A value as it was set; what ``-D`` sets is text and becomes what is meant."""
+    found = getattr(config, option.name)
+    if not isinstance(found, str) or option.name not in config.overrides:
+        return found
+    if isinstance(option.default, list):
+        return found.split(",") if found else []
+    if isinstance(option.default, int):
+        try:
+            return int(found) if found.isdigit() else float(found)
+        except ValueError:
+            return found
+    return found
+
+
+def problems(config: Config) -> dict[str, str]:
+    """What is wrong with the values in conf.py, one line each, by name."""
+    found = {}
     for option in OPTIONS:
-        value = getattr(config, option.name)
+        value = _given(config, option)
         problem = option.problem(value)
         if problem:
-            found.append(f"{option.name} {problem}, not {value!r}; {option.default!r} is used")
+            text = f"{option.name} {problem}, not {value!r}; {option.default!r} is used"
+            found[option.name] = text
     return found
+
+
+def place_of(name: str, confdir: Path) -> str:
+    """Where conf.py sets a value: file and line, as a warning shows them."""
+    file = confdir / "conf.py"
+    try:
+        lines = file.read_text("utf-8", errors="replace").splitlines()
+    except OSError:  # set on the command line
+        return "conf.py:1"
+    found = [number for number, line in enumerate(lines, 1) if line.startswith(name)]
+    return f"{file}:{found[-1] if found else 1}"
 
 
 def value(config: Config, name: str) -> Any:
     """A checked value: the default where conf.py's is refused."""
     option = next(option for option in OPTIONS if option.name == name)
-    found = getattr(config, name)
+    found = _given(config, option)
     return option.default if option.problem(found) else found
 
 

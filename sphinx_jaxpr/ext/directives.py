@@ -26,7 +26,7 @@ OPTIONS = (
 )  # fmt: skip
 FLAGS = frozenset({"source", "jit", "x64"})
 #: Options that only the worker, or the result, can prove wrong.
-_JUDGED = ("args", "static", "raises")
+_JUDGED = ("args", "static")
 #: Options that have their place in the interface, but not yet in this version.
 LATER = ("elide", "layout", "locked")
 

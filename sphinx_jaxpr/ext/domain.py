@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Iterator, Set
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -87,6 +88,12 @@ class JaxprDomain(Domain):
             for docname, galleries in sorted(self.galleries.items())
         }
 
+    def _place(self, gallery: Gallery) -> str:
+        source = gallery.source
+        if "docstring of" not in source:
+            source = os.path.relpath(source, self.env.srcdir)
+        return f"{source}:{gallery.line}"
+
     def clashes(self) -> list[Finding]:
         """Names that two directives claim for the whole project."""
         first: dict[str, tuple[str, Gallery]] = {}
@@ -103,7 +110,7 @@ class JaxprDomain(Domain):
             findings.append(
                 Finding(
                     "option",
-                    f"name {gallery.name!r} is also used at {other_page}:{other.line};"
+                    f"name {gallery.name!r} is also used at {self._place(other)};"
                     " a name holds for the whole project",
                     gallery.source,
                     gallery.line,

@@ -35,7 +35,8 @@ _BUILDERS: Final = ("html", "latex", "text", "man", "texinfo")
 def connect(app: Sphinx) -> dict[str, Any]:
     """Register all parts; the metadata of the extension."""
     for option in settings.OPTIONS:
-        app.add_config_value(option.name, option.default, option.rebuild)
+        # Of any type for Sphinx: what is wrong with a value is told by us, once.
+        app.add_config_value(option.name, option.default, option.rebuild, types=Any)
     plain: dict[str, Any] = dict.fromkeys(_BUILDERS, PLAIN)
     app.add_node(jaxpr_gallery, **plain)
     app.add_node(jaxpr_figure, **{**plain, "html": HTML})
@@ -64,8 +65,9 @@ def connect(app: Sphinx) -> dict[str, Any]:
 
 def check_config(app: Sphinx, config: Config) -> None:
     """Tell what is wrong in conf.py."""
-    for problem in settings.problems(config):
-        logger.warning("%s", problem, location="conf.py", type="jaxpr", subtype="option")
+    for name, problem in settings.problems(config).items():
+        place = settings.place_of(name, Path(app.confdir))
+        logger.warning("%s", problem, location=place, type="jaxpr", subtype="option")
 
 
 def _domain(env: BuildEnvironment) -> JaxprDomain:
@@ -85,7 +87,8 @@ def update(app: Sphinx, env: BuildEnvironment) -> list[str]:
         return []
     galleries = domain.visible(app.tags)
     engine.prepare(gallery for page in galleries.values() for gallery in page)
-    report([*findings(engine, galleries), *domain.clashes()], str(app.srcdir))
+    if engine.mode != "skip":
+        report([*findings(engine, galleries), *domain.clashes()], str(app.srcdir))
     engine.pages = engine.page_digests(galleries)
     return sorted(engine.outdated() & env.found_docs)
 

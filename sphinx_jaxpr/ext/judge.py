@@ -27,8 +27,6 @@ _Cause = tuple[Any, ...]
 
 def findings(engine: Engine, galleries: dict[str, list[Gallery]]) -> list[Finding]:
     """All findings about the blocks of ``galleries``, in the order of the pages."""
-    if engine.mode == "skip":
-        return []
     found: list[Finding] = []
     wide: dict[_Cause, list[int]] = {}  # place in ``found``, number of other blocks
     for page in galleries.values():
@@ -77,7 +75,7 @@ def _line(gallery: Gallery, block: Block, error: dict[str, Any]) -> int:
     option = error.get("option")
     if option == "transforms":
         return block.line
-    return dict(gallery.lines).get(option or "", gallery.line)
+    return gallery.line_of(option or "")
 
 
 def _of_gallery(

@@ -61,3 +61,7 @@ class Gallery:
     findings: tuple[Finding, ...] = ()
     lines: tuple[tuple[str, int], ...] = ()
     only: tuple[str, ...] = field(default=())
+
+    def line_of(self, option: str) -> int:
+        """The line of an option, or of the directive."""
+        return dict(self.lines).get(option, self.line)

@@ -134,7 +134,9 @@ class Client:
             message = process.hear(process.began + job.timeout - time.monotonic())
             if message is None or message.get("end"):
                 break
-            if message.get("id") == number and "stage" not in message:
+            if message.get("id") != number:
+                continue
+            if "stage" not in message:
                 return process.completed(message)
             module = message.get("module", "")
         self.process = None

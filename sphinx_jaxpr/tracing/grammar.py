@@ -281,7 +281,7 @@ class _Reader:
         return True
 
     def rest(self) -> str:
-        return self.text[self.offset :].split("\n")[0][:20] or "the end"
+        return self.text[self.offset :].lstrip().split("\n")[0][:20] or "the end"
 
     # -- values
 
@@ -391,10 +391,9 @@ class _Reader:
 
 
 def _number(text: str, offset: int) -> int | float | complex:
-    plain = text.replace("_", "")
     try:
-        if plain[-1] in "jJ":
-            return complex(plain)
-        return float(plain) if set(plain) & set(".eE") else int(plain)
+        if text[-1] in "jJ":
+            return complex(text)
+        return float(text) if set(text) & set(".eE") else int(text)
     except ValueError:
         raise GrammarError(f"{text!r} is no number", offset) from None

@@ -1,0 +1,189 @@
+"""The client against a worker that misbehaves, which here is a script without JAX."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from pathlib import Path
+
+import psutil
+import pytest
+
+from sphinx_jaxpr.tracing import client
+from sphinx_jaxpr.tracing.client import Client, Job, Setup
+from sphinx_jaxpr.tracing.grammar import Step
+from sphinx_jaxpr.tracing.request import Request
+
+WORKER = """
+import json, os, signal, subprocess, sys, time
+
+def say(**message):
+    print(json.dumps(message), flush=True)
+
+greeting = json.loads(sys.stdin.readline())
+start = os.environ.get("START", "")
+if start == "silent":
+    time.sleep(1000)
+if start == "dies":
+    sys.exit("the last words\\n")
+if start == "broken":
+    say(broken="ImportError: no jax")
+    sys.exit()
+say(ready=True)
+for line in sys.stdin:
+    message = json.loads(line)
+    number, request = message["id"], message["request"]
+    module, _, name = request["target"].partition(":")
+    say(id=number, stage="import", module=module)
+    if module == "bad":
+        os._exit(3)
+    if module == "stuck":
+        time.sleep(1000)
+    say(id=number, stage="trace")
+    if name == "kill":
+        os.kill(os.getpid(), signal.SIGKILL)
+    if name == "child":
+        child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(1000)"])
+        with open(os.environ["PIDS"], "a") as stream:
+            stream.write(f"{child.pid}\\n")
+    if name == "loop" or (name == "half" and request["steps"]):
+        time.sleep(1000)
+    if name == "noise":
+        sys.stdout.write("noise\\n\\n[1, 2]\\n3\\n{\\n")
+        say(id=number - 1, result="of another")
+        say(id=number + 1, stage="import", module="another")
+    if name == "stderr":
+        sys.stderr.write("e" * 3_000_000)
+        sys.stderr.flush()
+    if name == "big":
+        say(id=number, result="r" * 5_000_000, deps=0, files={}, distributions=[])
+        continue
+    say(id=number, result=request["target"], deps=0, files={}, distributions=[])
+"""
+
+
+@pytest.fixture
+def setup(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Setup:
+    """A setup that starts the script."""
+    script = tmp_path / "worker.py"
+    script.write_text(WORKER)
+    monkeypatch.setattr(client, "WORKER", str(script))
+    environment = {**os.environ, "PIDS": str(tmp_path / "pids")}
+    return Setup(sys.executable, environment, roots=())
+
+
+def with_start(setup: Setup, start: str) -> Setup:
+    """The same, with a worker that starts badly."""
+    environment = {**setup.environment, "START": start}
+    settings = (("START", start), ("JAX_FLAG", "on"))
+    return Setup(setup.python, environment, (), settings=settings, flags=(("JAX_FLAG", "on"),))
+
+
+def jobs(*targets: str, timeout: float = 20) -> list[Job]:
+    """One request a target; after a bar, transforms."""
+    found = []
+    for number, text in enumerate(targets):
+        target, _, steps = text.partition("|")
+        request = Request(target, steps=tuple(Step(name) for name in steps.split()))
+        found.append(Job(str(number), request, timeout))
+    return found
+
+
+def words(run: Client, wanted: list[Job]) -> list[str]:
+    """Of each outcome its result, or the message of its error."""
+    return [
+        outcome["result"] if "result" in outcome else outcome["error"]["message"]
+        for _, outcome in run.run(wanted)
+    ]
+
+
+def test_a_job_that_ends_its_worker_costs_no_other(setup: Setup) -> None:
+    run = Client(setup)
+    ended = "the process that was importing bad ended with exit status 3"
+    killed = "the process that was tracing a:kill was ended by SIGKILL"
+    assert words(run, jobs("a:f", "bad:f", "a:g", "bad:g", "bad:f|vmap", "a:kill", "a:h")) == [
+        "a:f", ended, "a:g", ended, ended, killed, "a:h",
+    ]  # fmt: skip
+    assert run.starts == 3
+
+
+def test_what_shares_a_fatal_base_is_not_tried(setup: Setup) -> None:
+    run = Client(setup)
+    killed = "the process that was tracing a:kill was ended by SIGKILL"
+    assert words(run, jobs("a:kill", "a:kill|grad", "a:kill|vmap", "a:f")) == [*[killed] * 3, "a:f"]
+    assert run.starts == 2
+
+
+def test_a_variant_that_hangs_says_nothing_of_others(setup: Setup) -> None:
+    run = Client(setup)
+    found = words(run, jobs("a:half", "a:half|grad", "a:f", timeout=0.7))
+    assert found[0] == "a:half"
+    assert found[1].startswith("still tracing a:half after 0.7 s")
+    assert found[2] == "a:f"
+
+
+def test_dotted_targets_and_transforms_share_a_broken_module(setup: Setup) -> None:
+    run = Client(setup)
+    through = Request("a:f", steps=(Step("t"),), third_party=(("t", "bad:t"),))
+    wanted = [*jobs("bad:f", "bad.f", "bad.inner.f", "badly:f"), Job("x", through, 5)]
+    found = words(run, wanted)
+    assert found[0] == found[1] == found[2] == found[4]
+    assert found[3] == "badly:f"
+    assert run.starts == 2
+
+
+def test_a_slow_job_is_ended_in_time_with_its_children(setup: Setup, tmp_path: Path) -> None:
+    run = Client(setup)
+    began = time.monotonic()
+    found = words(run, jobs("a:child", "stuck:f", "a:loop", "stuck:g", timeout=0.7))
+    assert time.monotonic() - began < 10
+    assert found[1].startswith("still importing stuck after 0.7 s")
+    assert found[2].startswith("still tracing a:loop after 0.7 s")
+    assert found[3] == found[1]
+    (pid,) = map(int, (tmp_path / "pids").read_text().split())
+    assert not psutil.pid_exists(pid) or psutil.Process(pid).status() == psutil.STATUS_ZOMBIE
+
+
+def test_children_end_with_the_last_job_and_with_the_caller(setup: Setup, tmp_path: Path) -> None:
+    assert words(Client(setup), jobs("a:child")) == ["a:child"]
+    walk = Client(setup).run(jobs("a:child", "a:f"))
+    next(walk)
+    walk.close()
+    for pid in map(int, (tmp_path / "pids").read_text().split()):
+        assert not psutil.pid_exists(pid) or psutil.Process(pid).status() == psutil.STATUS_ZOMBIE
+
+
+def test_noise_and_size_do_not_confuse(setup: Setup) -> None:
+    run = Client(setup)
+    found = words(run, jobs("a:noise", "a:stderr", "a:big", "a:f"))
+    assert found == ["a:noise", "a:stderr", "r" * 5_000_000, "a:f"]
+    assert run.starts == 1
+
+
+@pytest.mark.parametrize(
+    ("start", "says"),
+    [
+        ("dies", "ended with exit status 1 at its start: the last words"),
+        ("broken", "could not start JAX: ImportError: no jax"),
+        ("silent", "did not start JAX within 0.5 s"),
+    ],
+)
+def test_a_bad_start_is_told_once_with_what_was_set(
+    setup: Setup, monkeypatch: pytest.MonkeyPatch, start: str, says: str
+) -> None:
+    monkeypatch.setattr(client, "START_TIMEOUT", 0.5 if start == "silent" else 20)
+    run = Client(with_start(setup, start))
+    found = words(run, jobs("a:f", "a:g"))
+    assert found[0] == found[1]
+    assert says in found[0]
+    assert sys.executable in found[0]
+    assert "JAX_FLAG=on" in found[0]
+    assert "START" in found[0] and f"START={start}" not in found[0]  # it may be a secret
+    assert run.starts == 1
+
+
+@pytest.mark.parametrize("python", ["/no/such/python", "no-such-python", "a\0b"])
+def test_an_interpreter_that_is_not_there(setup: Setup, python: str) -> None:
+    found = words(Client(Setup(python, setup.environment, ())), jobs("a:f"))
+    assert found[0].startswith(f"jaxpr_python: {python!r} can't be started: ")

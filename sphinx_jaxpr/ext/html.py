@@ -34,6 +34,9 @@ _CLASSES = {
     LITERAL: "jaxpr-lit",
 }
 
+#: What a line that opens a nested program begins with.
+_WORDS = (PARAMETER, KEYWORD)
+
 
 def code(printed: Printed, facts: dict[int, EquationFacts], block: str) -> str:
     """The lines of ``printed`` as HTML; ``block`` is the id of the figure."""
@@ -107,8 +110,9 @@ class _Renderer:
     def fold(self, program: Program) -> bool:
         """Make the body of a nested program foldable, where it has lines of its own.
 
-        The line that opens it is the summary; the line that closes it stays
-        in sight, so that a folded program still says what it returns.
+        The line that opens it is the summary (of a header over several lines
+        the first); the line that closes it stays in sight, so that a folded
+        program still says what it returns.
         """
         first, head = self.line_of(program.start), self.line_of(max(program.header_end - 1, 0))
         last = self.line_of(max(program.end - 1, 0))
@@ -116,9 +120,9 @@ class _Renderer:
             return True
         count = len(program.equations)
         note = f"{count} equation{'' if count == 1 else 's'}"
-        self.heads.update(range(first, head + 1))
+        self.heads.add(first)
         self.before[first].append('<details class="jaxpr-body" open=""><summary>')
-        self.after[head].append(f'<span class="jaxpr-note">{note}</span></summary>')
+        self.after[first].append(f'<span class="jaxpr-note">{note}</span></summary>')
         self.after[last - 1].append("</details>")
         return True
 
@@ -127,7 +131,7 @@ class _Renderer:
     def lines(self) -> Iterator[str]:
         """Each line as a ``pre``, which keeps its spaces everywhere.
 
-        A summary can't hold one.  Its indentation goes into the name behind it, since
+        A summary can't hold one.  Its indentation goes into the word behind it, since
         readers of HTML may drop spaces between two tags.
         """
         tokens = iter(self.printed.tokens)
@@ -142,7 +146,7 @@ class _Renderer:
             while token is not None and token.start < end:
                 stop = min(token.end, end)
                 begin = token.start
-                if tag == "span" and token.kind == PARAMETER and self.is_blank(start, begin):
+                if tag == "span" and token.kind in _WORDS and self.is_blank(start, begin):
                     begin = start
                 events.append((begin, 2, 0, self.token(token, begin, stop), stop))
                 token = next(tokens, None)

@@ -1,0 +1,132 @@
+"""Values in words, and templates of words with values in them.
+
+Every format gives ``None`` for a value that is not of its sort.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any, Final
+
+MOST: Final = 8  # of a longer list, only so many are spelled out
+_FIELD: Final = re.compile(r"\{(\w+)(?::(\w+)|\?([^|}]*)\|?([^}]*))\}")
+
+
+def integer(value: Any) -> int | None:
+    """An integer that some machine could hold; flags are none."""
+    known = isinstance(value, int) and not isinstance(value, bool) and abs(value) < 2**64
+    return value if known else None
+
+
+def integers(value: Any) -> list[int] | None:
+    """A list of integers."""
+    if not isinstance(value, (list, tuple)):
+        return None
+    numbers = [number for item in value if (number := integer(item)) is not None]
+    return numbers if len(numbers) == len(value) else None
+
+
+def listed(items: Iterable[object]) -> str:
+    """``0``, ``0 and 1``, ``0, 1 and 2``, ``0, 1, ... and 9 more``."""
+    words = [str(item) for item in items]
+    if len(words) > MOST:
+        words[MOST - 1 :] = [f"{len(words) - MOST + 1} more"]
+    return " and ".join(filter(None, [", ".join(words[:-1]), *words[-1:]]))
+
+
+def count(number: int, word: str, plural: str = "") -> str:
+    """``1 step``, ``2 steps``."""
+    return f"{number} {word if number == 1 else plural or word + 's'}"
+
+
+def axes(value: Any) -> str | None:
+    """``axis 0``, ``axes x and y``: by number or by name."""
+    items = value if isinstance(value, (list, tuple)) else [value]
+    for item in items:
+        if not (item.isidentifier() if isinstance(item, str) else integer(item) is not None):
+            return None
+    return {0: "no axes", 1: "axis "}.get(len(items), "axes ") + listed(items)
+
+
+def shape(value: Any) -> str | None:
+    """``(8, 4)``."""
+    numbers = integers(value)
+    if numbers is None or len(numbers) <= MOST:
+        return None if numbers is None else str(tuple(numbers))
+    return f"({', '.join(map(str, numbers[:MOST]))}, …)"
+
+
+def sizes(value: Any) -> str | None:
+    """``8 × 4``."""
+    numbers = integers(value) or []
+    texts = [*map(str, numbers[:MOST]), *(["…"] if len(numbers) > MOST else ())]
+    return " × ".join(texts) or None
+
+
+def dtype(value: Any) -> str | None:
+    """``float32``."""
+    name = value.get("dtype") if isinstance(value, Mapping) else value
+    return name if isinstance(name, str) and name.isidentifier() else None
+
+
+def _quoted(value: Any) -> str | None:
+    """A text on one line, cut where it is long."""
+    if not isinstance(value, str) or not value.strip():
+        return None
+    line = " ".join(value.split())
+    return f'"{line if len(line) <= 60 else line[:59] + "…"}"'
+
+
+def rows(value: Any, width: int) -> list[list[int]] | None:
+    """A list of lists of ``width`` integers each."""
+    if not isinstance(value, (list, tuple)):
+        return None
+    found = [row for item in value if (row := integers(item)) is not None and len(row) == width]
+    return found if len(found) == len(value) else None
+
+
+def _pairs(value: Any) -> str | None:
+    """``0 to 1 and 1 to 0``."""
+    return listed(f"{first} to {second}" for first, second in rows(value, 2) or ()) or None
+
+
+def _groups(value: Any) -> str | None:
+    """``(0, 1) and (2, 3)``."""
+    groups = value if isinstance(value, (list, tuple)) else ()
+    texts = [text for group in groups if (text := shape(group))]
+    return listed(texts) if texts and len(texts) == len(groups) else None
+
+
+FORMATS: Final[dict[str, Callable[[Any], str | None]]] = {
+    "axes": axes,
+    "dtype": dtype,
+    "groups": _groups,
+    "int": lambda value: None if integer(value) is None else str(value),
+    "list": lambda value: listed(numbers) if (numbers := integers(value)) else None,
+    "pairs": _pairs,
+    "quoted": _quoted,
+    "shape": shape,
+    "sizes": sizes,
+}
+
+
+def fill(template: str, parameters: Mapping[str, Any]) -> Iterator[str]:
+    """The pieces of a template whose values are all there."""
+    for piece in template.split("; "):
+        missing = False
+
+        def value(match: re.Match[str]) -> str:
+            nonlocal missing
+            name, form, yes, no = match.groups()
+            given = parameters.get(name)
+            if form is None:
+                text = (yes if given else no) if isinstance(given, bool) else None
+            else:
+                text = FORMATS[form](given) if form in FORMATS else None
+            missing |= not text
+            return text or ""
+
+        text = _FIELD.sub(value, piece)
+        if not missing:
+            yield text

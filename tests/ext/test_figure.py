@@ -63,6 +63,7 @@ def check(name: str, text: str, markup: str) -> BeautifulSoup:
     return page
 
 
+@pytest.mark.slow
 def test_every_program_keeps_its_text_and_its_equations() -> None:
     count = 0
     for name, jaxpr in traced():

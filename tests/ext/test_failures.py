@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from pathlib import Path
 
 import psutil
@@ -280,7 +281,8 @@ STARTS = {
     "platform": ('jaxpr_env = {"JAX_PLATFORMS": "nonsense"}', "JAX_PLATFORMS=nonsense"),
     "none": ('jaxpr_python = "/no/such/python"', "/no/such/python"),
     "relative": ('jaxpr_python = "./no-python"', "no-python"),
-    "empty": ('jaxpr_python = "/usr/bin/env"', "/usr/bin/env"),
+    "other": ('jaxpr_python = "/usr/bin/env"', "/usr/bin/env"),
+    "without": ('jaxpr_python = "../no-jax"', "could not start JAX: ModuleNotFoundError"),
 }
 
 
@@ -292,6 +294,9 @@ def test_a_worker_that_can_not_start(tmp_path: Path, case: str) -> None:
         f"```{{jaxpr-transform}} tables:f\n:name: b{n}\n:args: x=f32[3]\n```\n\n" for n in range(3)
     )
     project = Project(tmp_path, {"src/tables.py": code, "docs/index.md": page}, conf + "\n")
+    bare = tmp_path / "no-jax"  # a Python without site packages
+    bare.write_text(f'#!/bin/sh\nexec "{sys.executable}" -S "$@"\n')
+    bare.chmod(0o755)
     built = project.build("html", "-W")
     assert built.code == 1
     (only,) = warned(built)

@@ -163,6 +163,13 @@ def test_names_of_the_page_and_of_the_project(tmp_path: Path) -> None:
     assert "total: NameError: " in unbound.text
     assert "(and so for total.grad)" in unbound.text
     assert project.build("html", "-W").code == 1
+    twice = "```{jaxpr-transform} names:sum\n:args: x=f32[4]\n:name: twin\n```\n"
+    project.write("docs/other.md", f"---\norphan: 1\n---\n# Other\n\n{twice}\n{twice}")
+    same = project.build("html", "-W")
+    (only,) = warned(same)
+    assert only.place == ("other.md", 11)
+    assert "name 'twin' is also used at other.md:6" in only.text
+    assert set(same.texts("other")) == {"jaxpr-twin", "jaxpr-twin-2"}
 
 
 def test_modules_that_may_be_named(tmp_path: Path) -> None:

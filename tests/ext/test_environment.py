@@ -56,7 +56,7 @@ LOUD = """
     # The pool of XLA has one thread a processor, where nobody bounds it.
     jnp.ones(3).block_until_ready()
     names = [open(f"/proc/self/task/{task}/comm").read() for task in os.listdir("/proc/self/task")]
-    assert sum("Eigen" in name for name in names) == 1, names
+    assert sum("Eigen" in name for name in names) < 2, names
 
 
     def f(x):

@@ -105,7 +105,7 @@ class JaxprDomain(Domain):
                 first[gallery.name] = (docname, gallery)
                 continue
             other_page, other = first[gallery.name]
-            if _same_docstring(gallery, other) and docname != other_page:
+            if _same_directive(gallery, other) and docname != other_page:
                 continue
             findings.append(
                 Finding(
@@ -146,7 +146,8 @@ def _holds(condition: str, tags: Any) -> bool:
         return True
 
 
-def _same_docstring(one: Gallery, other: Gallery) -> bool:
-    """Autodoc shows one docstring on two pages: that is no clash."""
+def _same_directive(one: Gallery, other: Gallery) -> bool:
+    """A docstring that autodoc shows twice, or a file that two pages include: no clash."""
     digests = [[block.digest for block in gallery.blocks] for gallery in (one, other)]
-    return "docstring of" in one.source and one.source == other.source and digests[0] == digests[1]
+    place = "docstring of" in one.source or one.line == other.line
+    return place and one.source == other.source and digests[0] == digests[1]

@@ -256,6 +256,7 @@ In a note.
 SHARED = """
 ```{jaxpr-transform} forms:compares
 :args: x=f32[9]
+:name: shared
 :caption: In an included file, with [a link](#there).
 ```
 """

@@ -262,7 +262,7 @@ def test_captions_keep_their_roles(page: BeautifulSoup, built: Build) -> None:
     assert caption.a is not None and caption.a["href"] == "places.html#there"
     assert page.select_one("#jaxpr-dense\\.grad .jaxpr-caption") is None
     for name in ("places", "other"):
-        link = built.page(name).select_one("#jaxpr-compares .jaxpr-caption a")
+        link = built.page(name).select_one("#jaxpr-shared .jaxpr-caption a")
         assert link is not None and str(link["href"]).endswith("#there")
 
 

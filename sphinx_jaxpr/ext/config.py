@@ -165,7 +165,8 @@ OPTIONS: Final = (
         "jaxpr_max_equations",
         2000,
         "html",
-        "A program with more equations than this starts closed in HTML.",
+        "A program with more equations than this starts closed in HTML, unless its `open` says"
+        " otherwise; in LaTeX and Texinfo only that many are shown.",
         _natural,
     ),
     Option(

@@ -408,11 +408,13 @@ def test_every_option_set_and_a_cache_inside_the_sources(tmp_path: Path) -> None
     project.write(
         "src/layers.py",
         """
+        import time
+
         def f(x):
             return -x
 
         def bad(x):
-            raise ValueError(f"seen {object()}")
+            raise ValueError(f"seen <thing at {hex(time.time_ns())}>")
 
         def twice(fn, args):
             return (lambda *a: fn(fn(*a))), args

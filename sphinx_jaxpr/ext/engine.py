@@ -135,7 +135,6 @@ class Engine:
         trace = error.get("traceback") or error.get("output") or ""
         searched = [self.paths.stored(root) for root in error.get("searched", ())]
         hidden = self.paths.hide_all({**error, "traceback": "", "output": ""})
-        hidden["message"] = mask(hidden["message"])
         cleaned: dict[str, Any] = {**hidden, "searched": searched}
         if trace:
             trace = mask(self.paths.hide(trace))

@@ -75,7 +75,8 @@ class _Parser(Terms):
         super().__init__(text)
         self._scanner = scan.Scanner(text)
         self._shared = frozenset(scan.LET_NAME.findall(text)) if shared else frozenset()
-        # The furthest position known to be inside an unfinished program.
+        # How far nested programs have been read: no text is read twice, so an
+        # equation that fails behind them is given up as far as this.
         self._resume = 0
 
     def run(self, position: int) -> Program | None:
@@ -101,7 +102,7 @@ class _Parser(Terms):
         mark, depth = self.mark(), self.enter()
         self.tokens.append(Token(*match.span(1), KEYWORD))
         constants, inputs, header_end = self._header(match.end())
-        program = None
+        program, end = None, -1
         if header_end >= 0:
             self.bind(constants + inputs)
             equations, position = yield from self._equations(header_end)
@@ -119,6 +120,7 @@ class _Parser(Terms):
                     tuple(outputs),
                 )
         self.leave(depth)
+        self._resume = max(self._resume, end)
         if program is None:
             self.rollback(mark)
         return program
@@ -260,14 +262,16 @@ class _Parser(Terms):
         match = scan.BROKEN.match(text, start)
         width = len(match[1]) if match else -1
         position = match.end() if match else start + 1
-        while not text.startswith("]", position):
+        while position < len(text):
+            if text.startswith("]", position):
+                return position + 1
             name = scan.PARAMETER.match(text, position)
-            value = position if name is None else name.end()
             if name is None:
                 if found:
-                    return -1
-                end = self._scanner.value_end(value, width, "")
+                    break
+                end = self._scanner.value_end(position, width, "")
             else:
+                value = name.end()
                 self.tokens.append(Token(*name.span(1), PARAMETER))
                 held = None
                 if text[value : value + 1] in ("{", "("):
@@ -278,11 +282,10 @@ class _Parser(Terms):
                 if end >= 0:
                     found.append(_parameter(name[1], value, held))
             if end < 0:
-                return -1
+                break
             position = scan.skip(scan.GAP, text, end)
-            if position == len(text):
-                return -1
-        return position + 1
+        self._scanner.budget -= position - start
+        return -1
 
     def _opaque(self, name: str, start: int, width: int) -> _Value:
         """A value that is no printed program: a scalar, a shared name, anything."""

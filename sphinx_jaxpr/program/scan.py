@@ -29,6 +29,7 @@ TYPE: Final = rf"(?:[A-Za-z]\w*+(?:\.\w++)*+)(?:[\[({{]{_INSIDE}[\])}}]|<(?![-=\
 _CHUNK: Final = r"[^\s,;()\[\]{}#=:]++"
 _VALUE: Final = rf"(?:(?:Literal|array)\({_INSIDE}\)|{_CHUNK}|\([^()\s]*+\)|\[\.\.\.\])"
 _ATOM: Final = rf"(?:{_VALUE})(?::{TYPE})?"
+_INDICES: Final = rf"(?:[\[{{]{_INSIDE}[\]}}])++"
 _IN: Final = rf"in\s*[(\[]{_INSIDE}[)\]]\s*[:}}]"
 
 # The name of a shared program is that of a Python function: mostly one word.
@@ -44,16 +45,17 @@ CLOSE: Final = re.compile(r"\s*[)\]](?:\s*:\s*\{(?:[^{}]|\{[^{}]*+\})*+\})?\s*\}
 
 BINDER: Final = re.compile(rf"\s*({NAME}|\*)(?::({TYPE}))?(?=[\s,;.])")
 # Without binders in front, a primitive's name must not look like one of those.
-PRIMITIVE: Final = re.compile(r"[^\s\[\](){};=,:#]++(?=[\s\[(;]|\Z)")
+PRIMITIVE: Final = re.compile(r"(?=[^\s\w]{0,9}\w)[^\s\[\](){};=,:#]++(?=[\s\[(;]|\Z)")
 BOUND_PRIMITIVE: Final = re.compile(r"[^\s\[\]{};=,#]++(?=[\s\[;]|\Z)")
 BINDS: Final = re.compile(r"\s+=\s+(?:#[^\n]*\s+)*")
 READS: Final = re.compile(r"\s+<-\s+")
 WRITES: Final = re.compile(r"\s+(<-|\+=)\s+")
 COMMA: Final = re.compile(r"\s*,\s*")
 ATOM: Final = re.compile(rf"({_VALUE})(?::({TYPE}))?(?=[\s,;)\]}}]|\Z)")
-OPERAND: Final = re.compile(rf" ((?!in [(\[]){_VALUE})(?::({TYPE}))?(?=[ \n;]|\Z)")
+OPERAND: Final = re.compile(rf" ((?!in [(\[]|->){_VALUE})(?::({TYPE}))?(?=[ \n;]|\Z)")
 PLAIN: Final = re.compile(rf"({NAME}):({TYPE}) = ([^\s\[\]{{}};=,#]++)(?= )")
-REFERENCE: Final = re.compile(rf"({NAME})((?:[\[{{]{_INSIDE}[\]}}])+)")
+REFERENCE: Final = re.compile(rf"({NAME})({_INDICES})")
+INDICES: Final = re.compile(rf"\[({_INSIDE})\]|\{{{_INSIDE}\}}")
 MASK: Final = re.compile(r" (mask|other)=(?=\S)")
 PROGRAM_END: Final = re.compile(_IN)
 INDEX: Final = re.compile(r"[^,\[\]]+(?:\[\])?")
@@ -73,7 +75,9 @@ NUMBER: Final = re.compile(
 SCALAR: Final = re.compile(rf"True|False|None|(?:{NUMBER.pattern})|'[^'\n]*'|\"[^\"\n]*\"")
 LITERAL_WORDS: Final = frozenset({"True", "False", "None", "inf", "nan"})
 
-_TAIL: Final = re.compile(rf"(?: (?!{_IN}){_ATOM})*+\s*(?:$|;|#|\Z|{_IN})", re.MULTILINE)
+_TAIL: Final = re.compile(
+    rf"(?: (?!{_IN})(?:{NAME}{_INDICES}|{_ATOM}))*+\s*(?:$|;|#|\Z|{_IN})", re.MULTILINE
+)
 _SIMPLE: Final = re.compile(
     rf"'[^'\\\n]*+'|\"[^\"\\\n]*+\"|[^()\[\]{{}}'\"\s]*+(?:[\[({{]{_INSIDE}[\])}}])?+"
 )
@@ -83,7 +87,7 @@ _ANCHOR: Final = re.compile(rf"\n( *)(?:(\])|({NAME})=(?!=)|(?:{_LOOKS_LIKE}))")
 _MARK: Final = re.compile(r"(\{\s*lambda\b)|[)}\]] \}")
 _SCAN: Final = re.compile(
     r"(?<=[=(\[{,: ])(?:'(?:\\.|[^'\\\n])*+'|\"(?:\\.|[^\"\\\n])*+\")"
-    rf"|(?P<open>[\[({{])|(?P<close>[\])}}])|(?P<next>\s+{NAME}=(?!=))"
+    rf"|(?P<open>[\[({{])|(?P<close>[\])}}])|(?P<next>(?<!\s)\s++{NAME}=(?!=))"
     rf"|(?P<stop>\n *(?:{_LOOKS_LIKE}))"
 )
 _RESYNC: Final = re.compile(
@@ -112,7 +116,7 @@ class Scanner:
 
     def __init__(self, text: str) -> None:
         self.text = text
-        self.budget = 16 * len(text) + 20_000
+        self.budget = 4 * len(text) + 20_000
 
     def value_end(self, start: int, width: int, name: str) -> int:
         """The end of the value at ``start``, or -1.
@@ -153,16 +157,18 @@ class Scanner:
         look like ours: those count only outside ``{ lambda ... }``.
         """
         first, depth, counted = -1, 0, start
+        if self.budget <= 0:
+            return -1
         for match in _ANCHOR.finditer(self.text, start):
             column, here = len(match[1]), match.start()
             ours = column == width - 2 if match[2] else bool(match[3]) and column == width
-            left = not match[2] and not match[3] and column < width - 2
+            left = not match[2] and not match[3] and column <= width - 2
             if not ours and not left:
                 continue
             for mark in _MARK.finditer(self.text, counted, here):
                 depth = depth + 1 if mark[1] else max(depth - 1, 0)
             counted = here
-            if depth == 0 or self.budget <= 0:
+            if depth == 0:
                 self.budget -= here - start if left else 0
                 return here if ours else first
             if first < 0 and ours:

@@ -164,10 +164,11 @@ class Terms:
         if match is None:
             return [], -1
         found = [self._word(match[1], *match.span(1))]
-        start, end = match.span(2)
-        for index in scan.INDEX.finditer(self.text, start, end):
-            found += self._index(index.start(), index.end())
-        return found, end
+        for indices in scan.INDICES.finditer(self.text, *match.span(2)):
+            if indices[1]:  # not a {transform}
+                for index in scan.INDEX.finditer(self.text, *indices.span(1)):
+                    found += self._index(*index.span())
+        return found, match.end()
 
     def _index(self, start: int, end: int) -> list[Operand]:
         """The operands in one index; a slice's start is printed twice."""

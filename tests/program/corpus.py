@@ -7,6 +7,7 @@ come from :func:`random_program`, which is seeded.
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import inspect
 import random
@@ -39,10 +40,8 @@ with warnings.catch_warnings():
     from jax.ad_checkpoint import checkpoint_name
     from jax.experimental import checkify, io_callback
 
-    try:
+    with contextlib.suppress(ImportError):
         import jax.export
-    except ImportError:
-        pass
 
 X = jax.ShapeDtypeStruct((8, 4), jnp.float32)
 V = jax.ShapeDtypeStruct((4,), jnp.float32)
@@ -207,8 +206,8 @@ add("switch", lambda n, x: lax.switch(n, [jnp.sin, jnp.cos, lambda v: v * 2, jax
 add("switch_outputs", lambda n, x: lax.switch(n, [lambda v: (v, 1, {}), lambda v: (-v, 2, {})], x),
     N, X)  # fmt: skip
 add("platform", lambda x: lax.platform_dependent(x, cpu=jnp.sin, default=jnp.cos), X)
-add("linear_solve", lambda x: lax.custom_linear_solve(lambda v: v * 2, x, *[lambda m, b: b / 2] * 2),
-    X)  # fmt: skip
+add("linear_solve", lambda x: lax.custom_linear_solve(
+    lambda v: v * 2, x, lambda m, b: b / 2, lambda m, b: b / 2), X)  # fmt: skip
 add("linear_solve_long", lambda x, w: lax.custom_linear_solve(lambda v: w @ v + sum(
     v * i for i in range(9)), x, lambda m, b: b / 2, lambda m, b: b / 3), V, W)  # fmt: skip
 add("root", lambda x: lax.custom_root(lambda v: v - x, x, lambda f, v: v, lambda g, y: y), S)
@@ -246,22 +245,10 @@ add("jit_inline", lambda x: jax.jit(jnp.sin, inline=True)(x), X)
 add("jit_keep_unused", lambda x: jax.jit(lambda a, b: a, keep_unused=True)(x, x), X)
 add("jit_nothing", lambda: jax.jit(lambda: ())())
 add("jit_static", lambda x: jax.jit(lambda n, a: a * n, static_argnums=0)(3, x), X)
-for _name in (
-    "f{",
-    "<lambda>",
-    "a b",
-    "jaxpr",
-    "x]",
-    "name=f",
-    "it's",
-    'q"',
-    "in",
-    "let",
-    "[",
-    "é",
-):
-    add(f"named {_name}", lambda x, f=_named(_name): (f(x), x), X)
-    add(f"named {_name} shared", lambda x, f=_named(_name): (f(x), f(x) + 1, f(f(x))), X)
+for _name in ("f{", "<lambda>", "a b", "jaxpr", "x]", "name=f", "it's", 'q"', "in", "let", "é"):
+    _function = _named(_name)
+    add(f"named {_name}", partial(lambda f, x: (f(x), x), _function), X)
+    add(f"named {_name} shared", partial(lambda f, x: (f(x), f(x) + 1, f(f(x))), _function), X)
 add("relus", lambda x: functools.reduce(lambda a, _: jax.nn.relu(a), range(4), x), X)
 add("closed_call", lambda x: jax.named_call(jnp.sin, name="s")(x), X)
 add("big_body", jax.jit(lambda x: functools.reduce(lambda a, _: a + 1, range(12), x)), S)
@@ -312,9 +299,8 @@ def _derive(name: str) -> None:
 
     def total(*a: Any) -> Any:
         leaves = jax.tree_util.tree_leaves(f(*a))
-        return sum(
-            jnp.real(leaf).sum() for leaf in leaves if jnp.issubdtype(leaf.dtype, np.inexact)
-        )
+        leaves = [leaf for leaf in leaves if jnp.issubdtype(leaf.dtype, np.inexact)]
+        return sum(jnp.real(leaf).sum() for leaf in leaves)
 
     zeros = [np.zeros(a.shape, a.dtype) for a in arguments]
     floats = tuple(i for i, a in enumerate(arguments) if jnp.issubdtype(a.dtype, np.floating))
@@ -368,9 +354,10 @@ def _print(text: str) -> Callable[..., Any]:
 
 
 for _name, _text in _FORMATS.items():
-    add(f"print {_name}", _print(_text), S)
-    add(f"print {_name} jit", jax.jit(_print(_text)), S)
-    add(f"print {_name} cond", lambda p, x, f=_print(_text): lax.cond(p > 0, f, jnp.cos, x), S, S)
+    _function = _print(_text)
+    add(f"print {_name}", _function, S)
+    add(f"print {_name} jit", jax.jit(_function), S)
+    add(f"print {_name} cond", partial(lambda f, x: lax.cond(x > 0, f, jnp.cos, x), _function), S)
 add("print named", lambda x: jax.debug.print("{a} {b:}", a=x, b=2 * x), S)
 add("print ordered", lambda x: (jax.debug.print("{}", x, ordered=True), x)[1], S)
 add("print vmap", jax.vmap(lambda x: (jax.debug.print("{}", x), x)[1]), V)
@@ -427,7 +414,8 @@ add("shard_map ppermute", _sharded(lambda x: lax.ppermute(x, "x", [(0, 1), (1, 0
 add("shard_map index", _sharded(lambda x: x + lax.axis_index("x"), P("x"), P("x")), X, needs=_MESH)
 add("shard_map scan", _sharded(lambda x: lax.scan(lambda c, v: (c, v + 1), 0.0, x)[1], P("x"),
     P("x")), X, needs=_MESH)  # fmt: skip
-add("shard_map grad", jax.grad(lambda x, w: PROGRAMS["shard_map dense"].function(x, w).sum(), (0, 1)),
+add("shard_map grad", jax.grad(
+    lambda x, w: PROGRAMS["shard_map dense"].function(x, w).sum(), (0, 1)),
     X, W, needs=_MESH)  # fmt: skip
 add("shard_map vmap", jax.vmap(PROGRAMS["shard_map"].function),
     jax.ShapeDtypeStruct((3, 8, 4), np.float32), needs=_MESH)  # fmt: skip
@@ -557,8 +545,9 @@ class _Odd(NamedTuple):
 
 _VALUES: dict[str, Any] = {
     "plain": 3, "negative": -2.5e-7, "none": None, "flag": True, "string": "abc", "empty": "",
-    "tuple": (1, "a ]", None), "nested": ((1, (2, (3, (4, ())))),), "dict": _Odd(str({"a": [1], "]": "}"})),
-    "set": frozenset({1}), "array": _Odd(str(np.arange(40).reshape(4, 10))), "dtype": np.dtype("int8"),
+    "tuple": (1, "a ]", None), "nested": ((1, (2, (3, (4, ())))),), "set": frozenset({1}),
+    "dict": _Odd(str({"a": [1], "]": "}"})), "dtype": np.dtype("int8"),
+    "array": _Odd(str(np.arange(40).reshape(4, 10))),
     "open": _Odd("f{"), "close": _Odd("}"), "bracket": _Odd("x]"), "brackets": _Odd("]] ]["),
     "quote": _Odd("don't"), "quotes": _Odd("\"'\""), "lines": _Odd("a\nb\n  c"),
     "lambda": lambda: 0, "partial": partial(max, 1), "name": _Odd("a=1"), "spaces": _Odd("a b  c"),
@@ -574,10 +563,11 @@ for _name, _value in _VALUES.items():
 add("own nothing", lambda x: (_NONE.bind(x), _NONE.bind(x, x, x), jnp.sin(x)), S)
 add("own many", lambda x: _TWO.bind(*[x] * 60), X)
 for _name in ("in", "let", "a:b", "odd<name>", "x-y/z", "1st", "f(x)"):
-    add(f"own primitive {_name}", lambda x, p=_primitive(_name): (p.bind(x), p.bind(x, n=1)), S)
+    _own = _primitive(_name)
+    add(f"own primitive {_name}", partial(lambda p, x: (p.bind(x), p.bind(x, n=1)), _own), S)
 add("own jaxpr", lambda x: _ONE.bind(x, a=jax.make_jaxpr(jnp.sin)(x), b=1, c=()), S)
-add("own jaxprs", lambda x: _ONE.bind(x, a=(jax.make_jaxpr(jnp.sin)(x), jax.make_jaxpr(jnp.cos)(x))),
-    S)  # fmt: skip
+add("own jaxprs", lambda x: _ONE.bind(
+    x, a=(jax.make_jaxpr(jnp.sin)(x), jax.make_jaxpr(jnp.cos)(x))), S)  # fmt: skip
 
 
 # -- random programs --------------------------------------------------------------------------

@@ -14,6 +14,7 @@ from sphinx.util.display import status_iterator
 
 from .. import __version__
 from ..program.align import align
+from ..program.match import Match, match
 from ..program.model import EquationFacts, Printed
 from ..tracing.client import Job
 from ..tracing.files import canonical, digest, read, write_changed
@@ -54,6 +55,7 @@ class Engine:
         self.pages: dict[str, str] = {}
         self.resolved: set[str] = set()  # pages that this build has made nodes of
         self._printed: dict[str, tuple[Printed, dict[int, EquationFacts]]] = {}
+        self._matches: dict[tuple[str, str], Match] = {}
         self._store: Store | None = None
         self._environments: dict[bool, str] = {}
 
@@ -174,6 +176,16 @@ class Engine:
             printed = parse(result["text"])
             self._printed[block.digest] = (printed, align(printed, result["facts"]))
         return self._printed[block.digest]
+
+    def matched(self, base: Block, variant: Block) -> Match:
+        """How a variant's equations are those of its base; empty where one is missing."""
+        one, two = self.printed(base), self.printed(variant)
+        if one is None or two is None or base is variant:
+            return Match()
+        pair = (base.digest, variant.digest)
+        if pair not in self._matches:
+            self._matches[pair] = match(one[0], two[0])
+        return self._matches[pair]
 
     # -- pages that have to be written again
 

@@ -61,12 +61,23 @@ class Figures(Shown):
         found = self.engine.printed(block)
         assert found is not None
         printed, facts = found
-        counts = self.counts(block, "→")
-        if counts:
-            summary += f' <span class="jaxpr-count">{escape(counts)}</span>'
-        lines = code(printed, facts, self.id_of(block))
+        summary += self.line(block)
+        lines = code(printed, facts, self.id_of(block), self.matched(block).change)
         body = f'<div class="jaxpr-code notranslate" translate="no">{lines}</div>'
         return "", self.is_open(block, printed), summary, body
+
+    def line(self, block: Block) -> str:
+        """The computed line of the header, and a legend where there are several phases."""
+        parts = []
+        for part in self.acted(block):
+            verb = f'<b class="jaxpr-verb">{escape(part.verb)}</b> ' if part.verb else ""
+            parts.append(f'{verb}<span class="jaxpr-count">{escape(part.text)}</span>')
+        line = f' <span class="jaxpr-acted">{"; ".join(parts)}</span>' if parts else ""
+        legend = "".join(
+            f' <span class="jaxpr-key" data-phase="{escape(phase)}">{escape(phase)}</span>'
+            for phase in self.phases(block)
+        )
+        return line + (f' <span class="jaxpr-legend">{legend.strip()}</span>' if legend else "")
 
     def words(self, block: Block) -> str:
         """The functions and primitives of a block, for the search; no letters or types."""

@@ -11,6 +11,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 from html import escape
 
+from ..program.match import KEPT
 from ..program.model import (
     BINDER,
     KEYWORD,
@@ -38,16 +39,33 @@ _CLASSES = {
 _WORDS = (PARAMETER, KEYWORD)
 
 
-def code(printed: Printed, facts: dict[int, EquationFacts], block: str) -> str:
-    """The lines of ``printed`` as HTML; ``block`` is the id of the figure."""
-    return _Renderer(printed, facts, block).render()
+def code(
+    printed: Printed,
+    facts: dict[int, EquationFacts],
+    block: str,
+    changes: dict[int, str] | None = None,
+) -> str:
+    """The lines of ``printed`` as HTML; ``block`` is the id of the figure.
+
+    ``changes`` says of each equation, by its ``start``, how it differs from the
+    base; it is empty for the base itself.
+    """
+    return _Renderer(printed, facts, block, changes or {}).render()
 
 
 class _Renderer:
-    def __init__(self, printed: Printed, facts: dict[int, EquationFacts], block: str) -> None:
+    def __init__(
+        self,
+        printed: Printed,
+        facts: dict[int, EquationFacts],
+        block: str,
+        changes: dict[int, str],
+    ) -> None:
         self.text = printed.text
         self.printed = printed
         self.facts = facts
+        self.changes = changes
+        self.phase = ""  # of the equation before, in printed order
         self.block = block
         self.starts = [0]
         for place, character in enumerate(self.text):
@@ -94,18 +112,30 @@ class _Renderer:
         """Mark an equation; whether it has its lines for itself."""
         attributes = f' id="{escape(identity)}" data-primitive="{escape(equation.primitive)}"'
         known = self.facts.get(equation.start)
-        if known is not None and known.phase:
-            attributes += f' data-phase="{escape(known.phase)}"'
+        phase = known.phase if known is not None else ""
+        change = self.changes.get(equation.start, "")
+        attributes += f' data-phase="{escape(phase)}"' if phase else ""
+        attributes += f' data-change="{escape(change)}"' if change else ""
         first, last = self.line_of(equation.start), self.line_of(max(equation.end - 1, 0))
         around = self.text[self.starts[first] : equation.start]
         around += self.text[equation.end : self.line_end(last)]
         if not around.strip():
             self.before[first].append(f'<div class="jaxpr-eqn"{attributes}>')
+            self.before[first].append(self.marks(phase, change))
             self.after[last].append("</div>")
             return True
         end = min(equation.end, self.line_end(first))
         self.inline.append((equation.start, end, f'<span class="jaxpr-eqn"{attributes}>'))
         return False
+
+    def marks(self, phase: str, change: str) -> str:
+        """What colour and gutter say, as text: for screen readers, and where a phase begins."""
+        new = phase and phase != self.phase
+        self.phase = phase
+        shown = f'<span class="jaxpr-phase">{escape(phase)}</span>' if new else ""
+        spoken = (change if change != KEPT else "", phase if not new else "")
+        text = ", ".join(word for word in spoken if word)
+        return shown + (f'<span class="jaxpr-spoken">{escape(text)}: </span>' if text else "")
 
     def fold(self, program: Program) -> bool:
         """Make the body of a nested program foldable, where it has lines of its own.

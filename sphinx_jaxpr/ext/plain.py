@@ -49,7 +49,8 @@ class Listings(Shown):
             found = [nodes.literal_block(call, call, language="python", translatable=False), line]
         else:
             line += nodes.literal(call, call)
-        about = [self.counts(block, "to"), *self.remarks(block), self.version(block)]
+        acted = [f"{part.verb} {part.text}".strip() for part in self.acted(block)]
+        about = [*map(_ascii, acted), *self.remarks(block), self.version(block)]
         text = "; ".join(filter(None, about))
         if text:
             line += nodes.Text(f" - {text}" if len(found) == 1 else text)
@@ -100,6 +101,11 @@ class Listings(Shown):
             if definitions:
                 found.insert(0, nodes.raw("", definitions, format="latex"))
         return found
+
+
+def _ascii(text: str) -> str:
+    """Signs that pdflatex and plain terminals may lack, spelt out."""
+    return text.replace("\u2192", "to").replace("\u00d7", "x")
 
 
 def _has_long_word(text: str) -> bool:

@@ -6,7 +6,9 @@ from typing import Any, Final
 
 from docutils import nodes
 
-from ..program.model import Printed, walk
+from ..program.match import Match
+from ..program.model import Printed
+from ..program.summary import Part, counts, summary
 from . import config as settings
 from .engine import Engine
 from .judge import headline, megabytes, unmet
@@ -45,16 +47,37 @@ class Shown:
         last = target.replace(":", ".").rpartition(".")[2]
         return f"{last}, {block.label}" if block.label else last
 
-    def counts(self, block: Block, arrow: str) -> str:
-        """``4 → 15 equations (18 with nested)``."""
+    def matched(self, block: Block) -> Match:
+        """How the equations of a variant are those of the base."""
+        return self.engine.matched(self.gallery.blocks[0], block)
+
+    def acted(self, block: Block) -> list[Part]:
+        """The computed line: first the counts of equations, then how the transform acted."""
         found = self.engine.printed(block)
         if found is None or found[0].program is None:
-            return ""
-        own, nested = count(found[0])
-        base = self.engine.printed(self.gallery.blocks[0]) if block.label else None
-        before = f"{count(base[0])[0]} {arrow} " if base and base[0].program is not None else ""
+            return []
+        own, nested = counts(found[0])
+        text = f"{own} equation{'' if own == 1 else 's'}"
         more = f" ({nested} with nested)" if nested != own else ""
-        return f"{before}{own} equation{'' if own == 1 else 's'}{more}"
+        base = self.engine.printed(self.gallery.blocks[0]) if block.label else None
+        if base is None or base[0].program is None:
+            return [Part("", text + more)]
+        parts = list(summary(base[0], found[0], self.matched(block)))
+        first = Part("", f"{counts(base[0])[0]} \u2192 {text}{more}")
+        if parts and parts[0].verb == "grows":
+            adds = parts.pop(0).text.partition(", ")[2]
+            first = Part("grows", first.text + (f", {adds}" if adds else ""))
+        return [first, *parts]
+
+    def phases(self, block: Block) -> list[str]:
+        """The phases that a block's equations are in, in printed order; none if only one."""
+        found = self.engine.printed(block)
+        if found is None:
+            return []
+        printed, facts = found
+        known = [facts[e.start].phase for e in printed.walk() if e.start in facts]
+        phases = list(dict.fromkeys(phase for phase in known if phase))
+        return phases if len(phases) > 1 else []
 
     def remarks(self, block: Block) -> list[str]:
         """Effects, effects that a transform lost, captured arrays."""
@@ -108,7 +131,7 @@ class Shown:
         opened = self.gallery.opened
         if opened in ("", "auto"):
             limit = settings.value(self.engine.app.config, "jaxpr_max_equations")
-            if count(printed)[1] > limit:
+            if counts(printed)[1] > limit:
                 return False
             opened = opened or settings.value(self.engine.app.config, "jaxpr_open")
         if opened == "auto":
@@ -141,13 +164,6 @@ def _free(identity: str, taken: set[str]) -> str:
         count += 1
     taken.add(found)
     return found
-
-
-def count(printed: Printed) -> tuple[int, int]:
-    """Equations at the top level, and at any depth (a shared program once)."""
-    assert printed.program is not None
-    shared = sum(1 for _, program in printed.shared for _ in walk(program))
-    return len(printed.program.equations), shared + sum(1 for _ in walk(printed.program))
 
 
 def _problem(message: str) -> dict[str, Any]:

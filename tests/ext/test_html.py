@@ -185,7 +185,29 @@ def test_one_details_with_a_plain_summary(page: BeautifulSoup, forms: ModuleType
     assert summary is not None
     call = "jax.grad(lambda x, w, b: dense(x, w, b).sum(), argnums=1)"
     count = len(direct(forms)["dense.grad"].eqns)
-    assert summary.get_text() == f"{call} 4 → {count} equations"
+    assert summary.get_text() == f"{call} grows 4 → {count} equations forward transpose"
+
+
+@pytest.mark.parametrize(
+    ("block", "changes"),
+    [
+        ("dense", []),
+        ("dense\\.scan", ["added", "kept", "kept", "kept", "kept"]),
+        ("dense\\.vmap", ["reshaped", "kept", "added", "reshaped", "reshaped"]),
+    ],
+)
+def test_changes_against_the_base(page: BeautifulSoup, block: str, changes: list[str]) -> None:
+    found = page.select(f"#jaxpr-{block} .jaxpr-eqn")
+    assert [eqn["data-change"] for eqn in found if "data-change" in eqn.attrs] == changes
+
+
+def test_marks_are_said_outside_the_lines(page: BeautifulSoup) -> None:
+    block = page.select_one("#jaxpr-dense\\.grad")
+    assert block is not None
+    assert [mark.get_text() for mark in block.select(".jaxpr-phase")] == ["forward", "transpose"]
+    spoken = {mark.get_text() for mark in block.select(".jaxpr-spoken")}
+    assert spoken == {"forward: ", "added: ", "added, forward: ", "added, transpose: "}
+    assert not page.select(".jaxpr-line .jaxpr-phase, .jaxpr-line .jaxpr-spoken")
 
 
 @pytest.mark.parametrize(

@@ -33,10 +33,10 @@ _INDICES: Final = rf"(?:[\[{{]{_INSIDE}[\]}}])++"
 _IN: Final = rf"in\s*[(\[]{_INSIDE}[)\]]\s*[:}}]"
 
 # The name of a shared program is that of a Python function: mostly one word.
-_LET: Final = r"let[ \t]+(\S(?:[^\n]{0,200}?\S)??)\s*=\s*"
-START: Final = re.compile(rf"(?:\b{_LET})?\{{\s*lambda\b")
-LET: Final = re.compile(rf"\s*(?=let)(let){_LET[3:]}(?=\{{\s*lambda\b)")
-LET_NAME: Final = re.compile(rf"{_LET}\{{\s*lambda\b")
+_NAMED: Final = r"[ \t]+(\S(?:[^\n]{0,200}?\S)??)\s*=\s*"
+START: Final = re.compile(rf"(?:\blet{_NAMED})?\{{\s*lambda\b")
+LET: Final = re.compile(rf"\s*(let){_NAMED}(?=\{{\s*lambda\b)")
+LET_NAME: Final = re.compile(rf"let{_NAMED}\{{\s*lambda\b")
 LET_IN: Final = re.compile(r"\s*(in)\b(?!\s*[(\[])")
 OPEN: Final = re.compile(r"\{\s*(lambda)\b")
 HEADER_LET: Final = re.compile(r"\s*(let)\b")

@@ -56,6 +56,7 @@ class Engine:
         self.resolved: set[str] = set()  # pages that this build has made nodes of
         self._printed: dict[str, tuple[Printed, dict[int, EquationFacts]]] = {}
         self._matches: dict[tuple[str, str], Match] = {}
+        self._tolerated: set[str] = set()  # keys of programs whose failure may be no fault
         self._store: Store | None = None
         self._environments: dict[bool, str] = {}
 
@@ -73,12 +74,14 @@ class Engine:
                 if request is None or block.digest in self.outcomes:
                     continue
                 key = self._key(request, block.digest)
-                known = self.store.fresh(key)
+                known = self._known(key, gallery.tolerates(block))
                 if known is not None:
-                    self.outcomes[block.digest] = Outcome(key, known)
+                    self.outcomes[block.digest] = known
                 else:
                     job = Job(key, request, gallery.timeout or default)
                     misses[request.x64].setdefault(block.digest, job)
+                if gallery.tolerates(block):
+                    self._tolerated.add(key)
         for x64, jobs in misses.items():
             if jobs:
                 self._trace(x64, jobs)
@@ -86,6 +89,16 @@ class Engine:
             self._store.flush()
             if self._store.damaged:
                 logger.info("%s", _damaged(self._store.damaged))
+
+    def _known(self, key: str, tolerated: bool) -> Outcome | None:
+        """What the store has: a result, or a failure that the page does not mind."""
+        found = self.store.fresh(key)
+        if found is not None:
+            return Outcome(key, found)
+        failed = f"{key}-failed"
+        found = self.store.fresh(failed) if tolerated else None
+        entry = self.store.load(failed) if found is not None else None
+        return Outcome(failed, found, entry["error"]) if found and entry else None
 
     @property
     def store(self) -> Store:
@@ -131,6 +144,11 @@ class Engine:
             result = self.paths.hide_all(result)
             files, names = outcome.get("files", {}), outcome.get("distributions", [])
             return Outcome(job.key, self.store.save(job.key, job.request, result, files, names))
+        if job.key in self._tolerated and error["kind"] == "trace" and "files" in outcome:
+            # Or every build would try again what nobody misses.
+            failed = self.paths.hide_all({"error": error})
+            needs = (outcome["files"], outcome["distributions"])
+            self.store.save(f"{job.key}-failed", job.request, failed, *needs)
         return Outcome(job.key, Seen(digest(_shown(error)), ""), error)
 
     def _cleaned(self, error: dict[str, Any]) -> dict[str, Any]:

@@ -130,7 +130,7 @@ def _base_matters(engine: Engine, gallery: Gallery) -> bool:
     (A function that uses an axis name traces only under the transform that binds it.)
     """
     base, *variants = gallery.blocks
-    if base.shown or not variants:
+    if not gallery.tolerates(base):
         return True
     return all((o := engine.outcome(block)) is None or o.error is not None for block in variants)
 

@@ -65,3 +65,7 @@ class Gallery:
     def line_of(self, option: str) -> int:
         """The line of an option, or of the directive."""
         return dict(self.lines).get(option, self.line)
+
+    def tolerates(self, block: Block) -> bool:
+        """Whether a failure of ``block`` may be no fault: a base that only its variants need."""
+        return not block.label and not block.shown and len(self.blocks) > 1

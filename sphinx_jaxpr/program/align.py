@@ -20,24 +20,55 @@ def align(printed: Printed, facts: dict[str, Any]) -> dict[int, EquationFacts]:
     """
     if printed.program is None or not facts.get("programs"):
         return {}
-    found: dict[int, EquationFacts] = {}
-    shared = dict(printed.shared)
-    todo: list[tuple[Program, int]] = [(printed.program, 0)]
-    seen: set[int] = set()
-    while todo:
-        program, index = todo.pop()
-        if program.start in seen:
-            continue
-        seen.add(program.start)
-        known = facts["programs"][index]["equations"]
-        if len(known) != len(program.equations):
-            continue
-        for equation, row in zip(program.equations, known, strict=True):
-            if equation.primitive != row[0]:
+    work = _Alignment(printed, facts)
+    work.follow(printed.program, 0)
+    # A shared program may be named only where text is opaque, as in a repr.
+    for _, program in printed.shared:
+        if program.start not in work.seen:
+            index = work.looks_like(program)
+            if index is not None:
+                work.follow(program, index)
+    return work.found
+
+
+class _Alignment:
+    def __init__(self, printed: Printed, facts: dict[str, Any]) -> None:
+        self.facts = facts
+        self.shared = dict(printed.shared)
+        self.found: dict[int, EquationFacts] = {}
+        self.seen: set[int] = set()  # programs of the text, by their start
+        self.met: set[int] = set()  # programs of the object, by their index
+
+    def follow(self, program: Program, index: int) -> None:
+        """Align a program of the text with one of the object, and all that they hold."""
+        todo = [(program, index)]
+        while todo:
+            current, place = todo.pop()
+            if current.start in self.seen:
                 continue
-            found[equation.start] = _facts(row, facts["sources"])
-            todo.extend(_inner(equation, row[5], shared))
-    return found
+            self.seen.add(current.start)
+            self.met.add(place)
+            known = self.facts["programs"][place]["equations"]
+            if len(known) != len(current.equations):
+                continue
+            for equation, row in zip(current.equations, known, strict=True):
+                if equation.primitive == row[0]:
+                    self.found[equation.start] = _facts(row, self.facts["sources"])
+                    todo.extend(_inner(equation, row[5], self.shared))
+
+    def looks_like(self, program: Program) -> int | None:
+        """The program of the object with the same equations, preferably one not met yet.
+
+        Older JAX prints a shared program a second time inside of another one.
+        """
+        wanted = [equation.primitive for equation in program.equations]
+        types = [variable.type for variable in program.inputs]
+        alike = [
+            index
+            for index, known in enumerate(self.facts["programs"])
+            if [row[0] for row in known["equations"]] == wanted and known["inputs"] == types
+        ]
+        return next((index for index in alike if index not in self.met), next(iter(alike), None))
 
 
 def _facts(row: list[Any], sources: list[list[Any]]) -> EquationFacts:
@@ -66,13 +97,9 @@ def _inner(
 
 
 def _printed_programs(parameter: Parameter, shared: dict[str, Program]) -> list[Program]:
-    """The programs of a parameter, printed here or named, in order.
-
-    Where some are printed and some are named their order is not known; then
-    only those printed here would be safe, and none is claimed.
-    """
-    if parameter.references and parameter.programs:
-        return []
-    if parameter.references:
-        return [shared[name] for name in parameter.references if name in shared]
-    return list(parameter.programs)
+    """The programs of a parameter in order, printed in it or shared and named."""
+    return [
+        shared[member] if isinstance(member, str) else member
+        for member in parameter.members
+        if not isinstance(member, str) or member in shared
+    ]

@@ -244,9 +244,8 @@ def _passed_on(depends: Sequence[bool], jaxpr: Any) -> frozenset[int]:
 
 
 def _jaxprs_in(value: Any) -> list[Any]:
-    if isinstance(value, (tuple, list)) and value and all(is_jaxpr(item) for item in value):
-        return list(value)
-    return []
+    """The programs of a tuple, some of which may be missing."""
+    return [item for item in value if is_jaxpr(item)] if isinstance(value, (tuple, list)) else []
 
 
 def plain_value(value: Any, depth: int = 0) -> Any:

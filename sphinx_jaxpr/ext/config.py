@@ -19,6 +19,10 @@ from ..tracing.places import SITE_FOLDERS
 MODES: Final = ("trace", "skip")
 
 
+#: Fields of a definition in ``jaxpr_glossary``.
+_DEFINITION: Final = frozenset({"meaning", "kind", "page", "words", "aliases"})
+
+
 @dataclass(frozen=True)
 class Option:
     """One value of conf.py; ``problem`` says what is wrong with a value, or ``""``."""
@@ -73,6 +77,20 @@ def _environment(value: Any) -> str:
     wrong = [name for name in value if not name or set(name) & set("=\0")]
     wrong += [name for name, text in value.items() if "\0" in text]
     return f"has the name {wrong[0]!r}, which no variable can have" if wrong else ""
+
+
+def _glossary(value: Any) -> str:
+    """Terms are texts; definitions have texts under the names of their fields."""
+    if not isinstance(value, dict):
+        return "must be a dict"
+    for name, found in value.items():
+        text = isinstance(found, str) or (not _string_map(found) and "meaning" in found)
+        if not isinstance(name, str) or not text:
+            return f"must map {name!r} to a term, or to a dict of texts that has 'meaning'"
+        extra = set() if isinstance(found, str) else set(found) - _DEFINITION
+        if extra:
+            return f"has a definition of {name!r} with {', '.join(map(repr, sorted(extra)))}"
+    return ""
 
 
 def _transforms(value: Any) -> str:
@@ -145,6 +163,14 @@ OPTIONS: Final = (
         "Folder of the results, relative to the folder of `conf.py`. Empty: `jaxpr` in the"
         " folder of the doctrees.",
         _is(str, "a string"),
+    ),
+    Option(
+        "jaxpr_glossary",
+        {},
+        "html",
+        "What primitives link to: a primitive's name to a term of the project's glossary, or to"
+        " a definition of its own, a dict with `meaning` and, if wanted, `kind`, `page`, `words`.",
+        _glossary,
     ),
     Option(
         "jaxpr_transforms",

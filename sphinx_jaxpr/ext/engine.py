@@ -24,6 +24,7 @@ from ..tracing.pool import run
 from ..tracing.request import Request
 from ..tracing.store import Seen, Store
 from . import config as settings
+from .meanings import Meanings
 from .records import Block, Gallery
 
 logger = logging.getLogger(__name__)
@@ -57,6 +58,7 @@ class Engine:
         self._printed: dict[str, tuple[Printed, dict[int, EquationFacts]]] = {}
         self._matches: dict[tuple[str, str], Match] = {}
         self._tolerated: set[str] = set()  # keys of programs whose failure may be no fault
+        self.meanings = Meanings(app)
         self._store: Store | None = None
         self._environments: dict[bool, str] = {}
 
@@ -211,7 +213,7 @@ class Engine:
         """For each page a digest of all that its blocks show."""
         pages = {}
         for docname, found in galleries.items():
-            parts = [self.mode, __version__]
+            parts = [self.mode, __version__, self.meanings.digest]
             for gallery in found:
                 for block in gallery.blocks:
                     outcome = self.outcome(block)

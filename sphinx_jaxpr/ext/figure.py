@@ -8,7 +8,8 @@ from typing import Any
 
 from docutils import nodes
 
-from .html import code
+from .html import code, equation_ids
+from .meanings import as_html, links
 from .nodes import jaxpr_figure, jaxpr_words
 from .records import Block
 from .shown import Shown, error_parts
@@ -62,8 +63,14 @@ class Figures(Shown):
         assert found is not None
         printed, facts = found
         summary += self.line(block)
-        lines = code(printed, facts, self.id_of(block), self.matched(block).change)
+        identity = self.id_of(block)
+        page = self.engine.app.env.docname
+        ids = equation_ids(printed, identity)
+        known = self.engine.meanings.of_block(printed, facts, ids, page)
+        changes = self.matched(block).change
+        lines = code(printed, facts, identity, changes, links(known, identity))
         body = f'<div class="jaxpr-code notranslate" translate="no">{lines}</div>'
+        body += as_html(known, identity)
         return "", self.is_open(block, printed), summary, body
 
     def line(self, block: Block) -> str:

@@ -44,13 +44,35 @@ def code(
     facts: dict[int, EquationFacts],
     block: str,
     changes: dict[int, str] | None = None,
+    links: dict[str, str] | None = None,
 ) -> str:
     """The lines of ``printed`` as HTML; ``block`` is the id of the figure.
+
+    ``links`` has for a primitive the attributes of a link to its meaning.
 
     ``changes`` says of each equation, by its ``start``, how it differs from the
     base; it is empty for the base itself.
     """
-    return _Renderer(printed, facts, block, changes or {}).render()
+    return _Renderer(printed, facts, block, changes or {}, links or {}).render()
+
+
+def equation_ids(printed: Printed, block: str) -> dict[int, str]:
+    """The id of every equation, by its ``start``.
+
+    Position; in a nested program: position, index of the program among those
+    of its equation as printed, position; in a shared one: ``let``, its index.
+    """
+    programs = [(program, f"{block}-let-{n}") for n, (_, program) in enumerate(printed.shared)]
+    if printed.program is not None:
+        programs.append((printed.program, block))
+    todo = [(program, f"{stem}-eqn") for program, stem in programs]
+    found = {}
+    while todo:
+        program, stem = todo.pop()
+        for place, equation in enumerate(program.equations):
+            found[equation.start] = identity = f"{stem}-{place}"
+            todo.extend((inner, f"{identity}-{n}") for n, inner in enumerate(equation.programs))
+    return found
 
 
 class _Renderer:
@@ -60,13 +82,15 @@ class _Renderer:
         facts: dict[int, EquationFacts],
         block: str,
         changes: dict[int, str],
+        links: dict[str, str],
     ) -> None:
+        self.links = links
+        self.ids = equation_ids(printed, block)
         self.text = printed.text
         self.printed = printed
         self.facts = facts
         self.changes = changes
         self.phase = ""  # of the equation before, in printed order
-        self.block = block
         self.starts = [0]
         for place, character in enumerate(self.text):
             if character == "\n":
@@ -78,11 +102,11 @@ class _Renderer:
         self.heads: set[int] = set()  # lines in a summary, which holds no blocks
 
     def render(self) -> str:
-        for place, (_, program) in enumerate(self.printed.shared):
+        for _, program in self.printed.shared:
             self.fold(program)
-            self.program(program, f"{self.block}-let-{place}")
+            self.program(program)
         if self.printed.program is not None:
-            self.program(self.printed.program, self.block)
+            self.program(self.printed.program)
         return "".join(self.lines())
 
     # -- structure
@@ -94,23 +118,22 @@ class _Renderer:
         following = line + 1
         return self.starts[following] - 1 if following < len(self.starts) else len(self.text)
 
-    def program(self, program: Program, prefix: str) -> None:
-        todo: list[tuple[Program, str, bool]] = [(program, f"{prefix}-eqn", True)]
+    def program(self, program: Program) -> None:
+        todo: list[tuple[Program, bool]] = [(program, True)]
         while todo:
-            current, stem, foldable = todo.pop()
-            inner: list[tuple[Program, str, bool]] = []
-            for place, equation in enumerate(current.equations):
-                identity = f"{stem}-{place}"
-                whole = self.equation(equation, identity) and foldable
-                for index, nested in enumerate(equation.programs):
-                    inner.append((nested, f"{identity}-{index}", whole))
+            current, foldable = todo.pop()
+            inner: list[tuple[Program, bool]] = []
+            for equation in current.equations:
+                whole = self.equation(equation) and foldable
+                inner.extend((nested, whole) for nested in equation.programs)
             # In printed order, so that an outer fold opens before an inner one.
-            for nested, nested_stem, whole in reversed(inner):
-                todo.append((nested, nested_stem, whole and self.fold(nested)))
+            for nested, whole in reversed(inner):
+                todo.append((nested, whole and self.fold(nested)))
 
-    def equation(self, equation: Equation, identity: str) -> bool:
+    def equation(self, equation: Equation) -> bool:
         """Mark an equation; whether it has its lines for itself."""
-        attributes = f' id="{escape(identity)}" data-primitive="{escape(equation.primitive)}"'
+        attributes = f' id="{escape(self.ids[equation.start])}"'
+        attributes += f' data-primitive="{escape(equation.primitive)}"'
         known = self.facts.get(equation.start)
         phase = known.phase if known is not None else ""
         change = self.changes.get(equation.start, "")
@@ -178,7 +201,7 @@ class _Renderer:
                 begin = token.start
                 if tag == "span" and token.kind in _WORDS and self.is_blank(start, begin):
                     begin = start
-                events.append((begin, 2, 0, self.token(token, begin, stop), stop))
+                events.append((begin, 2, 0, self.token(token, begin, stop, tag == "span"), stop))
                 token = next(tokens, None)
             packed = False
             while cursor < len(inline) and inline[cursor][0] <= end:
@@ -211,10 +234,14 @@ class _Renderer:
     def is_blank(self, start: int, end: int) -> bool:
         return start < end and not self.text[start:end].strip()
 
-    def token(self, token: Token, start: int, stop: int) -> str:
+    def token(self, token: Token, start: int, stop: int, in_summary: bool) -> str:
         shown = escape(self.text[start:stop], quote=False)
         if token.kind in (BINDER, USE):
             kind = "jaxpr-var jaxpr-binder" if token.kind == BINDER else "jaxpr-var"
             number = f' data-var="{token.variable}"' if token.variable >= 0 else ""
             return f'<span class="{kind}"{number}>{shown}</span>'
+        # A link in a summary would be in the way of its fold.
+        link = self.links.get(self.text[token.start : token.end]) if not in_summary else None
+        if token.kind == PRIMITIVE and link:
+            return f"<a {link}>{shown}</a>"
         return f'<span class="{_CLASSES[token.kind]}">{shown}</span>'

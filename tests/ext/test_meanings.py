@@ -1,0 +1,115 @@
+"""Primitives lead to a glossary's term, to JAX's inventory, or to a definition below the block."""
+
+from __future__ import annotations
+
+import zlib
+from pathlib import Path
+
+import pytest
+from bs4 import BeautifulSoup, Tag
+
+from tests.support import Build, Project
+
+BLOCK = """
+```{jaxpr-transform} layers:dense
+:args: x=bf16[32,64], w=bf16[64,64], b=bf16[64]
+:transforms: vmap
+```
+"""
+
+TERMS = """
+# Terms
+
+```{glossary}
+Tanh
+hyperbolic tangent
+    A squashing function.
+
+matrix product
+    Rows by columns.
+```
+"""
+
+CONF = """
+extensions.append("sphinx.ext.intersphinx")
+intersphinx_mapping = {"jax": ("https://jax.invalid/", "objects.inv")}
+jaxpr_glossary = {
+    "dot_general": "Matrix product",
+    "add": {"meaning": "Our <own> addition."},
+}
+"""
+
+
+def inventory(*names: str) -> bytes:
+    head = "# Sphinx inventory version 2\n# Project: jax\n# Version: 1\n"
+    head += "# The remainder of this file is compressed using zlib.\n"
+    rows = "".join(f"{name} py:function 1 lax.html#$ -\n" for name in names)
+    return head.encode() + zlib.compress(rows.encode())
+
+
+@pytest.fixture(scope="module")
+def project(tmp_path_factory: pytest.TempPathFactory) -> Project:
+    index = f"# P\n\n```{{toctree}}\nterms\nsub/page\n```\n{BLOCK}"
+    files = {"docs/index.md": index, "docs/terms.md": TERMS, "docs/sub/page.md": f"# S\n{BLOCK}"}
+    project = Project(tmp_path_factory.mktemp("meanings"), files, CONF)
+    data = inventory("jax.lax.broadcast_in_dim", "jax.lax.add", "jax.lax.tanh")
+    (project.docs / "objects.inv").write_bytes(data)
+    return project
+
+
+@pytest.fixture(scope="module")
+def built(project: Project) -> Build:
+    done = project.build("html", "-W", "-n")
+    assert (done.code, done.stderr) == (0, "")
+    return done
+
+
+def link(page: BeautifulSoup, primitive: str) -> Tag:
+    found = page.select_one(f'#jaxpr-dense [data-primitive="{primitive}"] .jaxpr-prim')
+    assert found is not None
+    return found
+
+
+def test_a_term_comes_first_whatever_its_case(built: Build) -> None:
+    page = built.page("index")
+    assert link(page, "tanh")["href"] == "terms.html#term-Tanh"
+    assert link(page, "dot_general")["href"] == "terms.html#term-matrix-product"
+    assert link(built.page("sub/page"), "tanh")["href"] == "../terms.html#term-Tanh"
+
+
+def test_then_the_inventory_of_jax(built: Build) -> None:
+    found = link(built.page("index"), "broadcast_in_dim")
+    assert str(found["href"]).endswith("lax.html#jax.lax.broadcast_in_dim")
+    assert "external" in found["class"]
+
+
+def test_definitions_stand_below_with_parameters_in_words(built: Build) -> None:
+    page = built.page("index")
+    block = page.find(id="jaxpr-dense.vmap")
+    assert isinstance(block, Tag)
+    words = " ".join(block.select_one(".jaxpr-meanings dl").get_text(" ").split())
+    assert "contracts axis 2 of the left with axis 0 of the right, no batch axes" in words
+    assert "Our <own> addition." in words
+    targets = {str(a["href"]) for a in block.select(".jaxpr-meanings li a")}
+    assert targets
+    for target in targets:
+        assert block.find(id=target.removeprefix("#")) is not None
+
+
+def test_without_glossary_and_inventory_nothing_warns(tmp_path: Path) -> None:
+    project = Project(tmp_path, {"docs/index.md": f"# P\n{BLOCK}"})
+    done = project.build("html", "-W", "-n")
+    assert (done.code, done.stderr) == (0, "")
+    page = done.page("index")
+    for found in page.select("a.jaxpr-prim"):
+        assert str(found["href"]).startswith("#jaxpr-dense")
+        assert page.find(id=str(found["href"]).removeprefix("#")) is not None
+
+
+def test_a_new_term_is_linked_by_pages_that_were_not_read_again(
+    project: Project, built: Build
+) -> None:
+    project.write("docs/terms.md", TERMS.replace("matrix product", "matrix product\nAdd"))
+    again = project.build("html", "-W", "-n")
+    assert (again.code, again.traced) == (0, 0)
+    assert link(again.page("index"), "add")["href"] == "terms.html#term-Add"

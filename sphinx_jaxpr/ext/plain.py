@@ -68,6 +68,9 @@ class Listings(Shown):
         body: list[nodes.Node] = [
             nodes.literal_block(text, text, language="jaxpr", translatable=False)
         ]
+        if marks := self.marks(block):
+            text = ". ".join(f"{mark.capitalize()}: {letters}" for mark, letters in marks)
+            body.append(nodes.paragraph("", f"{text}."))
         if rest:
             more = f"... and {rest} more equation{'' if rest == 1 else 's'}, shown in HTML."
             body.append(nodes.paragraph("", more))

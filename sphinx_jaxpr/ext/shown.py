@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from docutils import nodes
 
-from ..program.match import Match
+from ..program.match import ADDED, RESHAPED, Match
 from ..program.model import Printed
 from ..program.summary import Part, counts, summary
 from . import config as settings
@@ -79,6 +79,28 @@ class Shown:
         phases = list(dict.fromkeys(phase for phase in known if phase))
         return phases if len(phases) > 1 else []
 
+    def marks(self, block: Block) -> list[tuple[str, str]]:
+        """What colours and gutter show in HTML, as text: a mark, and the letters it is on.
+
+        An equation without a letter of its own is named by its primitive.
+        """
+        found = self.engine.printed(block)
+        if found is None:
+            return []
+        printed, facts = found
+        change = self.matched(block).change
+        phases = self.phases(block)
+        marks: dict[str, list[tuple[int, str]]] = {}
+        for place, equation in enumerate(printed.walk()):
+            names = " ".join(v.name for v in equation.outputs) or equation.primitive
+            mark = change.get(equation.start, "")
+            if mark in (ADDED, RESHAPED):
+                marks.setdefault(mark, []).append((place, names))
+            phase = facts[equation.start].phase if equation.start in facts else ""
+            if phase in phases:
+                marks.setdefault(phase, []).append((place, names))
+        return [(mark, _runs(places)) for mark, places in sorted(marks.items(), key=_by_mark)]
+
     def remarks(self, block: Block) -> list[str]:
         """Effects, effects that a transform lost, captured arrays."""
         result = self.engine.result(block) or {}
@@ -147,6 +169,28 @@ class Shown:
         shown = nodes.literal_block(text, text, language="python", translatable=False)
         shown["classes"].append("jaxpr-source")
         return [shown]
+
+
+_MARKS: Final = (ADDED, RESHAPED, "forward", "tangent", "transpose", "recomputed")
+
+
+def _by_mark(item: tuple[str, list[tuple[int, str]]]) -> int:
+    return _MARKS.index(item[0])
+
+
+def _runs(places: list[tuple[int, str]]) -> str:
+    """Letters in printed order, neighbours put together: ``d, h to q``."""
+    runs: list[list[tuple[int, str]]] = []
+    for place, names in places:
+        if runs and runs[-1][-1][0] == place - 1:
+            runs[-1].append((place, names))
+        else:
+            runs.append([(place, names)])
+    said = []
+    for run in runs:
+        ends = (run[0][1], run[-1][1])
+        said += [" to ".join(ends)] if len(run) > 2 else [names for _, names in run]
+    return ", ".join(said)
 
 
 def _stands_in(node: nodes.Node, kind: type[nodes.Node]) -> bool:

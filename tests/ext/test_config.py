@@ -12,6 +12,8 @@ from sphinx_jaxpr.ext import config
 from tests.ext.cases import warned
 from tests.support import Project
 
+pytestmark = pytest.mark.once
+
 WRONG: dict[str, list[Any]] = {  # of each, some values that it can not have
     "jaxpr_open": ["some", 3, None],
     "jaxpr_timeout": [0, -1, "30", True, None],

@@ -11,6 +11,8 @@ import pytest
 from tests.ext.test_rebuild import WATCH, Watched, page
 from tests.support import PROJECT, Build, Project, interpreter
 
+pytestmark = pytest.mark.once
+
 DEVICES = """
     import os
 

@@ -12,6 +12,8 @@ import pytest
 from tests.ext.cases import GOOD, Case, Page, problems, warned
 from tests.support import Project
 
+pytestmark = pytest.mark.once
+
 X = {"args": "x=f32[4]"}
 F = "\n\ndef f(x):\n    return x * 2\n"
 

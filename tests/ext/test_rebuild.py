@@ -11,7 +11,11 @@ import sys
 import zipfile
 from pathlib import Path
 
+import pytest
+
 from tests.support import Build, Project
+
+pytestmark = pytest.mark.once
 
 #: Says at the end of a build what must never be in Sphinx's process.
 WATCH = """

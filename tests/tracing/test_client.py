@@ -15,6 +15,8 @@ from sphinx_jaxpr.tracing.client import Client, Job, Setup
 from sphinx_jaxpr.tracing.grammar import Step
 from sphinx_jaxpr.tracing.request import Request
 
+pytestmark = pytest.mark.once
+
 WORKER = """
 import json, os, signal, subprocess, sys, time
 

@@ -11,6 +11,8 @@ import pytest
 from sphinx_jaxpr.tracing.fingerprint import Installed, environment_facts
 from sphinx_jaxpr.tracing.paths import Paths
 
+pytestmark = pytest.mark.once
+
 
 class Other:
     """An interpreter behind a script that counts its starts."""

@@ -9,6 +9,8 @@ import pytest
 
 from sphinx_jaxpr.tracing.paths import Paths, mask
 
+pytestmark = pytest.mark.once
+
 
 @pytest.fixture
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:

@@ -19,6 +19,8 @@ from sphinx_jaxpr.tracing.request import SCHEMA, Request
 from sphinx_jaxpr.tracing.store import Seen, Store, seen
 from tests.support import PROJECT
 
+pytestmark = pytest.mark.once
+
 REQUEST = Request("layers:dense")
 RESULT: dict[str, Any] = {
     "text": "{ lambda ; a:f32[]. let  in (a,) }",

@@ -103,6 +103,7 @@ VARIABLES: Final[dict[str, str]] = {
     "--jaxpr-transpose": "of the phase transpose",
     "--jaxpr-recomputed": "of the phase recomputed",
     "--jaxpr-focus": "outline of what has the keyboard",
+    "--jaxpr-hit": "ground of a variable and its uses, pointed at",
     "--jaxpr-font": "the font of programs",
 }
 

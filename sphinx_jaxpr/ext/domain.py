@@ -11,7 +11,7 @@ from docutils import nodes
 from sphinx import addnodes
 from sphinx.domains import Domain, ObjType
 
-from .nodes import jaxpr_gallery
+from .nodes import jaxpr_gallery, jaxpr_primitives
 from .records import Finding, Gallery
 
 if TYPE_CHECKING:
@@ -24,8 +24,8 @@ class JaxprDomain(Domain):
     name = "jaxpr"
     label = "jaxpr"
     object_types: ClassVar[dict[str, ObjType]] = {"block": ObjType("block", "ref")}
-    initial_data: ClassVar[dict[str, Any]] = {"galleries": {}}
-    data_version = 1
+    initial_data: ClassVar[dict[str, Any]] = {"galleries": {}, "lists": {}, "findings": {}}
+    data_version = 2
     engine: Engine | None = None
 
     @property
@@ -36,13 +36,15 @@ class JaxprDomain(Domain):
 
     def clear_doc(self, docname: str) -> None:
         """Forget a page that is read again or gone."""
-        self.galleries.pop(docname, None)
+        for kept in self.data.values():
+            if isinstance(kept, dict):
+                kept.pop(docname, None)
 
     def merge_domaindata(self, docnames: Set[str], otherdata: dict[str, Any]) -> None:
         """Take over what another process read."""
-        for docname in docnames:
-            if docname in otherdata["galleries"]:
-                self.galleries[docname] = otherdata["galleries"][docname]
+        for kind in self.initial_data:
+            for docname in docnames & set(otherdata[kind]):
+                self.data[kind][docname] = otherdata[kind][docname]
 
     def get_objects(self) -> Iterable[tuple[str, str, str, str, str, int]]:
         """Blocks with an explicit name, for inventories and the search."""
@@ -76,6 +78,25 @@ class JaxprDomain(Domain):
             found.append(gallery)
         if found:
             self.galleries[docname] = found
+        lists = list(doctree.findall(jaxpr_primitives))
+        if lists:
+            self.data["lists"][docname] = sorted({node["scope"] for node in lists})
+            self.data["findings"][docname] = [n["finding"] for n in lists if "finding" in n]
+
+    @property
+    def lists(self) -> dict[str, list[str]]:
+        """For each page that lists primitives, of what: ``page`` or ``project``."""
+        found: dict[str, list[str]] = self.data["lists"]
+        return found
+
+    def findings(self) -> list[Finding]:
+        """What is wrong on pages beside their blocks."""
+        own = [found for page in sorted(self.data["findings"]) for found in self._told(page)]
+        return [*own, *self.clashes()]
+
+    def _told(self, docname: str) -> list[Finding]:
+        found: list[Finding] = self.data["findings"][docname]
+        return found
 
     def visible(self, tags: Any) -> dict[str, list[Gallery]]:
         """The directives that this build shows: those in ``only`` may not be."""

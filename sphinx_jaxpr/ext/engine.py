@@ -209,8 +209,10 @@ class Engine:
 
     # -- pages that have to be written again
 
-    def page_digests(self, galleries: dict[str, list[Gallery]]) -> dict[str, str]:
-        """For each page a digest of all that its blocks show."""
+    def page_digests(
+        self, galleries: dict[str, list[Gallery]], lists: dict[str, list[str]]
+    ) -> dict[str, str]:
+        """For each page a digest of all that its blocks and its lists of primitives show."""
         pages = {}
         for docname, found in galleries.items():
             parts = [self.mode, __version__, self.meanings.digest]
@@ -221,6 +223,10 @@ class Engine:
                     if outcome and gallery.with_source:
                         parts.append(outcome.seen.source)
             pages[docname] = hashlib.sha256("\n".join(parts).encode()).hexdigest()[:20]
+        everything = digest(pages)
+        for docname, scopes in lists.items():
+            if "project" in scopes:
+                pages[docname] = f"{pages.get(docname, '')} {everything}"
         return pages
 
     @property

@@ -20,15 +20,17 @@ from .complaints import COMPLAINTS
 from .directives import JaxprTransform
 from .domain import JaxprDomain
 from .engine import Engine
+from .glossary import JaxprGlossary, ShowGlossaries
 from .judge import findings, report
 from .lexing import JaxprOnDemand
-from .nodes import HIDDEN, HTML, PLAIN, jaxpr_figure, jaxpr_gallery, jaxpr_words
+from .nodes import HIDDEN, HTML, PLAIN, jaxpr_figure, jaxpr_gallery, jaxpr_primitives, jaxpr_words
 from .show import ShowBlocks
 
 logger = logging.getLogger(__name__)
 
 STATIC: Final = Path(__file__).parents[1] / "static"
 STYLE: Final = "jaxpr.css"
+SCRIPT: Final = "jaxpr.js"
 _BUILDERS: Final = ("html", "latex", "text", "man", "texinfo")
 
 
@@ -39,6 +41,7 @@ def connect(app: Sphinx) -> dict[str, Any]:
         app.add_config_value(option.name, option.default, option.rebuild, types=Any)
     plain: dict[str, Any] = dict.fromkeys(_BUILDERS, PLAIN)
     app.add_node(jaxpr_gallery, **plain)
+    app.add_node(jaxpr_primitives, **plain)
     app.add_node(jaxpr_figure, **{**plain, "html": HTML})
     hidden: dict[str, Any] = dict.fromkeys(_BUILDERS, HIDDEN)
     app.add_node(jaxpr_words, **hidden)
@@ -46,14 +49,16 @@ def connect(app: Sphinx) -> dict[str, Any]:
     app.add_lexer("jaxpr", JaxprOnDemand)
     app.add_domain(JaxprDomain)
     app.add_directive("jaxpr-transform", JaxprTransform)
+    app.add_directive("jaxpr-glossary", JaxprGlossary)
     app.add_post_transform(ShowBlocks)
+    app.add_post_transform(ShowGlossaries)
     COMPLAINTS.install()
     app.connect("config-inited", check_config)
     app.connect("doctree-read", collect)
     app.connect("env-updated", update)
     app.connect("doctree-resolved", note_page)
-    app.connect("write-started", copy_style)
-    app.connect("html-page-context", add_style)
+    app.connect("write-started", copy_assets)
+    app.connect("html-page-context", add_assets)
     app.connect("build-finished", finish)
     return {
         "version": __version__,
@@ -88,8 +93,8 @@ def update(app: Sphinx, env: BuildEnvironment) -> list[str]:
     galleries = domain.visible(app.tags)
     engine.prepare(gallery for page in galleries.values() for gallery in page)
     if engine.mode != "skip":
-        report([*findings(engine, galleries), *domain.clashes()], str(app.srcdir))
-    engine.pages = engine.page_digests(galleries)
+        report([*findings(engine, galleries), *domain.findings()], str(app.srcdir))
+    engine.pages = engine.page_digests(galleries, domain.lists)
     return sorted(engine.outdated() & env.found_docs)
 
 
@@ -100,21 +105,31 @@ def note_page(app: Sphinx, doctree: nodes.document, docname: str) -> None:
         engine.resolved.add(docname)
 
 
-def copy_style(app: Sphinx, builder: Any) -> None:
-    """Put the style sheet where pages look for it."""
-    if isinstance(builder, StandaloneHTMLBuilder) and _domain(app.env).galleries:
-        style = Path(app.outdir) / "_static" / STYLE
-        style.parent.mkdir(parents=True, exist_ok=True)
-        if not style.exists() or not filecmp.cmp(STATIC / STYLE, style, shallow=False):
-            shutil.copyfile(STATIC / STYLE, style)
+def _assets(builder: Any) -> list[str]:
+    """What pages with a block load: no script in books and help files."""
+    if not isinstance(builder, StandaloneHTMLBuilder):
+        return []
+    return [STYLE] if builder.embedded else [STYLE, SCRIPT]
 
 
-def add_style(
+def copy_assets(app: Sphinx, builder: Any) -> None:
+    """Put style sheet and script where pages look for them."""
+    for name in _assets(builder) if _domain(app.env).galleries else ():
+        path = Path(app.outdir) / "_static" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if not path.exists() or not filecmp.cmp(STATIC / name, path, shallow=False):
+            shutil.copyfile(STATIC / name, path)
+
+
+def add_assets(
     app: Sphinx, pagename: str, templatename: str, context: dict[str, Any], doctree: Any
 ) -> None:
-    """Only pages that have a block load the style sheet."""
-    if doctree is not None and next(iter(doctree.findall(jaxpr_figure)), None) is not None:
-        app.add_css_file(STYLE)
+    """Only pages that have a block load style sheet and script."""
+    if doctree is None or next(iter(doctree.findall(jaxpr_figure)), None) is None:
+        return
+    app.add_css_file(STYLE)
+    if SCRIPT in _assets(app.builder):
+        app.add_js_file(SCRIPT, loading_method="defer")
 
 
 def finish(app: Sphinx, exception: Exception | None) -> None:

@@ -1,0 +1,89 @@
+"""``jaxpr-glossary``: the primitives that a page or the project meets, with their meanings."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, Final, cast
+
+from docutils import nodes
+from sphinx.transforms.post_transforms import SphinxPostTransform
+from sphinx.util.docutils import SphinxDirective
+from sphinx.util.nodes import make_refnode
+
+from ..tracing.grammar import nearest
+from .domain import JaxprDomain
+from .engine import Engine
+from .nodes import jaxpr_primitives
+from .place import locate
+from .records import Block, Finding
+
+SCOPES: Final = ("project", "page")
+
+
+class JaxprGlossary(SphinxDirective):
+    """Leaves a node that the post-transform fills; ``scope`` is ``project`` or ``page``."""
+
+    option_spec: ClassVar[Any] = {"scope": lambda text: text or ""}
+
+    def run(self) -> list[nodes.Node]:
+        """Leave one ``jaxpr_primitives``."""
+        place = locate(self)
+        scope = self.options.get("scope", "project").strip()
+        node = jaxpr_primitives(scope=scope if scope in SCOPES else "project")
+        self.set_source_info(node)
+        if scope not in SCOPES:
+            message = f"scope: {scope!r} is none of {', '.join(SCOPES)}{nearest(scope, SCOPES)}"
+            node["finding"] = Finding("glossary", message, place.source, place.option("scope"))
+        return [node]
+
+
+class ShowGlossaries(SphinxPostTransform):
+    """Replaces every ``jaxpr_primitives`` by a definition list."""
+
+    default_priority = 6
+
+    def run(self, **kwargs: Any) -> None:
+        """Fill the lists of a page, or of several put together."""
+        if self.app.builder.name == "gettext":
+            return
+        domain = cast(JaxprDomain, self.env.get_domain("jaxpr"))
+        for node in list(self.document.findall(jaxpr_primitives)):
+            engine = domain.engine or Engine(self.app)
+            node.replace_self(self.filled(domain, engine, node["scope"]))
+
+    def filled(self, domain: JaxprDomain, engine: Engine, scope: str) -> list[nodes.Node]:
+        """The definition list, or a line that says why there is none."""
+        if engine.mode == "skip":
+            return [nodes.paragraph("", "Not traced: jaxpr_mode is skip.")]
+        page = self.env.docname
+        met: dict[str, list[tuple[str, Block]]] = {}
+        for docname, galleries in domain.visible(self.app.tags).items():
+            if scope == "page" and docname != page:
+                continue
+            for block in (b for gallery in galleries for b in gallery.blocks if b.shown):
+                found = engine.printed(block)
+                names = {equation.primitive for equation in found[0].walk()} if found else set()
+                for name in names:
+                    met.setdefault(name, []).append((docname, block))
+        if not met:
+            return [nodes.paragraph("", "No block here meets a primitive.")]
+        items = [self.item(engine, name, places) for name, places in sorted(met.items())]
+        return [nodes.definition_list("", *items, classes=["jaxpr-glossary"])]
+
+    def item(
+        self, engine: Engine, name: str, places: list[tuple[str, Block]]
+    ) -> nodes.definition_list_item:
+        """One primitive: what it means, and links to the blocks that meet it."""
+        known = engine.meanings.glossary.entry(name)
+        term = nodes.term("", "", nodes.literal(name, name), ids=[f"jaxpr-primitive-{name}"])
+        meaning = nodes.paragraph("", known.meaning if known else "No definition is known.")
+        if known is not None and known.kind != "custom":
+            meaning += nodes.Text(f" ({known.kind})")
+        met = nodes.paragraph("", "Met in ")
+        for number, (docname, block) in enumerate(places):
+            if number:
+                met += nodes.Text(", ")
+            builder = self.app.builder
+            shown = nodes.literal(block.name, block.name)
+            met += make_refnode(builder, self.env.docname, docname, block.identity, shown)
+        met += nodes.Text(".")
+        return nodes.definition_list_item("", term, nodes.definition("", meaning, met))

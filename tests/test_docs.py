@@ -145,7 +145,9 @@ def test_every_variable_of_the_style_sheet_is_documented(site: Build) -> None:
 
 
 def test_every_class_that_the_reference_names_is_one(site: Build) -> None:
-    source = "".join(p.read_text("utf-8") for p in (PROJECT / "sphinx_jaxpr/ext").glob("*.py"))
+    package = PROJECT / "sphinx_jaxpr"
+    files = [*(package / "ext").glob("*.py"), package / "static/jaxpr.js"]
+    source = "".join(path.read_text("utf-8") for path in files)
     text = site.page("reference/html").select_one("article").get_text(" ")
     named = set(re.findall(r"(?<![\w-])jaxpr-(?!dense)[a-z]+(?![\w-])", text))
     assert named

@@ -197,3 +197,4 @@ def test_another_project_uses_it(python: str, tmp_path: Path) -> None:
     assert "In a docstring." in figures["jaxpr-laplace"].get_text()
     assert page.select(".highlight-jaxpr .nf")
     assert (out / "_static" / "jaxpr.css").exists()
+    assert (out / "_static" / "jaxpr.js").exists()

@@ -179,7 +179,7 @@ def test_spaces_are_kept_without_style(visit: Callable[..., Page]) -> None:
 
 
 def test_keyboard(visit: Callable[..., Page]) -> None:
-    page = visit("furo")
+    page = visit("furo", java_script_enabled=False)
     path = "document.activeElement.matches('#jaxpr-nested summary, #jaxpr-nested summary *')"
     page.evaluate("document.querySelector('#jaxpr-relus summary').focus()")
     seen = []

@@ -112,6 +112,14 @@ OPTIONS: Final = (
         _choice("auto", "all", "none", "base"),
     ),
     Option(
+        "jaxpr_elide",
+        "params",
+        "html",
+        "What starts folded away in HTML: `params` (lines of parameters with neutral values, and"
+        " huge ones) or `none`.",
+        _choice("params", "none"),
+    ),
+    Option(
         "jaxpr_timeout",
         30,
         "",

@@ -21,14 +21,14 @@ from .records import Block, Finding, Gallery
 from .traps import markdown_traps
 
 OPTIONS = (
-    "args", "static", "transforms", "name", "caption", "open", "base", "source", "jit",
+    "args", "static", "transforms", "name", "caption", "open", "elide", "base", "source", "jit",
     "x64", "raises", "timeout", "class",
 )  # fmt: skip
 FLAGS = frozenset({"source", "jit", "x64"})
 #: Options that only the worker, or the result, can prove wrong.
 _JUDGED = ("args", "static")
 #: Options that have their place in the interface, but not yet in this version.
-LATER = ("elide", "layout", "locked")
+LATER = ("layout", "locked")
 
 _TARGET = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*(:[^\W\d]\w*(\.[^\W\d]\w*)*)?")
 
@@ -77,6 +77,7 @@ class JaxprTransform(SphinxDirective):
             explicit=explicit,
             blocks=tuple(blocks),
             opened=opened,
+            elide=self._choice("elide", ("params", "none"), ""),
             with_source="source" in self.options,
             raises=self._raises(),
             timeout=self._timeout(),
@@ -290,9 +291,11 @@ class JaxprTransform(SphinxDirective):
         return self.place.option("transforms") + text.count("\n", 0, chain.offset)
 
     def _choice(self, option: str, known: tuple[str, ...], default: str) -> str:
-        given = self.options.get(option, default).strip()
+        if option not in self.options:
+            return default
+        given = str(self.options[option]).strip()
         if given in known:
-            return str(given)
+            return given
         self._finding(f"{option}: {given!r} is none of {', '.join(known)}", option)
         return default
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from docutils import nodes
 
+from ..program.noise import folds
 from .html import code, equation_ids
 from .meanings import as_html, links
 from .nodes import jaxpr_figure, jaxpr_words
@@ -68,7 +69,8 @@ class Figures(Shown):
         ids = equation_ids(printed, identity)
         known = self.engine.meanings.of_block(printed, facts, ids, page)
         changes = self.matched(block).change
-        lines = code(printed, facts, identity, changes, links(known, identity))
+        folded = folds(printed) if self.elides_parameters() else []
+        lines = code(printed, facts, identity, changes, links(known, identity), folded)
         body = f'<div class="jaxpr-code notranslate" translate="no">{lines}</div>'
         body += as_html(known, identity)
         return "", self.is_open(block, printed), summary, body

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from html import escape
 
 from ..program.match import KEPT
@@ -26,6 +26,7 @@ from ..program.model import (
     Program,
     Token,
 )
+from ..program.noise import Fold
 
 _CLASSES = {
     TYPE: "jaxpr-type",
@@ -45,15 +46,17 @@ def code(
     block: str,
     changes: dict[int, str] | None = None,
     links: dict[str, str] | None = None,
+    folded: Sequence[Fold] = (),
 ) -> str:
     """The lines of ``printed`` as HTML; ``block`` is the id of the figure.
 
-    ``links`` has for a primitive the attributes of a link to its meaning.
+    ``links`` has for a primitive the attributes of a link to its meaning;
+    ``folded`` are lines that start folded away.
 
     ``changes`` says of each equation, by its ``start``, how it differs from the
     base; it is empty for the base itself.
     """
-    return _Renderer(printed, facts, block, changes or {}, links or {}).render()
+    return _Renderer(printed, facts, block, changes or {}, links or {}, folded).render()
 
 
 def equation_ids(printed: Printed, block: str) -> dict[int, str]:
@@ -83,7 +86,9 @@ class _Renderer:
         block: str,
         changes: dict[int, str],
         links: dict[str, str],
+        folded: Sequence[Fold],
     ) -> None:
+        self.folded = folded
         self.links = links
         self.ids = equation_ids(printed, block)
         self.text = printed.text
@@ -107,6 +112,11 @@ class _Renderer:
             self.program(program)
         if self.printed.program is not None:
             self.program(self.printed.program)
+        for fold in self.folded:
+            names = escape(", ".join(fold.names))
+            opening = f'<details class="jaxpr-more"><summary>{names}</summary>'
+            self.before[fold.first].append(opening)
+            self.after[fold.last].append("</details>")
         return "".join(self.lines())
 
     # -- structure

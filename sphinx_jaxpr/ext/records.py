@@ -53,6 +53,7 @@ class Gallery:
     explicit: bool
     blocks: tuple[Block, ...]
     opened: str = ""
+    elide: str = ""
     with_source: bool = False
     raises: str = ""
     timeout: float = 0.0

@@ -160,6 +160,11 @@ class Shown:
             return printed.text.count("\n") < OPEN_LINES
         return opened == "all" or (block.label or "base") in opened.split(",")
 
+    def elides_parameters(self) -> bool:
+        """Whether neutral and huge parameters start folded; in a book nothing may."""
+        elided = self.gallery.elide or settings.value(self.engine.app.config, "jaxpr_elide")
+        return elided == "params" and not self.epub
+
     def source(self) -> list[nodes.Node]:
         """The function's Python source, where it was asked for."""
         result = self.engine.result(self.gallery.blocks[0]) or {}

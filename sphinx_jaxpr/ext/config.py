@@ -176,8 +176,8 @@ OPTIONS: Final = (
         "jaxpr_glossary",
         {},
         "html",
-        "What primitives link to: a primitive's name to a term of the project's glossary, or to"
-        " a definition of its own, a dict with `meaning` and, if wanted, `kind`, `page`, `words`.",
+        "What primitives link to: the name of a primitive to a term of a glossary in the project,"
+        " or to a definition, a dict with `meaning` and, if wanted, `kind`, `page`, `words`.",
         _glossary,
     ),
     Option(

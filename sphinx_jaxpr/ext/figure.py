@@ -72,7 +72,7 @@ class Figures(Shown):
         folded = folds(printed) if self.elides_parameters() else []
         lines = code(printed, facts, identity, changes, links(known, identity), folded)
         body = f'<div class="jaxpr-code notranslate" translate="no">{lines}</div>'
-        body += as_html(known, identity)
+        body += as_html(known, identity, self.epub)
         return "", self.is_open(block, printed), summary, body
 
     def line(self, block: Block) -> str:

@@ -132,7 +132,7 @@ class Meanings:
         )
 
 
-def as_html(meanings: dict[str, Meaning], block: str) -> str:
+def as_html(meanings: dict[str, Meaning], block: str, opened: bool) -> str:
     """A fold with one definition for each primitive that has one."""
     rows = []
     for meaning in meanings.values():
@@ -150,8 +150,9 @@ def as_html(meanings: dict[str, Meaning], block: str) -> str:
         )
     if not rows:
         return ""
+    state = ' open=""' if opened else ""
     return (
-        '<details class="jaxpr-meanings"><summary>What the primitives do</summary>'
+        f'<details class="jaxpr-meanings"{state}><summary>What the primitives do</summary>'
         f"<dl>{''.join(rows)}</dl></details>"
     )
 

@@ -16,6 +16,13 @@ pytestmark = pytest.mark.once
 
 WRONG: dict[str, list[Any]] = {  # of each, some values that it can not have
     "jaxpr_open": ["some", 3, None],
+    "jaxpr_elide": ["casts", 3, None],
+    "jaxpr_glossary": [
+        "add",
+        {"add": 3},
+        {"add": {"kind": "x"}},
+        {"add": {"meaning": "x", "y": ""}},
+    ],
     "jaxpr_timeout": [0, -1, "30", True, None],
     "jaxpr_env": [["A"], {"A": 1}, {1: "a"}, {"A=B": "c"}, {"": "c"}, "A=B"],
     "jaxpr_python": [3, ["python"], None],

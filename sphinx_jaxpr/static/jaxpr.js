@@ -111,8 +111,8 @@ const describe = (node) => {
 // -- one tab stop a block
 
 const rove = (node) => {
-  if (!node) return;
-  const state = stateOf(figureOf(node));
+  const state = node && stateOf(figureOf(node));
+  if (!state || state.current === node) return;
   for (const name of ["tabindex", "role"]) state.current?.removeAttribute(name);
   node.setAttribute("tabindex", "0");
   node.setAttribute("role", "link");

@@ -334,9 +334,16 @@ def test_book_pages_are_valid_xhtml(project: Project) -> None:
     check_nesting(BeautifulSoup((done.out / "blocks.xhtml").read_text("utf-8"), "html.parser"))
     manifest = (done.out / "content.opf").read_text("utf-8")
     assert 'href="_static/jaxpr.css"' in manifest
+    assert "jaxpr.js" not in manifest and not (done.out / "_static" / "jaxpr.js").exists()
 
 
-def test_style_sheet_is_where_blocks_are(built: Build, tmp_path: Path) -> None:
+def test_style_sheet_and_script_are_where_blocks_are(built: Build, tmp_path: Path) -> None:
+    for name in ("blocks", "places", "other", "plain", "index", "genindex"):
+        scripts = built.page(name).select("script[src*='jaxpr.js']")
+        assert len(scripts) == (name in ("blocks", "places", "other")), name
+        for script in scripts:
+            assert script.has_attr("defer")
+            assert re.fullmatch(r"_static/jaxpr\.js\?v=[0-9a-f]+", str(script["src"]))
     sheets = {
         name: [str(link["href"]) for link in built.page(name).select("link[href*='jaxpr.css']")]
         for name in ("blocks", "places", "other", "plain", "index", "genindex")
@@ -348,6 +355,7 @@ def test_style_sheet_is_where_blocks_are(built: Build, tmp_path: Path) -> None:
     assert (built.out / "_static" / "jaxpr.css").stat().st_size < 16_000
     bare = Project(tmp_path, {"docs/index.rst": "Bare\n====\n\nNothing here.\n"}).build()
     assert bare.code == 0 and not (bare.out / "_static" / "jaxpr.css").exists()
+    assert not (bare.out / "_static" / "jaxpr.js").exists()
 
 
 # --- open and closed --------------------------------------------------------

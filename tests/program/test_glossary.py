@@ -16,7 +16,6 @@ import pytest
 from sphinx_jaxpr.program import glossary
 from sphinx_jaxpr.program.glossary import KINDS, Entry, builtin, in_words, printed_value
 from sphinx_jaxpr.program.printed import parse
-from tests.support import require
 
 ENTRIES = [entry for name in glossary.known() if (entry := glossary.entry(name))]
 NEWEST_LOOKED_AT = (0, 12)
@@ -172,7 +171,8 @@ def test_every_primitive_of_the_corpus_is_defined() -> None:
 
 def test_pages_exist() -> None:
     running = version()
-    require(running >= (0, 10), "JAX 0.10 or newer, which has the names of today")
+    if running < (0, 10):
+        pytest.skip("the pages are those of today's names; tried with newer JAX")
     jax = importlib.import_module("jax")
     missing = []
     for entry in ENTRIES:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import hashlib
+import os
+import tempfile
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -106,10 +108,30 @@ class Engine:
     def store(self) -> Store:
         """The results of this project, opened when first asked for."""
         if self._store is None:
+            self.folder = self._writable(self.folder)
             setup = settings.setup_of(self.app.config, self.confdir, False)
             installed = Installed(setup.python, setup.environment, self.folder, self.paths)
             self._store = Store(self.folder, self.paths, installed)
         return self._store
+
+    def _writable(self, folder: Path) -> Path:
+        """``folder``, or where it can't be written one that lasts for this build."""
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            if os.access(folder, os.W_OK):
+                return folder
+            problem = "it is read-only"
+        except OSError as error:
+            problem = error.strerror or str(error)
+        logger.warning(
+            "jaxpr_cache_dir: results can't be kept in %r: %s; every build traces all anew",
+            self.paths.stored(str(folder)),
+            problem,
+            location=settings.place_of("jaxpr_cache_dir", self.confdir),
+            type="jaxpr",
+            subtype="option",
+        )
+        return Path(tempfile.mkdtemp(prefix="sphinx-jaxpr-"))
 
     def _key(self, request: Request, request_digest: str) -> str:
         if request.x64 not in self._environments:

@@ -115,3 +115,17 @@ def test_skip_needs_no_jax_and_says_nothing(tmp_path: Path) -> None:
     traced = project.build("html", "-W", "--keep-going")
     assert traced.code == 1  # what skip hid
     assert "tanh" in traced.texts("index")["jaxpr-dense"]
+
+
+def test_a_cache_folder_that_cannot_be_written(tmp_path: Path) -> None:
+    page = (
+        "# P\n\n```{jaxpr-transform} layers:dense\n:args: x=f32[2,3], w=f32[3,4], b=f32[4]\n```\n"
+    )
+    conf = 'jaxpr_cache_dir = "taken/results"\n'
+    project = Project(tmp_path, {"docs/index.md": page, "docs/taken": "a file"}, conf)
+    done = project.build("html")
+    (warning,) = done.warnings
+    assert "conf.py:" in warning
+    assert "jaxpr_cache_dir: results can't be kept in 'taken/results'" in warning
+    assert "[jaxpr.option]" in warning
+    assert list(done.texts("index")) == ["jaxpr-dense"]

@@ -33,12 +33,24 @@ def _scalar(stage: Stage, options: Options) -> Stage:
 
 def gradient_of(name: str) -> Callable[[Stage, Options], Stage]:
     """``grad``, ``value_and_grad`` or ``hessian``: a non-scalar result is summed first."""
+    return _by_position(name, _scalar)
+
+
+def jacobian_of(name: str) -> Callable[[Stage, Options], Stage]:
+    """``jacfwd`` or ``jacrev``."""
+    return _by_position(name, lambda stage, options: stage)
+
+
+def _by_position(
+    name: str, prepared: Callable[[Stage, Options], Stage]
+) -> Callable[[Stage, Options], Stage]:
+    """A transform of JAX that takes ``argnums``, applied to the prepared stage."""
     transform = getattr(jax, name)
 
-    def gradient(stage: Stage, options: Options) -> Stage:
+    def differentiate(stage: Stage, options: Options) -> Stage:
         stage.need(name)
         where = stage.positions(options.get("argnums", 0), "argnums")
-        inner = _scalar(stage, options)
+        inner = prepared(stage, options)
         shown = "" if where == 0 else f", argnums={where}"
         return Stage.of(
             transform(inner.fn, argnums=where),
@@ -47,25 +59,7 @@ def gradient_of(name: str) -> Callable[[Stage, Options], Stage]:
             f"jax.{name}({inner.call}{shown})",
         )
 
-    return gradient
-
-
-def jacobian_of(name: str) -> Callable[[Stage, Options], Stage]:
-    """``jacfwd`` or ``jacrev``."""
-    transform = getattr(jax, name)
-
-    def jacobian(stage: Stage, options: Options) -> Stage:
-        stage.need(name)
-        where = stage.positions(options.get("argnums", 0), "argnums")
-        shown = "" if where == 0 else f", argnums={where}"
-        return Stage.of(
-            transform(stage.fn, argnums=where),
-            stage.args,
-            stage.names,
-            f"jax.{name}({stage.call}{shown})",
-        )
-
-    return jacobian
+    return differentiate
 
 
 def _differentiated(stage: Stage, options: Options, name: str) -> tuple[tuple[int, ...], Stage]:

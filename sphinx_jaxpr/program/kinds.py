@@ -1,0 +1,267 @@
+"""What the values of an expression may be, beside numbers, texts, tuples and sets.
+
+All of it is frozen; attributes are looked up by ``match`` statements, never by
+``getattr``, so that a page reaches what is listed here and nothing else.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from .blocks import Block
+from .paths import PathError, nearest
+from .renames import table
+
+#: Steps that one expression may take: nodes, elements and tokens looked at.
+MAX_STEPS: Final = 200_000
+#: Longest shown value, in characters.
+MAX_SHOWN: Final = 2000
+
+_DTYPE: Final = re.compile(r"(bfloat|float|uint|int|complex)(\d.*)")
+_SHORT: Final = {"bfloat": "bf", "float": "f", "uint": "u", "int": "i", "complex": "c"}
+
+
+@dataclass
+class Asking:
+    """What is known while one expression is evaluated, and what it has cost so far."""
+
+    blocks: Mapping[str, Block]
+    primitives: frozenset[str] = frozenset()
+    hints: list[str] = field(default_factory=list)
+    steps: int = MAX_STEPS
+
+    def spend(self, steps: int) -> None:
+        """Count work; an expression that takes too much ends."""
+        self.steps -= steps
+        if self.steps < 0:
+            raise PathError(f"this expression takes more than {MAX_STEPS:,} steps")
+
+    def hint(self, text: str) -> None:
+        """Something that the author should know though the expression has a value."""
+        if text not in self.hints:
+            self.hints.append(text)
+
+    def knows(self, primitive: str) -> bool:
+        """Whether there is such a primitive in any JAX, or in any block."""
+        if primitive in self.primitives or len(table().names(primitive)) > 1:
+            return True
+        self.spend(len(self.blocks))
+        return any(primitive in block.primitives for block in self.blocks.values())
+
+
+class View:
+    """A thing that a path points at; equal to any other view of the same thing."""
+
+    __slots__ = ("key", "path")
+    path: str
+    key: tuple[Any, ...]
+
+    def __init__(self, path: str, key: tuple[Any, ...]) -> None:
+        object.__setattr__(self, "path", path)
+        object.__setattr__(self, "key", key)
+
+    def __setattr__(self, name: str, value: object) -> None:
+        raise AttributeError("views are frozen")
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, View) and self.key == other.key
+
+    def __hash__(self) -> int:
+        return hash(self.key)
+
+    @property
+    def what(self) -> str:
+        """What it is, in words."""
+        return "a value"
+
+    def attribute(self, name: str, asking: Asking) -> Any:
+        """``.name`` of it."""
+        raise PathError(f"`{self.path}` is {self.what} and has no `.{name}`")
+
+    def item(self, key: Any, asking: Asking) -> Any:
+        """``[key]`` of it: an integer, a slice of integers, or a word."""
+        raise PathError(f"`{self.path}` is {self.what} and takes no `[...]`")
+
+    def members(self) -> tuple[Any, ...] | None:
+        """What it is a collection of, or ``None``."""
+        return None
+
+    def words(self) -> str:
+        """It as text, for readers."""
+        return self.path
+
+
+class Error(View):
+    """The error of a block that could not be traced."""
+
+    __slots__ = ("message", "type")
+    type: str
+    message: str
+
+    def __init__(self, path: str, error: tuple[str, str]) -> None:
+        super().__init__(path, (path, "error"))
+        object.__setattr__(self, "type", error[0])
+        object.__setattr__(self, "message", error[1])
+
+    @property
+    def what(self) -> str:
+        return "an error"
+
+    def attribute(self, name: str, asking: Asking) -> Any:
+        match name:
+            case "type":
+                return self.type
+            case "message":
+                return self.message
+        raise PathError(f"an error has `.type` and `.message`, no `.{name}`")
+
+    def words(self) -> str:
+        return f"{self.type}: {self.message}"
+
+
+class Parameters(View):
+    """The parameters of one equation, by name."""
+
+    __slots__ = ("names", "primitive", "value")
+    primitive: str
+    names: tuple[str, ...]
+    value: Callable[[str], Any]
+
+    def __init__(
+        self,
+        path: str,
+        key: tuple[Any, ...],
+        primitive: str,
+        names: Iterable[str],
+        value: Callable[[str], Any],
+    ) -> None:
+        super().__init__(path, key)
+        object.__setattr__(self, "primitive", primitive)
+        object.__setattr__(self, "names", tuple(names))
+        object.__setattr__(self, "value", value)
+
+    @property
+    def what(self) -> str:
+        return "the parameters of an equation"
+
+    def attribute(self, name: str, asking: Asking) -> Any:
+        raise PathError(f"a parameter is reached with brackets: `{self.path}[{name}]`")
+
+    def has(self, name: str, asking: Asking) -> bool:
+        """Whether there is a parameter of exactly this name."""
+        if name not in self.names and (hint := table().hint(self.primitive, name)):
+            asking.hint(hint)
+        return name in self.names
+
+    def item(self, key: Any, asking: Asking) -> Any:
+        if not isinstance(key, str):
+            raise PathError(f"a parameter is named: `{self.path}[name]`, not by number")
+        asking.spend(20)
+        if key in self.names:
+            return self.value(key)
+        real = table().parameter(self.primitive, key, self.names)
+        hint = table().hint(self.primitive, key)
+        if real:
+            asking.hint(f"the parameter `{key}` of `{self.primitive}` is `{real}` here")
+            return self.value(real)
+        known = nearest(key, self.names) or f" (it has: {', '.join(self.names) or 'none'})"
+        raise PathError(
+            f"`{self.primitive}` has no parameter `{key}`{f'; {hint}' if hint else known}"
+        )
+
+    def members(self) -> tuple[str, ...]:
+        return self.names
+
+    def words(self) -> str:
+        return ", ".join(self.names)
+
+
+class Dtype(str):
+    """A dtype in a parameter: printed long (``float32``), equal to its short name too."""
+
+    __slots__ = ()
+
+    @property
+    def short(self) -> str:
+        """``f32`` of ``float32``."""
+        found = _DTYPE.fullmatch(self)
+        return _SHORT[found[1]] + found[2] if found else str(self)
+
+
+class Version(View):
+    """A version, which compares with texts."""
+
+    __slots__ = ("text",)
+    text: str
+
+    def __init__(self, name: str, text: str) -> None:
+        super().__init__(name, (name, text))
+        object.__setattr__(self, "text", text)
+
+    @property
+    def what(self) -> str:
+        return "a version"
+
+    def words(self) -> str:
+        return self.text
+
+
+_VERSION: Final = re.compile(
+    r"v?(\d{1,9}(?:\.\d{1,9}){0,9})[-_.]?(?:(dev|a|b|rc|post)[-_.]?(\d{0,12}))?(?:\+.*)?", re.I
+)
+_STAGES: Final = {"dev": 0, "a": 1, "b": 2, "rc": 3, "": 4, "post": 5}
+
+
+def version(text: str) -> tuple[tuple[int, ...], int, int]:
+    """A version as something that compares: ``0.12`` equals ``0.12.0``."""
+    found = _VERSION.fullmatch(text.strip()[:100])
+    if found is None:
+        raise PathError(f'"{text[:40]}" is no version such as "0.12" or "0.12.0.1"')
+    numbers = [int(part) for part in found[1].split(".")]
+    while numbers and numbers[-1] == 0:
+        numbers.pop()
+    return tuple(numbers), _STAGES[(found[2] or "").lower()], int(found[3] or 0)
+
+
+def freeze(value: Any) -> Any:
+    """A parameter of the facts as a value of the language."""
+    match value:
+        case {"dtype": str(name)}:
+            return Dtype(name)
+        case {"text": str(text)}:
+            try:
+                return float(text)
+            except ValueError:
+                return text
+        case list() | tuple():
+            return tuple(freeze(item) for item in value)
+        case dict():
+            return str(value)
+        case str() if _DTYPE.fullmatch(value):
+            return Dtype(value)
+    return value
+
+
+def ordered(values: Iterable[Any]) -> tuple[Any, ...]:
+    """The elements of a set in an order that is the same in every process."""
+    return tuple(sorted(values, key=lambda value: (type(value).__name__, words(value))))
+
+
+def words(value: Any) -> str:
+    """A value as text for readers and for messages; nested tuples are spelled out."""
+    text = _words(value)
+    return text if len(text) <= MAX_SHOWN else text[:MAX_SHOWN] + "..."
+
+
+def _words(value: Any) -> str:
+    if isinstance(value, View):
+        return value.words()
+    if isinstance(value, tuple):
+        inner = ", ".join(_words(item) for item in value)
+        return f"({inner},)" if len(value) == 1 else f"({inner})"
+    if isinstance(value, frozenset):
+        return "{" + ", ".join(sorted(_words(item) for item in value)) + "}"
+    return str(value)

@@ -1,0 +1,142 @@
+"""What views look up in a block, and how they say that there is nothing."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from .blocks import Block, dtype_of, shape_of
+from .kinds import View
+from .model import Equation, Program, Variable, walk
+from .paths import PathError, nearest
+
+
+def is_whole(block: Block, program: Program) -> bool:
+    """Whether a program is that of the block itself."""
+    return block.printed is not None and program is block.printed.program
+
+
+def everything(block: Block, program: Program) -> list[Equation]:
+    """Equations at any depth, a shared program once, as printed."""
+    if block.printed is not None and is_whole(block, program):
+        return list(block.printed.walk())
+    shared, found = block.index.shared, list(walk(program))
+    todo, seen = list(found), set[str]()
+    while todo:
+        for parameter in todo.pop().parameters:
+            for name in parameter.references:
+                if name in shared and name not in seen:
+                    seen.add(name)
+                    inner = list(walk(shared[name]))
+                    found.extend(inner)
+                    todo.extend(inner)
+    return sorted(found, key=lambda equation: equation.start)
+
+
+def cost(block: Block, program: Program, name: str) -> int:
+    """How much work an attribute of a program is."""
+    if name == "text":
+        return (program.end - program.start) // 100
+    if name in ("inputs", "outputs", "consts"):
+        return len(program.inputs) + len(program.outputs) + len(program.constants)
+    if name == "variables":
+        return 2 * len(program.equations) + len(program.inputs)
+    return len(block.index.home)
+
+
+def no_phases(path: str, is_traced: bool) -> str:
+    """That no equation has a phase, and why."""
+    why = "JAX records them where a program is differentiated"
+    return f"`{path}` has no phases: {why if is_traced else 'only its text is known'}"
+
+
+def variables(program: Program) -> list[Variable]:
+    """All values of a program: constants, inputs, results, in this order."""
+    made = [v for equation in program.equations for v in equation.outputs]
+    return [*program.constants, *program.inputs, *made]
+
+
+def effects(block: Block, program: Program, path: str) -> tuple[str, ...]:
+    """The names of the effects of a program."""
+    place = block.index.tables.get(program.start)
+    programs = block.facts.get("programs") or []
+    if place is None or place >= len(programs):
+        raise PathError(f"`{path}`: nothing is known of its effects")
+    return tuple(programs[place].get("effects", ()))
+
+
+def readers(block: Block, equation: Equation) -> list[Equation]:
+    """The equations that read a result of ``equation``, each once, in printed order."""
+    index = block.index.readers
+    found = {e.start: e for v in equation.outputs for e in index.get(v.index, ())}
+    return [found[start] for start in sorted(found)]
+
+
+def line(block: Block, equation: Equation, path: str) -> int:
+    """The line of the user's source."""
+    known = block.index.facts.get(equation.start)
+    if known is None or known.source is None:
+        raise PathError(f"`{path}`: no line of the source is known")
+    return known.source[1]
+
+
+def missing(
+    path: str, wanted: str, equations: Sequence[Equation], deeper: Iterable[Equation]
+) -> str:
+    """That ``path`` has no equation ``wanted``, and what is near."""
+    present = Counter(e.primitive for e in equations)
+    near = [name for name in nearest(wanted, present)[len("; nearest: ") :].split(", ") if name]
+    listed = near or [name for name, _ in present.most_common(8)]
+    said = ", ".join(f"{name} ({present[name]})" for name in listed) or "none"
+    text = f"`{path}` has no equation `{wanted}`"
+    count = sum(e.primitive == wanted for e in deeper)
+    if count:
+        text += f"; {count} further inside: `{path}.all[{wanted}]`"
+    return f"{text}; {'nearest' if near else 'it has'}: {said}"
+
+
+def shape(path: str, kind: str) -> tuple[Any, ...]:
+    """The shape of a printed type."""
+    found = shape_of(kind)
+    if found is None:
+        raise PathError(f"`{path}` has no shape{f': its type is {kind}' if kind else ''}")
+    return found
+
+
+def dtype(path: str, kind: str) -> str:
+    """The short dtype of a printed type."""
+    found = dtype_of(kind)
+    if not found:
+        raise PathError(f"`{path}` has no dtype{f': its type is {kind}' if kind else ''}")
+    return found
+
+
+def at(items: tuple[Any, ...], place: int, path: str, what: str) -> Any:
+    """One of several, by position."""
+    if -len(items) <= place < len(items):
+        return items[place]
+    count = f"{len(items)} {what}{'' if len(items) == 1 else 's'}"
+    raise PathError(f"`{path}` has {count}, there is no `[{place}]`")
+
+
+def slice_text(key: slice) -> str:
+    """A slice as written."""
+    parts = ["" if part is None else str(part) for part in (key.start, key.stop)]
+    return f"[{':'.join(parts)}{'' if key.step is None else f':{key.step}'}]"
+
+
+def of_one(path: str, name: str, count: int, what: str) -> str:
+    """That something is asked of several things."""
+    name = name if name.startswith("[") else f".{name}"
+    if not count:
+        return f"`{path}` has no {what}s, so no `{name}`"
+    return f"`{name}` is of exactly one {what}; `{path}` has {count}: write `{path}[0]{name}`"
+
+
+def no_attribute(view: View, name: str, known: Iterable[str]) -> str:
+    """That there is no such attribute, and what there is."""
+    known = tuple(known)
+    return f"`{view.path}` is {view.what} and has no `.{name}`" + (
+        nearest(name, known) or f" (it has: {', '.join(known)})"
+    )

@@ -1,0 +1,66 @@
+"""Where names lead: blocks by their names, and versions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from .blocks import Block
+from .kinds import Asking, Error, View
+from .paths import PathError, nearest
+from .views import OF_EQUATIONS, OF_PROGRAMS, ProgramView
+
+
+@dataclass(frozen=True)
+class Scope:
+    """What an expression may name.
+
+    ``blocks`` maps full names (``dense``, ``dense.grad``) to blocks; where a page
+    has a block of its own by a name, the caller puts that one.  ``versions`` has
+    ``jax``, ``jaxlib`` and ``python``, as far as they are known.  ``primitives``
+    are names that count as known beside those of the built-in definitions.
+    """
+
+    blocks: Mapping[str, Block]
+    versions: Mapping[str, str] = field(default_factory=dict)
+    primitives: frozenset[str] = frozenset()
+
+
+class BlockView(View):
+    """A block by its name; its program, where it has one."""
+
+    __slots__ = ("block",)
+    block: Block
+
+    def __init__(self, block: Block) -> None:
+        super().__init__(block.name, (id(block), "block"))
+        object.__setattr__(self, "block", block)
+
+    def program(self) -> ProgramView:
+        """Its program; an error says why there is none."""
+        block = self.block
+        if block.printed is not None and block.printed.program is not None:
+            return ProgramView(block, block.name, block.printed.program)
+        if block.error is not None:
+            raise PathError(f"`{block.name}` has no program: {block.error[0]}: {block.error[1]}")
+        raise PathError(f"`{block.name}` has no program that could be read")
+
+    def attribute(self, name: str, asking: Asking) -> Any:
+        inner = asking.blocks.get(f"{self.path}.{name}")
+        if inner is not None:
+            return BlockView(inner)
+        if name == "error":
+            if self.block.error is None:
+                raise PathError(f"`{self.path}` has no error: it could be traced")
+            return Error(f"{self.path}.error", self.block.error)
+        if name in OF_PROGRAMS or name in OF_EQUATIONS:
+            return self.program().attribute(name, asking)
+        start = self.path + "."
+        labels = [key[len(start) :] for key in asking.blocks if key.startswith(start)]
+        if self.block.printed is not None and name in self.block.primitives:
+            raise PathError(
+                f"`{self.path}` has no variant `{name}`; equations are `{self.path}[{name}]`"
+            )
+        known = nearest(name, (*labels, *OF_PROGRAMS)) or f" (variants: {', '.join(labels)})"
+        raise PathError(f"`{self.path}` has no variant or attribute `{name}`{known}")

@@ -285,3 +285,17 @@ def test_another_interpreter_traces(tmp_path: Path, environment: str) -> None:
     assert watched.build(*other) == ([], [])
     assert watched.build("-W") == ([], ["index"])
     assert watched.last.page("index").select_one("figcaption").get_text() == own
+
+
+def test_the_width_of_the_terminal_makes_no_difference(tmp_path: Path) -> None:
+    page = (
+        "# P\n\n```{jaxpr-transform} layers:dense\n:transforms: jit, hessian(argnums=b)\n"
+        ":args: x=f32[2,3], w=f32[3,3], b=f32[3]\n```\n"
+    )
+    shown = []
+    for width in ("40", "200"):
+        project = Project(tmp_path / width, {"docs/index.md": page})
+        done = project.build("html", "-W", env={"COLUMNS": width, "LINES": "5"})
+        assert (done.code, done.traced) == (0, 3)
+        shown.append(done.texts("index"))
+    assert shown[0] == shown[1]

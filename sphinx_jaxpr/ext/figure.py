@@ -70,10 +70,43 @@ class Figures(Shown):
         known = self.engine.meanings.of_block(printed, facts, ids, page)
         changes = self.matched(block).change
         folded = folds(printed) if self.elides_parameters() else []
-        lines = code(printed, facts, identity, changes, links(known, identity), folded)
+        lines = code(
+            printed, facts, identity, changes, links(known, identity), folded, self.python(block)
+        )
         body = f'<div class="jaxpr-code notranslate" translate="no">{lines}</div>'
         body += as_html(known, identity, self.epub)
         return "", self.is_open(block, printed), summary, body
+
+    def python(self, block: Block) -> dict[int, tuple[int, str]]:
+        """For equations of this function's own lines: the line, and where it is shown."""
+        found = self.engine.printed(block)
+        source = self.source_of()
+        if found is None or source is None:
+            return {}
+        first, count = source["line"], source["text"].count("\n") + 1
+        lines = {}
+        for start, known in found[1].items():
+            if known.source and known.source[0] == source["file"]:
+                line = known.source[1]
+                if first <= line < first + count:
+                    lines[start] = (line, f"{self.lines_id}-{line}")
+        return lines
+
+    @property
+    def lines_id(self) -> str:
+        """What the ids of the lines of Python begin with."""
+        return f"{self.id_of(self.gallery.blocks[0])}-line"
+
+    def source(self) -> list[nodes.Node]:
+        """The listing, with an id for each line."""
+        found = super().source()
+        known = self.source_of()
+        for node in found:
+            if isinstance(node, nodes.literal_block) and known is not None:
+                numbered = {"linespans": self.lines_id, "linenostart": known["line"]}
+                node["highlight_args"] = numbered
+                node["linenos"] = True
+        return found
 
     def line(self, block: Block) -> str:
         """The computed line of the header, and a legend where there are several phases."""

@@ -47,16 +47,20 @@ def code(
     changes: dict[int, str] | None = None,
     links: dict[str, str] | None = None,
     folded: Sequence[Fold] = (),
+    source: dict[int, tuple[int, str]] | None = None,
 ) -> str:
     """The lines of ``printed`` as HTML; ``block`` is the id of the figure.
 
     ``links`` has for a primitive the attributes of a link to its meaning;
-    ``folded`` are lines that start folded away.
+    ``folded`` are lines that start folded away; ``source`` has for equations
+    the line of Python that made them, and its address.
 
     ``changes`` says of each equation, by its ``start``, how it differs from the
     base; it is empty for the base itself.
     """
-    return _Renderer(printed, facts, block, changes or {}, links or {}, folded).render()
+    return _Renderer(
+        printed, facts, block, changes or {}, links or {}, folded, source or {}
+    ).render()
 
 
 def equation_ids(printed: Printed, block: str) -> dict[int, str]:
@@ -87,8 +91,11 @@ class _Renderer:
         changes: dict[int, str],
         links: dict[str, str],
         folded: Sequence[Fold],
+        source: dict[int, tuple[int, str]],
     ) -> None:
         self.folded = folded
+        self.source = source
+        self.python_line = 0  # of the equation before, in printed order
         self.links = links
         self.ids = equation_ids(printed, block)
         self.text = printed.text
@@ -149,12 +156,14 @@ class _Renderer:
         change = self.changes.get(equation.start, "")
         attributes += f' data-phase="{escape(phase)}"' if phase else ""
         attributes += f' data-change="{escape(change)}"' if change else ""
+        line, address = self.source.get(equation.start, (0, ""))
+        attributes += f' data-line="{line}"' if line else ""
         first, last = self.line_of(equation.start), self.line_of(max(equation.end - 1, 0))
         around = self.text[self.starts[first] : equation.start]
         around += self.text[equation.end : self.line_end(last)]
         if not around.strip():
             self.before[first].append(f'<div class="jaxpr-eqn"{attributes}>')
-            self.before[first].append(self.marks(phase, change))
+            self.before[first].append(self.marks(phase, change) + self.at(line, address))
             self.after[last].append("</div>")
             return True
         end = min(equation.end, self.line_end(first))
@@ -169,6 +178,12 @@ class _Renderer:
         spoken = (change if change != KEPT else "", phase if not new else "")
         text = ", ".join(word for word in spoken if word)
         return shown + (f'<span class="jaxpr-spoken">{escape(text)}: </span>' if text else "")
+
+    def at(self, line: int, address: str) -> str:
+        """A link to the line of Python, where it is another one than before."""
+        new = line and line != self.python_line
+        self.python_line = line
+        return f'<a class="jaxpr-at" href="#{escape(address)}">line {line}</a>' if new else ""
 
     def fold(self, program: Program) -> bool:
         """Make the body of a nested program foldable, where it has lines of its own.

@@ -30,7 +30,7 @@ class Shown:
         self.caption = next(iter(node.findall(nodes.caption)), None)
         self.rest = [child for child in node.children if child is not self.caption]
         self.blocks = [block for block in gallery.blocks if block.shown]
-        self.ids = {block.identity: _free(block.identity, taken) for block in self.blocks}
+        self.ids = {block.identity: _free(block.identity, taken) for block in gallery.blocks}
         self.in_table = _stands_in(node, nodes.entry)
         self.epub = engine.app.builder.format == "html" and engine.app.builder.name == "epub"
 
@@ -165,13 +165,18 @@ class Shown:
         elided = self.gallery.elide or settings.value(self.engine.app.config, "jaxpr_elide")
         return elided == "params" and not self.epub
 
-    def source(self) -> list[nodes.Node]:
-        """The function's Python source, where it was asked for."""
+    def source_of(self) -> dict[str, Any] | None:
+        """The function's Python source, where it was asked for and is known."""
         result = self.engine.result(self.gallery.blocks[0]) or {}
-        if not self.gallery.with_source or not result.get("source"):
+        return (result.get("source") or None) if self.gallery.with_source else None
+
+    def source(self) -> list[nodes.Node]:
+        """A listing of the function's Python source."""
+        known = self.source_of()
+        if known is None:
             return []
-        text = result["source"]["text"]
-        shown = nodes.literal_block(text, text, language="python", translatable=False)
+        shown = nodes.literal_block(known["text"], known["text"], language="python")
+        shown["translatable"] = False
         shown["classes"].append("jaxpr-source")
         return [shown]
 

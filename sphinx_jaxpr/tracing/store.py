@@ -37,8 +37,8 @@ def seen(result: dict[str, Any]) -> Seen:
     shown = {key: value for key, value in result.items() if key != "source"}
     if "facts" in shown:
         shown["facts"] = {k: v for k, v in shown["facts"].items() if k != "sources"}
-    source = (result.get("source") or {}).get("text", "")
-    return Seen(digest(shown), digest(source))
+    lines = [result.get("source"), result.get("facts", {}).get("sources")]
+    return Seen(digest(shown), digest(lines))
 
 
 class Store:

@@ -1,6 +1,6 @@
 /* Adds to blocks: the uses of a variable, links into folds, copying, all open on paper.
-   A block is complete without it.  Listeners are on the document and a block is indexed
-   when it is first pointed at, so that its size costs nothing before. */
+   A block is complete without it, and indexed when it is first pointed at: its size
+   costs nothing before. */
 (() => {
 "use strict";
 if (window.sphinxJaxpr) return;
@@ -8,6 +8,7 @@ window.sphinxJaxpr = true;
 
 const FIGURE = "figure.jaxpr";
 const VARIABLE = `${FIGURE} .jaxpr-var[data-var]`;
+const STOP = `${VARIABLE}:not(summary *)`; // a button holds no tab stop at rest
 
 const ON = {}; // event -> handler
 const near = (node, selector) => (node instanceof Element ? node.closest(selector) : null);
@@ -146,6 +147,15 @@ const seek = (all, place, step, wanted = () => true) => {
     if (wanted(all[at]) && !isHidden(all[at])) return all[at];
   }
 };
+/** The tab stop leaves a fold that closes over it, and a summary that the focus leaves. */
+const settle = (figure, selector) => {
+  const { current } = stateOf(figure);
+  if (!current || (current.matches(selector) && !isHidden(current))) return;
+  const { all } = indexOf(figure);
+  const find = (step) => seek(all, all.indexOf(current), step, (one) => one.matches(STOP));
+  rove(find(-1) ?? find(1));
+};
+ON.toggle = ({ target }) => near(target, FIGURE) && settle(figureOf(target), VARIABLE);
 const elsewhere = (node) => (one) => owner(one) !== owner(node);
 const MOVES = {
   ArrowRight: (all, at) => seek(all, at, 1),
@@ -191,7 +201,9 @@ ON.focusin = (event) => {
 };
 ON.focusout = (event) => {
   const figure = near(event.target, FIGURE);
-  if (!figure || figure.contains(event.relatedTarget)) return;
+  if (!figure) return;
+  if (!variableAt(event.relatedTarget)) settle(figure, STOP);
+  if (figure.contains(event.relatedTarget)) return;
   light(null);
   say(figure, "");
 };
@@ -214,7 +226,7 @@ ON.click = (event) => {
   if (button) {
     copy(button);
   } else if (link) {
-    // No hashchange comes of a link to where the address bar already is.
+    // No hashchange comes of a link to where one is.
     if (link.href === location.href) setTimeout(reveal);
   } else if (node && getSelection().isCollapsed) {
     event.preventDefault(); // in a summary: follow, don't fold
@@ -234,7 +246,7 @@ const target = () => {
   try {
     return document.getElementById(decodeURIComponent(location.hash.slice(1)));
   } catch {
-    return null; // no valid address
+    return null; // not valid
   }
 };
 const reveal = () => {
@@ -243,7 +255,7 @@ const reveal = () => {
   if (!figure) return;
   const opened = unfold(node);
   stateOf(figure).equation = owner(node);
-  rove(owner(node)?.querySelector(VARIABLE));
+  rove(owner(node)?.querySelector(STOP));
   if (node.tabIndex < 0) node.tabIndex = -1;
   node.focus({ preventScroll: true });
   // Else the browser has gone there itself, or back to where the reader was.
@@ -287,7 +299,7 @@ const copy = async (button) => {
   const thing = what !== "link" ? `the ${what}` : `a link to ${name ?? "this block"}`;
   say(figure, ""); // the same words again are told again
   const done = await write(TEXTS[what](figure));
-  say(figure, done ? `Copied ${thing}` : "The browser did not allow copying");
+  say(figure, done ? `Copied ${thing}` : "Could not copy");
 };
 
 const make = (tag, attributes, text = "") => {
@@ -307,16 +319,7 @@ const equip = (figure) => {
   }
   tools.append(make("span", { class: "jaxpr-status", role: "status" }));
   details.after(tools);
-  rove(figure.querySelector(VARIABLE));
-};
-
-/** The tab stop leaves a body that closes over it. */
-ON.toggle = (event) => {
-  const figure = near(event.target, FIGURE);
-  const { current } = (figure && stateOf(figure)) ?? {};
-  if (!current || event.target.open || !isHidden(current)) return;
-  const { all } = indexOf(figure);
-  rove(seek(all, all.indexOf(current), -1));
+  rove(figure.querySelector(STOP));
 };
 
 // -- paper

@@ -54,7 +54,7 @@ def elements(value: Any, asking: Asking, what: str) -> tuple[Any, ...]:
         found = ordered(value)
     elif isinstance(value, View):
         if isinstance(value, Equations):  # paid before views are made
-            asking.spend(len(value.equations))
+            asking.spend(3 * len(value.equations))
         found = value.members()
     if found is None:
         raise PathError(f"{what} takes a list or a program, not {kind(value)}")
@@ -210,7 +210,7 @@ def contains(whole: Any, part: Any, asking: Asking) -> bool:
     if isinstance(part, Equations) and isinstance(whole, Equations):
         return all(e in items for e in elements(part, asking, "`in`")) and bool(part.equations)
     asking.spend(len(items))
-    if isinstance(part, View):
+    if isinstance(part, View) and not isinstance(part, Version):
         part = _single(part)
         return any(isinstance(item, View) and item == part for item in items)
     return any(not isinstance(item, View) and equal(item, part, asking) for item in items)

@@ -123,7 +123,7 @@ class _Walker:
     def visit(self, node: ast.expr) -> Any:
         """The value of a node; an error is given the place of the innermost one."""
         try:
-            self.asking.spend(1)
+            self.asking.spend(3)
             return self.value(node)
         except PathError as error:
             if error.offset < 0:

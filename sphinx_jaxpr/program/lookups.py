@@ -7,9 +7,14 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from .blocks import Block, dtype_of, shape_of
-from .kinds import View
+from .kinds import Asking, View
 from .model import Equation, Program, Variable, walk
 from .paths import PathError, nearest
+
+
+def count_of(count: int, what: str) -> str:
+    """``a list of 2 equations``."""
+    return f"a list of {count} {what}{'' if count == 1 else 's'}"
 
 
 def is_whole(block: Block, program: Program) -> bool:
@@ -39,10 +44,20 @@ def cost(block: Block, program: Program, name: str) -> int:
     if name == "text":
         return (program.end - program.start) // 100
     if name in ("inputs", "outputs", "consts"):
-        return len(program.inputs) + len(program.outputs) + len(program.constants)
+        return 4 * (len(program.inputs) + len(program.outputs) + len(program.constants))
     if name == "variables":
-        return 2 * len(program.equations) + len(program.inputs)
-    return len(block.index.home)
+        return 5 * (len(program.equations) + len(program.inputs))
+    return 4 * len(block.index.home)
+
+
+def phase(block: Block, equation: Equation, path: str, asking: Asking) -> str:
+    """The phase of an equation, ``""`` where it has none."""
+    known = block.index.facts.get(equation.start)
+    if known is None:
+        raise PathError(f"`{path}`: nothing is known of its phase")
+    if not block.index.has_phases:
+        asking.hint(no_phases(block.name, True))
+    return known.phase
 
 
 def no_phases(path: str, is_traced: bool) -> str:

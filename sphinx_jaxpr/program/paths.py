@@ -20,6 +20,8 @@ from typing import Final
 MAX_CHARACTERS: Final = 2000
 #: Deepest nesting; our walker and Python's own stack stay small.
 MAX_DEPTH: Final = 50
+#: Longest message of an error, in characters.
+MAX_MESSAGE: Final = 1000
 #: Largest number that may be written, in bits.
 MAX_BITS: Final = 128
 
@@ -39,6 +41,8 @@ class PathError(ValueError):
     """
 
     def __init__(self, message: str, offset: int = -1) -> None:
+        if len(message) > MAX_MESSAGE:
+            message = message[:MAX_MESSAGE] + "..."
         super().__init__(message)
         self.message = message
         self.offset = offset
@@ -116,7 +120,7 @@ def _syntax(text: str, reason: str) -> str:
         return f'`{found}` is a keyword of Python: write `["{found}"]`'
     if re.search(r"\[ ?[A-Za-z]\w*-\w*[A-Za-z_]\w*(-\w+)* ?\]", text):
         return 'a name with a `-` is quoted: `["scatter-add"]`'
-    if re.search(r"(?<![=!<>])=(?!=)", text):
+    if re.search(r"(?<![=!<>:])=(?!=)", text):
         return "`=` can't be used here, compare with `==`"
     for sign, right in (("&&", "and"), ("||", "or"), ("!", "not")):
         if sign in text.replace("!=", ""):

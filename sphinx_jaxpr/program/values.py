@@ -91,7 +91,7 @@ class Values(View):
 
     @property
     def what(self) -> str:
-        return f"a list of {len(self.values)} values"
+        return lookups.count_of(len(self.values), "value")
 
     def attribute(self, name: str, asking: Asking) -> Any:
         if len(self.values) == 1:

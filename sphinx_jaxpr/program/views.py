@@ -56,12 +56,6 @@ class EquationView(View):
         return "an equation"
 
     @property
-    def phase(self) -> str:
-        """Its phase, ``""`` where there is none."""
-        known = self.block.index.facts.get(self.equation.start)
-        return known.phase if known else ""
-
-    @property
     def calls(self) -> int:
         """How often the program that lists it is used."""
         home = self.block.index.home.get(self.equation.start)
@@ -74,7 +68,7 @@ class EquationView(View):
 
     def attribute(self, name: str, asking: Asking) -> Any:
         equation, path = self.equation, f"{self.path}.{name}"
-        asking.spend(len(equation.inputs) + len(equation.outputs))
+        asking.spend(2 + 3 * len(equation.inputs) + 3 * len(equation.outputs))
         match name:
             case "shape" | "dtype":
                 if len(equation.outputs) != 1:
@@ -84,10 +78,8 @@ class EquationView(View):
                 return (lookups.shape if name == "shape" else lookups.dtype)(self.path, kind)
             case "params":
                 return self.parameters(path)
-            case "phase" if equation.start in self.block.index.facts:
-                return self.phase
             case "phase":
-                raise PathError(f"`{self.path}`: nothing is known of its phase")
+                return lookups.phase(self.block, equation, self.path, asking)
             case "inputs":
                 return Values(self.block, path, equation.inputs, OperandView)
             case "outputs":
@@ -178,7 +170,7 @@ class Equations(View):
 
     @property
     def what(self) -> str:
-        return f"a list of {len(self.equations)} equations"
+        return lookups.count_of(len(self.equations), "equation")
 
     def only(self) -> EquationView:
         """The one equation; an error says how many there are."""
@@ -297,9 +289,12 @@ class ProgramView(Equations):
     program: Program
 
     def __init__(self, block: Block, path: str, program: Program) -> None:
-        super().__init__(block, path, program.equations)
+        View.__init__(self, path, (id(block), "program", program.start))
+        object.__setattr__(self, "block", block)
+        object.__setattr__(self, "equations", program.equations)
+        object.__setattr__(self, "origin", None)
+        object.__setattr__(self, "wanted", "")
         object.__setattr__(self, "program", program)
-        object.__setattr__(self, "key", (id(block), "program", program.start))
 
     @property
     def is_whole(self) -> bool:
@@ -376,7 +371,7 @@ class Programs(View):
 
     @property
     def what(self) -> str:
-        return f"a list of {len(self.programs)} programs"
+        return lookups.count_of(len(self.programs), "program")
 
     def attribute(self, name: str, asking: Asking) -> Any:
         if len(self.programs) == 1:

@@ -76,5 +76,8 @@ def scope() -> Scope:
     blocks["tree"] = block(
         "tree", lambda p, x: p["a"] * x + p["b"], ({"a": one, "b": one}, one), "p p x"
     )
+    array = jnp.ones(1, jnp.int32)
+    blocks["hoisted"] = block("hoisted", lambda x: (x + array).sum(), (jnp.ones(3),), "x")
+    blocks["speaks"] = block("speaks", lambda x: jax.debug.print("{}", x), (one,), "x")
     versions = {"jax": jax.__version__, "jaxlib": "0.10.2", "python": "3.11.9"}
     return Scope(blocks, versions)

@@ -432,6 +432,22 @@ def test_forced_colours_show_the_light(visit: Visit) -> None:
     assert page.evaluate(look) == ["solid", "underline"]
 
 
+def test_what_a_variable_is_stays_in_sight(visit: Visit) -> None:
+    """In a block taller than the window; and the line covers no variable that has the focus."""
+    page = visit("furo", hash="#jaxpr-tall-eqn-100")
+    press(page, "Tab")
+    for keys in (["ArrowDown"] * 40, ["ArrowUp"] * 80):
+        press(page, *keys)
+        top, bottom, here, height = page.evaluate(
+            """() => { const box = s => document.querySelector(s).getBoundingClientRect();
+              const {top, bottom} = box('#jaxpr-tall .jaxpr-status');
+              const here = document.activeElement.getBoundingClientRect();
+              return [top, bottom, here, innerHeight] }"""
+        )
+        assert 0 < top < bottom <= height
+        assert here["top"] >= 0 and here["bottom"] <= top
+
+
 def test_light_moves_nothing(visit: Visit) -> None:
     page = visit("furo")
     place = "[document.documentElement.scrollHeight, document.documentElement.scrollWidth]"

@@ -1,6 +1,5 @@
 /* Adds to blocks: the uses of a variable, links into folds, copying, all open on paper.
-   A block is complete without it, and indexed when it is first pointed at: its size
-   costs nothing before. */
+   A block is complete without it; what it looks up in one, it looks up when first wanted. */
 (() => {
 "use strict";
 if (window.sphinxJaxpr) return;
@@ -19,29 +18,18 @@ const figureOf = (node) => node.closest(FIGURE);
 
 // -- what is known of a figure
 
-const states = new WeakMap(); // figure -> its tab stop, its chosen equation, its index
+const states = new WeakMap(); // figure -> its tab stop, its chosen equation, what was looked up
 const stateOf = (figure) => {
   if (!states.has(figure)) states.set(figure, {});
   return states.get(figure);
 };
 
-/** Its variables in printed order, and those of each binding. */
-const indexOf = (figure) => {
-  const state = stateOf(figure);
-  if (!state.index) {
-    const all = [...figure.querySelectorAll(VARIABLE)];
-    const byBinding = new Map();
-    for (const node of all) {
-      const same = byBinding.get(node.dataset.var) ?? [];
-      byBinding.set(node.dataset.var, same);
-      same.push(node);
-    }
-    state.index = { all, byBinding };
-  }
-  return state.index;
+/** Its variables in printed order, and those of a binding: looked up when first wanted. */
+const allOf = (figure) => (stateOf(figure).all ??= [...figure.querySelectorAll(VARIABLE)]);
+const sameAs = (node) => {
+  const [figure, name] = [figureOf(node), `[data-var="${node.dataset.var}"]`];
+  return (stateOf(figure)[name] ??= [...figure.querySelectorAll(`.jaxpr-var${name}`)]);
 };
-const sameAs = (node) => indexOf(figureOf(node)).byBinding.get(node.dataset.var);
-
 const partsOf = (node) => {
   const [same, isBinder] = [sameAs(node), (one) => one.matches(".jaxpr-binder")];
   return { binder: same.find(isBinder), uses: same.filter((one) => !isBinder(one)) };
@@ -151,7 +139,7 @@ const seek = (all, place, step, wanted = () => true) => {
 const settle = (figure, selector) => {
   const { current } = stateOf(figure);
   if (!current || (current.matches(selector) && !isHidden(current))) return;
-  const { all } = indexOf(figure);
+  const all = allOf(figure);
   const find = (step) => seek(all, all.indexOf(current), step, (one) => one.matches(STOP));
   rove(find(-1) ?? find(1));
 };
@@ -180,7 +168,7 @@ ON.keydown = (event) => {
   if (event.key === "Enter") {
     follow(node);
   } else if (Object.hasOwn(MOVES, event.key)) {
-    const { all } = indexOf(figureOf(node));
+    const all = allOf(figureOf(node));
     const next = MOVES[event.key](all, all.indexOf(node));
     if (next) goTo(next);
   } else {

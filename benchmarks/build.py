@@ -16,7 +16,9 @@ wall time on a shared machine is not:
 from __future__ import annotations
 
 import argparse
+import compileall
 import filecmp
+import importlib.util
 import json
 import os
 import shutil
@@ -118,6 +120,8 @@ def project(folder: Path, pages: list[str], extensions: list[str]) -> None:
 
 def run(command: list[str], cwd: Path) -> tuple[float, float]:
     """Run a command; its seconds on the wall and of processor, children included."""
+    environment = {**os.environ, "PYTHONHASHSEED": "0", "JAX_PLATFORMS": "cpu"}
+    environment.pop("PYTHONDONTWRITEBYTECODE", None)
     start, used = time.perf_counter(), os.times()
     done = subprocess.run(
         command,
@@ -125,7 +129,7 @@ def run(command: list[str], cwd: Path) -> tuple[float, float]:
         capture_output=True,
         text=True,
         check=False,
-        env={**os.environ, "PYTHONHASHSEED": "0", "JAX_PLATFORMS": "cpu"},
+        env=environment,
     )
     if done.returncode:
         sys.exit(f"{command} failed:\n{done.stderr[-3000:]}")
@@ -151,6 +155,10 @@ def same(one: Path, other: Path) -> list[str]:
 
 
 def measure(work: Path, pages: int, blocks: int, rounds: int) -> dict[str, object]:
+    # As an installation does: else every process would compile the package anew.
+    package = importlib.util.find_spec("sphinx_jaxpr")
+    assert package is not None and package.submodule_search_locations
+    compileall.compile_dir(package.submodule_search_locations[0], quiet=1)
     code = work / "code"
     code.mkdir()
     (code / "benchcode.py").write_text(CODE)

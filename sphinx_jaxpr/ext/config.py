@@ -12,8 +12,8 @@ from typing import Any, Final, Literal
 
 from sphinx.config import Config
 
-from ..tracing.client import Setup
 from ..tracing.fingerprint import FLAG_PREFIXES
+from ..tracing.jobs import Setup
 from ..tracing.places import SITE_FOLDERS
 
 MODES: Final = ("trace", "skip")

@@ -8,26 +8,29 @@ import tempfile
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sphinx.application import Sphinx
 from sphinx.util import logging
 from sphinx.util.display import status_iterator
 
 from .. import __version__
-from ..program.align import align
-from ..program.match import Match, match
-from ..program.model import EquationFacts, Printed
-from ..tracing.client import Job
 from ..tracing.files import canonical, digest, read, write_changed
 from ..tracing.fingerprint import Installed, environment_facts
+from ..tracing.jobs import Job
 from ..tracing.paths import Paths, mask
-from ..tracing.pool import run
 from ..tracing.request import Request
 from ..tracing.store import Seen, Store
 from . import config as settings
 from .meanings import Meanings
 from .records import Block, Gallery
+
+if TYPE_CHECKING:
+    from ..program.match import Match
+    from ..program.model import EquationFacts, Printed
+
+# What only tracing and writing need is imported where they begin: a build in
+# which nothing changed is over before it would be loaded.
 
 logger = logging.getLogger(__name__)
 
@@ -142,6 +145,8 @@ class Engine:
         return hashlib.sha256(text.encode()).hexdigest()[:40]
 
     def _trace(self, x64: bool, jobs: dict[str, Job]) -> None:
+        from ..tracing.pool import run
+
         setup = settings.setup_of(self.app.config, self.confdir, x64)
         by_job = {job.key: request_digest for request_digest, job in jobs.items()}
         progress = status_iterator(
@@ -213,7 +218,8 @@ class Engine:
         if result is None or "text" not in result:
             return None
         if block.digest not in self._printed:
-            from ..program.printed import parse  # a warm build never needs it
+            from ..program.align import align
+            from ..program.printed import parse
 
             printed = parse(result["text"])
             self._printed[block.digest] = (printed, align(printed, result["facts"]))
@@ -221,6 +227,8 @@ class Engine:
 
     def matched(self, base: Block, variant: Block) -> Match:
         """How a variant's equations are those of its base; empty where one is missing."""
+        from ..program.match import Match, match
+
         one, two = self.printed(base), self.printed(variant)
         if one is None or two is None or base is variant:
             return Match()

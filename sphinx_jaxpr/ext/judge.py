@@ -181,10 +181,10 @@ def headline(error: dict[str, Any]) -> str:
 def _constants(engine: Engine, gallery: Gallery) -> list[Finding]:
     limit = settings.value(engine.app.config, "jaxpr_max_constants")
     for block in gallery.blocks:
-        result = engine.result(block)
-        sizes = (result or {}).get("constants", [])
-        total = sum(size for _, size in sizes)
+        outcome = engine.outcome(block)
+        total = outcome.seen.captured if outcome else 0
         if total > limit:
+            sizes = (engine.result(block) or {}).get("constants", [])
             listed = ", ".join(f"{kind} ({megabytes(size)})" for kind, size in sizes[:5])
             return [
                 Finding(

@@ -16,11 +16,11 @@ from typing import TYPE_CHECKING, Any
 
 from sphinx.application import Sphinx
 
-from ..program.model import Equation, EquationFacts, Printed
 from . import config as settings
 
 if TYPE_CHECKING:
     from ..program.glossary import Glossary
+    from ..program.model import Equation, EquationFacts, Printed
 
 
 @dataclass

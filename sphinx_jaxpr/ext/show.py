@@ -9,9 +9,7 @@ from sphinx.transforms.post_transforms import SphinxPostTransform
 
 from .domain import JaxprDomain
 from .engine import Engine
-from .figure import Figures
 from .nodes import jaxpr_gallery
-from .plain import Listings
 
 
 class ShowBlocks(SphinxPostTransform):
@@ -24,8 +22,15 @@ class ShowBlocks(SphinxPostTransform):
         if self.app.builder.name == "gettext":  # the captions as their authors wrote them
             return
         domain = cast(JaxprDomain, self.env.get_domain("jaxpr"))
+        nodes = list(self.document.findall(jaxpr_gallery))
+        if not nodes:
+            return
+        # They bring the parser and more, which a build that writes nothing never needs.
+        from .figure import Figures
+        from .plain import Listings
+
         form = Figures if isinstance(self.app.builder, StandaloneHTMLBuilder) else Listings
         taken: set[str] = set()
-        for node in list(self.document.findall(jaxpr_gallery)):
+        for node in nodes:
             engine = domain.engine or Engine(self.app)
             node.replace_self(form(engine, node["gallery"], node, taken).shown())

@@ -12,10 +12,11 @@ import threading
 import time
 from collections import deque
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
+from .jobs import Job, Setup
 from .request import Request
 
 WORKER: Final = str(Path(__file__).parents[1] / "worker" / "process.py")
@@ -23,32 +24,6 @@ WORKER: Final = str(Path(__file__).parents[1] / "worker" / "process.py")
 START_TIMEOUT: Final = 120.0
 #: Bytes of the worker's own output that are kept for error reports.
 KEPT_OUTPUT: Final = 20_000
-
-
-@dataclass(frozen=True)
-class Setup:
-    """One kind of worker process: interpreter, environment, import roots.
-
-    ``memory`` is in megabytes, 0 for half of the machine's; ``settings`` are
-    the environment variables that configuration sets, ``flags`` those, set or
-    inherited, that JAX reads: named when a worker does not start.
-    """
-
-    python: str
-    environment: dict[str, str]
-    roots: tuple[str, ...]
-    memory: int = 0
-    settings: tuple[tuple[str, str], ...] = ()
-    flags: tuple[tuple[str, str], ...] = ()
-
-
-@dataclass(frozen=True)
-class Job:
-    """One request to trace, with its time limit in seconds."""
-
-    key: str
-    request: Request
-    timeout: float
 
 
 def failure(kind: str, message: str, **more: Any) -> dict[str, Any]:

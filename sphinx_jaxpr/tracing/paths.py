@@ -17,6 +17,7 @@ class Paths:
     def __init__(self, source: str, roots: Iterable[str]) -> None:
         self.source = os.path.abspath(source)
         self.home = os.path.expanduser("~")
+        self._modules: dict[str, str] = {}
         self.roots = [os.path.abspath(root) for root in roots if root]
         self.shown = {**_above(self.source, self.home), self.home: "~"}
         self.shown.update(dict.fromkeys(self.roots, "."))
@@ -62,6 +63,11 @@ class Paths:
 
     def module(self, name: str) -> str:
         """Where a top-level module lies among the roots, as stored; ``""`` if elsewhere."""
+        if name not in self._modules:
+            self._modules[name] = self._find(name)
+        return self._modules[name]
+
+    def _find(self, name: str) -> str:
         folders = [os.path.join(root, name) for root in self.roots]
         for folder in folders:
             if os.path.isfile(os.path.join(folder, "__init__.py")):

@@ -8,7 +8,8 @@ import threading
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
-from .client import Client, Job, Setup
+from .client import Client
+from .jobs import Job, Setup
 
 #: Jobs from which a second start of JAX costs less than it saves.
 WORTH_A_SECOND: Final = 100

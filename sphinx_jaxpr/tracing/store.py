@@ -22,14 +22,17 @@ INDEX: Final = "index.json"
 
 
 class Seen(NamedTuple):
-    """Digests of what a page can show of a result; they decide what is written again.
+    """What every build needs to know of a result, so that it need not be read.
 
+    ``program`` and ``source`` are digests of what a page can show; they decide
+    what is written again.  ``captured`` is the size of closed-over arrays in bytes.
     Where in a file a line of the function stands is not shown, so a comment
     above it changes neither.  The source counts only where it was asked for.
     """
 
     program: str
     source: str
+    captured: int = 0
 
 
 def seen(result: dict[str, Any]) -> Seen:
@@ -38,7 +41,8 @@ def seen(result: dict[str, Any]) -> Seen:
     if "facts" in shown:
         shown["facts"] = {k: v for k, v in shown["facts"].items() if k != "sources"}
     lines = [result.get("source"), result.get("facts", {}).get("sources")]
-    return Seen(digest(shown), digest(lines))
+    captured = sum(size for _, size in result.get("constants", ()))
+    return Seen(digest(shown), digest(lines), captured)
 
 
 class Store:
@@ -195,8 +199,7 @@ def _is_index(data: Any) -> bool:
             data["schema"] == SCHEMA
             and all(_are_needs(needs) for needs in data["needs"].values())
             and all(
-                len(row["seen"]) == 2
-                and all(isinstance(part, str) for part in row["seen"])
+                [type(part) for part in row["seen"]] == [str, str, int]
                 and row["needs"] in data["needs"]
                 and "signature" in row
                 for row in data["entries"].values()

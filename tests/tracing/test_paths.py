@@ -90,11 +90,14 @@ def test_module_is_the_one_that_an_import_would_find(tmp_path: Path) -> None:
     roots = [tmp_path / name for name in ("docs", "one", "two")]
     for root in roots:
         root.mkdir()
-    paths = Paths(str(roots[0]), map(str, roots))
-    assert paths.module("lib") == ""
+
+    def paths() -> Paths:
+        return Paths(str(roots[0]), map(str, roots))
+
+    assert paths().module("lib") == ""
     (roots[1] / "lib").mkdir()
-    assert paths.module("lib") == "../one/lib"
+    assert paths().module("lib") == "../one/lib"
     (roots[2] / "lib.py").touch()
-    assert paths.module("lib") == "../two/lib.py"
+    assert paths().module("lib") == "../two/lib.py"
     (roots[1] / "lib" / "__init__.py").touch()
-    assert paths.module("lib") == "../one/lib"
+    assert paths().module("lib") == "../one/lib"

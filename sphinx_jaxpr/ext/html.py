@@ -97,6 +97,7 @@ class _Renderer:
         self.source = source
         self.python_line = 0  # of the equation before, in printed order
         self.links = links
+        self.linked: set[str] = set()
         self.ids = equation_ids(printed, block)
         self.text = printed.text
         self.printed = printed
@@ -268,5 +269,8 @@ class _Renderer:
         # A link in a summary would be in the way of its fold.
         link = self.links.get(self.text[token.start : token.end]) if not in_summary else None
         if token.kind == PRIMITIVE and link:
-            return f"<a {link}>{shown}</a>"
+            # One stop for the keyboard per primitive: a long program has thousands of links.
+            stop_here = "" if link not in self.linked else ' tabindex="-1"'
+            self.linked.add(link)
+            return f"<a {link}{stop_here}>{shown}</a>"
         return f'<span class="{_CLASSES[token.kind]}">{shown}</span>'

@@ -15,9 +15,10 @@ from ..tracing.grammar import Chain, GrammarError, nearest
 from ..tracing.request import Request, check_chain, check_name, local_name
 from .complaints import COMPLAINTS
 from .config import value as config_value
-from .nodes import jaxpr_gallery
+from .nodes import jaxpr_gallery, jaxpr_note
+from .notes import node_of, split
 from .place import locate
-from .records import Block, Finding, Gallery
+from .records import Block, Finding, Gallery, Note
 from .traps import markdown_traps
 
 OPTIONS = (
@@ -69,6 +70,8 @@ class JaxprTransform(SphinxDirective):
         node = jaxpr_gallery()
         self.set_source_info(node)
         caption = self._caption(node)
+        notes = self._notes()
+        node += [child for _, child in notes]
         opened = self._open(blocks)
         node["gallery"] = Gallery(
             source=self.place.source,
@@ -83,6 +86,7 @@ class JaxprTransform(SphinxDirective):
             timeout=self._timeout(),
             classes=tuple(self._classes()),
             caption=caption,
+            notes=tuple(note for note, _ in notes),
             findings=tuple(self.findings),
             lines=tuple((o, self.place.option(o)) for o in _JUDGED if o in self.options),
         )
@@ -122,14 +126,32 @@ class JaxprTransform(SphinxDirective):
         complaints = COMPLAINTS.take()
         traps = markdown_traps(self.place, self.options, list(self.content), complaints)
         self.explained = traps.options
-        found = traps.found
         # A body without an argument is the argument on the wrong line.
-        if any(map(str.strip, self.content)) and not traps.body and self.arguments:
-            line = self.place.line + self.place.body()
-            message = "notes in the body come with a later version: the body is not shown"
-            found = [*found, (message, line)]
-        for message, line in found:
+        self.has_notes = not traps.body and bool(self.arguments)
+        for message, line in traps.found:
             self.findings.append(Finding("option", message, self.place.source, line))
+
+    def _notes(self) -> list[tuple[Note, jaxpr_note]]:
+        """The notes of the body, parsed as the page is."""
+        if not self.has_notes:
+            return []
+        lines = list(self.content)
+        found, problems = split(lines)
+        # The lines of the body as they stand in the file, where there is one.
+        first = self.place.line + self.place.body()
+        written = self.place.lines[self.place.body() :]
+        skipped = next((n for n, line in enumerate(written) if line.strip()), 0)
+        ahead = next((n for n, line in enumerate(lines) if line.strip()), 0)
+        first += skipped - ahead
+        for offset, message in problems:
+            finding = Finding("option", message, self.place.source, first + offset)
+            self.findings.append(finding)
+        notes = []
+        for offset, path, text in found:
+            children = self.parse_text_to_nodes(text, offset=self.content_offset + offset + 1)
+            note = Note(path, self.place.source, first + offset)
+            notes.append((note, node_of(path, children)))
+        return notes
 
     # -- parts
 

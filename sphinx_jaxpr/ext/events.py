@@ -23,7 +23,16 @@ from .engine import Engine
 from .glossary import JaxprGlossary, ShowGlossaries
 from .judge import findings, report
 from .lexing import JaxprOnDemand
-from .nodes import HIDDEN, HTML, PLAIN, jaxpr_figure, jaxpr_gallery, jaxpr_primitives, jaxpr_words
+from .nodes import (
+    HIDDEN,
+    HTML,
+    PLAIN,
+    jaxpr_figure,
+    jaxpr_gallery,
+    jaxpr_note,
+    jaxpr_primitives,
+    jaxpr_words,
+)
 from .show import ShowBlocks
 
 logger = logging.getLogger(__name__)
@@ -42,6 +51,7 @@ def connect(app: Sphinx) -> dict[str, Any]:
     plain: dict[str, Any] = dict.fromkeys(_BUILDERS, PLAIN)
     app.add_node(jaxpr_gallery, **plain)
     app.add_node(jaxpr_primitives, **plain)
+    app.add_node(jaxpr_note, **plain)
     app.add_node(jaxpr_figure, **{**plain, "html": HTML})
     hidden: dict[str, Any] = dict.fromkeys(_BUILDERS, HIDDEN)
     app.add_node(jaxpr_words, **hidden)

@@ -9,9 +9,10 @@ from typing import Any
 from docutils import nodes
 
 from ..program.noise import folds
-from .html import code, equation_ids
+from .html import Marks, code, equation_ids
 from .meanings import as_html, links
 from .nodes import jaxpr_figure, jaxpr_words
+from .notes import Placed, as_list, marker
 from .records import Block
 from .shown import Shown, error_parts
 
@@ -24,7 +25,24 @@ class Figures(Shown):
         for place, block in enumerate(self.blocks):
             caption = self.caption if place == 0 else None
             found.append(self.figure(block, caption))
-        return found
+            found.extend(as_list(self.notes_of(block), self.back))
+        return [*found, *self.lost_notes()]
+
+    def back(self, found: Placed) -> nodes.Node:
+        """A link from a note to its equation."""
+        assert found.block is not None
+        printed = self.engine.printed(found.block)
+        assert printed is not None
+        identity = equation_ids(printed[0], self.id_of(found.block))[found.start]
+        shown = nodes.literal(found.note.path, found.note.path)
+        return nodes.reference("", "", shown, internal=True, refid=identity)
+
+    def markers(self, block: Block) -> dict[int, str]:
+        """For equations with notes: their numbered marks."""
+        marks: dict[int, str] = {}
+        for number, (found, _, identity) in enumerate(self.notes_of(block), 1):
+            marks[found.start] = marks.get(found.start, "") + marker(number, escape(identity))
+        return marks
 
     def figure(self, block: Block, caption: nodes.Element | None) -> jaxpr_figure:
         kind, opened, summary, body = self.parts(block)
@@ -68,11 +86,14 @@ class Figures(Shown):
         page = self.engine.app.env.docname
         ids = equation_ids(printed, identity)
         known = self.engine.meanings.of_block(printed, facts, ids, page)
-        changes = self.matched(block).change
-        folded = folds(printed) if self.elides_parameters() else []
-        lines = code(
-            printed, facts, identity, changes, links(known, identity), folded, self.python(block)
+        marks = Marks(
+            changes=self.matched(block).change,
+            source=self.python(block),
+            notes=self.markers(block),
+            links=links(known, identity),
+            folded=folds(printed) if self.elides_parameters() else (),
         )
+        lines = code(printed, facts, identity, marks)
         body = f'<div class="jaxpr-code notranslate" translate="no">{lines}</div>'
         body += as_html(known, identity, self.epub)
         return "", self.is_open(block, printed), summary, body

@@ -9,6 +9,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
 from html import escape
 
 from ..program.match import KEPT
@@ -40,27 +41,31 @@ _CLASSES = {
 _WORDS = (PARAMETER, KEYWORD)
 
 
-def code(
-    printed: Printed,
-    facts: dict[int, EquationFacts],
-    block: str,
-    changes: dict[int, str] | None = None,
-    links: dict[str, str] | None = None,
-    folded: Sequence[Fold] = (),
-    source: dict[int, tuple[int, str]] | None = None,
-) -> str:
-    """The lines of ``printed`` as HTML; ``block`` is the id of the figure.
+@dataclass(frozen=True)
+class Marks:
+    """What a block says of its equations, each by its ``start``, outside of their text.
 
-    ``links`` has for a primitive the attributes of a link to its meaning;
-    ``folded`` are lines that start folded away; ``source`` has for equations
-    the line of Python that made them, and its address.
-
-    ``changes`` says of each equation, by its ``start``, how it differs from the
-    base; it is empty for the base itself.
+    ``changes``: how they differ from the base; empty for the base itself.
+    ``source``: the line of Python that made them, and its address.
+    ``notes``: the numbers of notes, as HTML.  ``links`` has for a primitive the
+    attributes of a link to its meaning; ``folded`` are lines that start folded.
     """
-    return _Renderer(
-        printed, facts, block, changes or {}, links or {}, folded, source or {}
-    ).render()
+
+    changes: dict[int, str] = field(default_factory=dict)
+    source: dict[int, tuple[int, str]] = field(default_factory=dict)
+    notes: dict[int, str] = field(default_factory=dict)
+    links: dict[str, str] = field(default_factory=dict)
+    folded: Sequence[Fold] = ()
+
+
+NO_MARKS = Marks()
+
+
+def code(
+    printed: Printed, facts: dict[int, EquationFacts], block: str, marks: Marks = NO_MARKS
+) -> str:
+    """The lines of ``printed`` as HTML; ``block`` is the id of the figure."""
+    return _Renderer(printed, facts, block, marks).render()
 
 
 def equation_ids(printed: Printed, block: str) -> dict[int, str]:
@@ -88,21 +93,15 @@ class _Renderer:
         printed: Printed,
         facts: dict[int, EquationFacts],
         block: str,
-        changes: dict[int, str],
-        links: dict[str, str],
-        folded: Sequence[Fold],
-        source: dict[int, tuple[int, str]],
+        marks: Marks,
     ) -> None:
-        self.folded = folded
-        self.source = source
+        self.marked = marks
         self.python_line = 0  # of the equation before, in printed order
-        self.links = links
         self.linked: set[str] = set()
         self.ids = equation_ids(printed, block)
         self.text = printed.text
         self.printed = printed
         self.facts = facts
-        self.changes = changes
         self.phase = ""  # of the equation before, in printed order
         self.starts = [0]
         for place, character in enumerate(self.text):
@@ -120,7 +119,7 @@ class _Renderer:
             self.program(program)
         if self.printed.program is not None:
             self.program(self.printed.program)
-        for fold in self.folded:
+        for fold in self.marked.folded:
             names = escape(", ".join(fold.names))
             opening = f'<details class="jaxpr-more"><summary>{names}</summary>'
             self.before[fold.first].append(opening)
@@ -154,10 +153,10 @@ class _Renderer:
         attributes += f' data-primitive="{escape(equation.primitive)}"'
         known = self.facts.get(equation.start)
         phase = known.phase if known is not None else ""
-        change = self.changes.get(equation.start, "")
+        change = self.marked.changes.get(equation.start, "")
         attributes += f' data-phase="{escape(phase)}"' if phase else ""
         attributes += f' data-change="{escape(change)}"' if change else ""
-        line, address = self.source.get(equation.start, (0, ""))
+        line, address = self.marked.source.get(equation.start, (0, ""))
         attributes += f' data-line="{line}"' if line else ""
         first, last = self.line_of(equation.start), self.line_of(max(equation.end - 1, 0))
         around = self.text[self.starts[first] : equation.start]
@@ -165,8 +164,10 @@ class _Renderer:
         if not around.strip():
             self.before[first].append(f'<div class="jaxpr-eqn"{attributes}>')
             self.before[first].append(self.marks(phase, change) + self.at(line, address))
+            self.before[first].append(self.marked.notes.get(equation.start, ""))
             self.after[last].append("</div>")
             return True
+        self.before[first].append(self.marked.notes.get(equation.start, ""))
         end = min(equation.end, self.line_end(first))
         self.inline.append((equation.start, end, f'<span class="jaxpr-eqn"{attributes}>'))
         return False
@@ -267,7 +268,7 @@ class _Renderer:
             number = f' data-var="{token.variable}"' if token.variable >= 0 else ""
             return f'<span class="{kind}"{number}>{shown}</span>'
         # A link in a summary would be in the way of its fold.
-        link = self.links.get(self.text[token.start : token.end]) if not in_summary else None
+        link = self.marked.links.get(self.text[token.start : token.end]) if not in_summary else None
         if token.kind == PRIMITIVE and link:
             # One stop for the keyboard per primitive: a long program has thousands of links.
             stop_here = "" if link not in self.linked else ' tabindex="-1"'

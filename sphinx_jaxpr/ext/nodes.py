@@ -17,6 +17,10 @@ class jaxpr_gallery(nodes.General, nodes.Element):
     """One directive, not yet shown; ``gallery`` is its record, its child a caption."""
 
 
+class jaxpr_note(nodes.General, nodes.Element):
+    """A note at an equation; ``path`` says at which, its children are its text."""
+
+
 class jaxpr_primitives(nodes.General, nodes.Element):
     """A list of primitives, not yet made; ``scope`` says of which pages."""
 

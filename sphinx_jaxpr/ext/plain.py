@@ -10,6 +10,7 @@ from docutils import nodes
 from ..program.model import Printed
 from . import config as settings
 from . import tex
+from .notes import Placed, as_list, letters
 from .records import Block
 from .shown import Shown, error_parts
 
@@ -35,7 +36,15 @@ class Listings(Shown):
             else:
                 body = self.listing(block)
             found.extend(self.captioned(body, self.caption if place == 0 else None))
+            found.extend(as_list(self.notes_of(block), self.where))
+        found.extend(self.lost_notes())
         return self.in_tex(found) if self.format == "latex" else found
+
+    def where(self, found: Placed) -> nodes.Node:
+        """Which equation a note is about: its letters, and the path."""
+        named = letters(self.engine, found)
+        path = nodes.Text(f" ({found.note.path})")
+        return nodes.inline("", "", nodes.literal(named, named), path)
 
     @property
     def format(self) -> str:

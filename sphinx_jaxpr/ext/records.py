@@ -22,6 +22,15 @@ class Finding:
 
 
 @dataclass(frozen=True)
+class Note:
+    """Where a note points, and where it was written."""
+
+    path: str
+    source: str
+    line: int
+
+
+@dataclass(frozen=True)
 class Block:
     """One figure: the base of a directive or one of its variants.
 
@@ -61,6 +70,7 @@ class Gallery:
     caption: str = ""
     findings: tuple[Finding, ...] = ()
     lines: tuple[tuple[str, int], ...] = ()
+    notes: tuple[Note, ...] = ()
     only: tuple[str, ...] = field(default=())
 
     def line_of(self, option: str) -> int:

@@ -12,7 +12,8 @@ from ..program.summary import Part, counts, summary
 from . import config as settings
 from .engine import Engine
 from .judge import headline, megabytes, unmet
-from .nodes import jaxpr_gallery
+from .nodes import jaxpr_gallery, jaxpr_note
+from .notes import Placed, as_list, placed
 from .records import Block, Gallery
 
 #: Printed lines up to which a block starts open under ``auto``.
@@ -28,7 +29,10 @@ class Shown:
         self.engine = engine
         self.gallery = gallery
         self.caption = next(iter(node.findall(nodes.caption)), None)
-        self.rest = [child for child in node.children if child is not self.caption]
+        self.note_nodes = [child for child in node.children if isinstance(child, jaxpr_note)]
+        others = (self.caption, *self.note_nodes)
+        self.rest = [child for child in node.children if child not in others]
+        self.placed = placed(engine, gallery)
         self.blocks = [block for block in gallery.blocks if block.shown]
         self.ids = {block.identity: _free(block.identity, taken) for block in gallery.blocks}
         self.in_table = _stands_in(node, nodes.entry)
@@ -164,6 +168,25 @@ class Shown:
         """Whether neutral and huge parameters start folded; in a book nothing may."""
         elided = self.gallery.elide or settings.value(self.engine.app.config, "jaxpr_elide")
         return elided == "params" and not self.epub
+
+    def notes_of(self, block: Block) -> list[tuple[Placed, jaxpr_note, str]]:
+        """The notes at equations of a block, with the ids of their texts."""
+        pairs = zip(self.placed, self.note_nodes, strict=False)
+        mine = [(found, node) for found, node in pairs if found.block is block]
+        identity = self.id_of(block)
+        return [
+            (found, node, f"{identity}-note-{number}")
+            for number, (found, node) in enumerate(mine, 1)
+        ]
+
+    def lost_notes(self) -> list[nodes.Node]:
+        """The texts of notes whose equation is not there: nothing that was written is lost."""
+        pairs = zip(self.placed, self.note_nodes, strict=False)
+        lost = [(f, node, "") for f, node in pairs if f.block is None or not f.block.shown]
+        rows = as_list(lost, lambda found: nodes.literal(found.note.path, found.note.path))
+        for item in (item for row in rows for item in row.findall(nodes.list_item)):
+            item["ids"] = []
+        return rows
 
     def source_of(self) -> dict[str, Any] | None:
         """The function's Python source, where it was asked for and is known."""

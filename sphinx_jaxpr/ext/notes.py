@@ -72,7 +72,9 @@ def node_of(path: str, children: list[nodes.Node]) -> jaxpr_note:
 
 def placed(engine: Engine, gallery: Gallery) -> list[Placed]:
     """Where each note of a directive belongs; nothing is judged without a program."""
-    if not gallery.notes or engine.mode == "skip":
+    if engine.mode == "skip":  # there are no equations, but the texts stay
+        return [Placed(note, None, -1) for note in gallery.notes]
+    if not gallery.notes:
         return []
     from ..program.evaluate import resolve_equation
     from ..program.paths import PathError

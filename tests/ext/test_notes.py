@@ -124,3 +124,9 @@ def test_wrong_notes_are_told_at_their_lines_and_kept(
     shown = done.page("index").get_text()
     for text in ("Kept text.", "More kept text.", "Which of them?"):
         assert text in shown
+
+
+def test_texts_stay_where_nothing_is_traced(project: Project, built: Build) -> None:
+    done = project.build("text", "-W", "-D", "jaxpr_mode=skip")
+    assert (done.code, done.stderr, done.traced) == (0, "", 0)
+    assert "Inside the body." in (done.out / "index.txt").read_text("utf-8")

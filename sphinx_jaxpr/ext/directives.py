@@ -17,6 +17,7 @@ from .complaints import COMPLAINTS
 from .config import value as config_value
 from .nodes import jaxpr_gallery, jaxpr_note
 from .notes import node_of, split
+from .options import AnyOption
 from .place import locate
 from .records import Block, Finding, Gallery, Note
 from .traps import markdown_traps
@@ -34,29 +35,13 @@ LATER = ("layout", "locked")
 _TARGET = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*(:[^\W\d]\w*(\.[^\W\d]\w*)*)?")
 
 
-class _AnyOption(dict[str, Any]):
-    """Accepts every option: an unknown one is our finding, told by every build.
-
-    The parsers would drop it with a message of their own, once.
-    """
-
-    def __bool__(self) -> bool:
-        return True
-
-    def __missing__(self, key: str) -> Any:
-        return lambda text: text or ""
-
-    def __contains__(self, key: object) -> bool:
-        return True
-
-
 class JaxprTransform(SphinxDirective):
     """The directive of DESIGN 2.1; its record is the node's ``gallery``."""
 
     has_content = True
     optional_arguments = 1
     final_argument_whitespace = True
-    option_spec: ClassVar[Any] = _AnyOption()
+    option_spec: ClassVar[Any] = AnyOption()
 
     def run(self) -> list[nodes.Node]:
         """Leave one ``jaxpr_gallery`` with the caption as its child."""

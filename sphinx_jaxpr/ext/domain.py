@@ -81,7 +81,7 @@ class JaxprDomain(Domain):
         lists = list(doctree.findall(jaxpr_primitives))
         if lists:
             self.data["lists"][docname] = sorted({node["scope"] for node in lists})
-            self.data["findings"][docname] = [n["finding"] for n in lists if "finding" in n]
+            self.data["findings"][docname] = [found for node in lists for found in node["findings"]]
 
     @property
     def lists(self) -> dict[str, list[str]]:

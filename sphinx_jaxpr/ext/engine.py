@@ -134,7 +134,8 @@ class Engine:
             type="jaxpr",
             subtype="option",
         )
-        return Path(tempfile.mkdtemp(prefix="sphinx-jaxpr-"))
+        self._temporary = tempfile.TemporaryDirectory(prefix="sphinx-jaxpr-")  # gone with us
+        return Path(self._temporary.name)
 
     def _key(self, request: Request, request_digest: str) -> str:
         if request.x64 not in self._environments:

@@ -13,6 +13,7 @@ from ..tracing.grammar import nearest
 from .domain import JaxprDomain
 from .engine import Engine
 from .nodes import jaxpr_primitives
+from .options import AnyOption
 from .place import locate
 from .records import Block, Finding
 
@@ -22,7 +23,7 @@ SCOPES: Final = ("project", "page")
 class JaxprGlossary(SphinxDirective):
     """Leaves a node that the post-transform fills; ``scope`` is ``project`` or ``page``."""
 
-    option_spec: ClassVar[Any] = {"scope": lambda text: text or ""}
+    option_spec: ClassVar[Any] = AnyOption()
 
     def run(self) -> list[nodes.Node]:
         """Leave one ``jaxpr_primitives``."""
@@ -30,9 +31,20 @@ class JaxprGlossary(SphinxDirective):
         scope = self.options.get("scope", "project").strip()
         node = jaxpr_primitives(scope=scope if scope in SCOPES else "project")
         self.set_source_info(node)
+        node["findings"] = [
+            Finding(
+                "glossary",
+                f"unknown option {option!r}{nearest(option, ('scope',))} (known: scope)",
+                place.source,
+                place.option(option),
+            )
+            for option in self.options
+            if option != "scope"
+        ]
         if scope not in SCOPES:
             message = f"scope: {scope!r} is none of {', '.join(SCOPES)}{nearest(scope, SCOPES)}"
-            node["finding"] = Finding("glossary", message, place.source, place.option("scope"))
+            found = Finding("glossary", message, place.source, place.option("scope"))
+            node["findings"].append(found)
         return [node]
 
 

@@ -47,13 +47,13 @@ class jaxpr_figure(nodes.General, nodes.Element):
 
 def visit_figure(self: SphinxTranslator, node: nodes.Element) -> None:
     """Write the block; its children are its caption."""
-    body: list[str] = self.body  # type: ignore[attr-defined]
+    body: list[str] = self.body  # type: ignore[attr-defined]  # those of HTML do
     body.append(node["before"])
 
 
 def depart_figure(self: SphinxTranslator, node: nodes.Element) -> None:
     """Close the block."""
-    body: list[str] = self.body  # type: ignore[attr-defined]
+    body: list[str] = self.body  # type: ignore[attr-defined]  # those of HTML do
     body.append(node["after"])
 
 

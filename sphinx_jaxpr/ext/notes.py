@@ -6,6 +6,7 @@ It is shown as a numbered marker at the equation and as text under the block.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from textwrap import dedent
@@ -81,6 +82,7 @@ def placed(engine: Engine, gallery: Gallery) -> list[Placed]:
 
     scope = _scope(engine, gallery)
     by_name = {block.name: block for block in gallery.blocks}
+    failed = {block.name for block in gallery.blocks if engine.result(block) is None}
     found = []
     for note in gallery.notes:
         try:
@@ -88,11 +90,18 @@ def placed(engine: Engine, gallery: Gallery) -> list[Placed]:
             block = by_name[equation.block.name]
             found.append(Placed(note, block, equation.equation.start))
         except PathError as error:
-            missing = len(scope.blocks) < len(gallery.blocks)
-            # A block that could not be traced was told already.
-            problem = "" if missing else f"note at {note.path!r}: {error}"
+            # Of a block that could not be traced the author has been told already.
+            told = _named(note.path, gallery) in failed
+            problem = "" if told else f"note at {note.path!r}: {error}"
             found.append(Placed(note, None, -1, problem))
     return found
+
+
+def _named(path: str, gallery: Gallery) -> str:
+    """The block at which a path begins: the base, or the variant of that label."""
+    label = re.match(r"[^\W\d]\w*", path)
+    variants = {block.label: block.name for block in gallery.blocks if block.label}
+    return variants.get(label[0], gallery.name) if label else gallery.name
 
 
 def findings(engine: Engine, gallery: Gallery) -> list[Finding]:
@@ -113,6 +122,9 @@ def _scope(engine: Engine, gallery: Gallery) -> Scope:
     versions: dict[str, str] = {}
     for block in gallery.blocks:
         result, printed = engine.result(block), engine.printed(block)
+        if result is not None and "error" in result:  # an expected one
+            said = (result["error"]["type"], result["error"]["message"].partition("\n")[0])
+            known[block.name] = program.Block(block.name, None, error=said)
         if result is None or printed is None or printed[0].program is None:
             continue
         names = tuple(name for name, _ in result.get("args", []))

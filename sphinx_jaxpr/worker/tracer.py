@@ -74,7 +74,7 @@ class Tracer:
         for step in request.steps:
             key += f" {step}"
             before = stage
-            stage = self._keep(key, lambda: self._apply(step, before, request))  # noqa: B023
+            stage = self._keep(key, lambda: self._apply(step, before, request))  # noqa: B023 - called at once
         return stage
 
     def _keep(self, key: str, make: Callable[[], Stage]) -> Stage:

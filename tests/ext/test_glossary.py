@@ -94,3 +94,11 @@ def test_a_wrong_scope_and_no_blocks(tmp_path: Path) -> None:
         assert "did you mean 'project'?" in warning
         assert "[jaxpr.glossary]" in warning
     assert "No block here meets a primitive." in done.page("index").get_text()
+
+
+def test_an_unknown_option(tmp_path: Path) -> None:
+    page = "# P\n\n```{jaxpr-glossary}\n:scop: page\n```\n"
+    project = Project(tmp_path, {"docs/index.md": page})
+    for _ in range(2):
+        (warning,) = project.build("html").warnings
+        assert "index.md:4: WARNING: unknown option 'scop', did you mean 'scope'?" in warning

@@ -130,3 +130,31 @@ def test_texts_stay_where_nothing_is_traced(project: Project, built: Build) -> N
     done = project.build("text", "-W", "-D", "jaxpr_mode=skip")
     assert (done.code, done.stderr, done.traced) == (0, "", 0)
     assert "Inside the body." in (done.out / "index.txt").read_text("utf-8")
+
+
+def test_a_block_that_fails_hides_no_wrong_note_of_another(
+    tmp_path_factory: pytest.TempPathFactory,
+) -> None:
+    page = """
+        # P
+
+        ```{jaxpr-transform} layers:dense
+        :args: x=f32[2,3], w=f32[3,4], b=f32[4]
+        :transforms: scan(carry=b), grad(sum=False)
+        :raises: TypeError
+
+        [mul]
+            Told.
+
+        scan[tanh]
+            Of a block that failed, which was told.
+
+        grad[add]
+            Told: there is the error that was expected, and no program.
+        ```
+        """
+    project = Project(tmp_path_factory.mktemp("raises"), {"docs/index.md": page})
+    told = [one for one in project.build("html").warnings if "[jaxpr.path]" in one]
+    assert len(told) == 2, told
+    assert "index.md:8: WARNING: note at '[mul]': `dense` has no equation `mul`" in told[0]
+    assert "index.md:14: WARNING: note at 'grad[add]': `dense.grad` has no program" in told[1]

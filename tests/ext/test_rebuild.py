@@ -57,7 +57,7 @@ class Watched:
 
     def build(self, *flags: str, code: int = 0, **more: object) -> tuple[list[str], list[str]]:
         """Build; the programs traced, and the pages of HTML written."""
-        self.last = build = self.project.build("html", *flags, **more)  # type: ignore[arg-type]
+        self.last = build = self.project.build("html", *flags, **more)  # type: ignore[arg-type]  # passed on
         assert build.code == code, build.stderr + build.stdout[-1000:]
         before, self.times = self.times, self.stamps()
         pages = [name for name, time in self.times.items() if before.get(name) != time]

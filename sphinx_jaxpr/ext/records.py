@@ -31,6 +31,25 @@ class Note:
 
 
 @dataclass(frozen=True)
+class Quote:
+    """What a sentence says about a program: a role, a line of ``jaxpr-claims``, a condition.
+
+    ``what`` is the role's name (``claim`` for a line of claims, ``when`` for a condition).
+    ``only`` are the conditions of ``only`` around it, ``when`` those of ``jaxpr-when``.
+    ``problem`` says what is wrong with its form; such a one is told, but not judged.
+    """
+
+    what: str
+    expression: str
+    words: str
+    source: str
+    line: int
+    only: tuple[str, ...] = ()
+    when: tuple[str, ...] = ()
+    problem: str = ""
+
+
+@dataclass(frozen=True)
 class Block:
     """One figure: the base of a directive or one of its variants.
 

@@ -33,4 +33,7 @@ class ShowBlocks(SphinxPostTransform):
         taken: set[str] = set()
         for node in nodes:
             engine = domain.engine or Engine(self.app)
-            node.replace_self(form(engine, node["gallery"], node, taken).shown())
+            shown = form(engine, node["gallery"], node, taken)
+            page = node.get("docname", self.env.docname)
+            engine.renamed.update(((page, old), new) for old, new in shown.ids.items())
+            node.replace_self(shown.shown())

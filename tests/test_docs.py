@@ -15,6 +15,7 @@ from bs4 import BeautifulSoup, Tag
 from sphinx_jaxpr.ext import judge
 from sphinx_jaxpr.ext.config import OPTIONS
 from sphinx_jaxpr.ext.directives import OPTIONS as DIRECTIVE_OPTIONS
+from sphinx_jaxpr.ext.pasted import OPTIONS as PASTED_OPTIONS
 from sphinx_jaxpr.tracing.request import RESERVED, TRANSFORMS
 from tests.support import PROJECT, Build, Project
 
@@ -120,10 +121,14 @@ def test_every_warning_type_is_documented(site: Build) -> None:
 
 
 def test_every_option_of_the_directive_is_documented(site: Build) -> None:
-    ids = {str(dt.get("id")) for dt in site.page("reference/directive").select("dt")}
-    prefix = "directive-option-jaxpr-transform-"
-    found = {name.removeprefix(prefix) for name in ids if name.startswith(prefix)}
-    assert found == set(DIRECTIVE_OPTIONS)
+    for page, name, known in (
+        ("reference/directive", "jaxpr-transform", DIRECTIVE_OPTIONS),
+        ("reference/pasted", "jaxpr", PASTED_OPTIONS),
+    ):
+        ids = {str(dt.get("id")) for dt in site.page(page).select("dt")}
+        prefix = f"directive-option-{name}-"
+        found = {one.removeprefix(prefix) for one in ids if one.startswith(prefix)}
+        assert found == set(known), name
 
 
 def test_every_transform_and_reserved_word_is_documented(site: Build) -> None:

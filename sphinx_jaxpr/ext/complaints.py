@@ -39,4 +39,4 @@ class Complaints(logging.Filter):
         return kept
 
 
-COMPLAINTS: Final = Complaints(["jaxpr-transform"])
+COMPLAINTS: Final = Complaints(["jaxpr-transform", "jaxpr"])

@@ -4,20 +4,18 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
-from typing import Any, ClassVar
+from typing import Any
 
 from docutils import nodes
-from docutils.parsers.rst.directives import class_option
-from sphinx.util.docutils import SphinxDirective
 
 from ..tracing import grammar
 from ..tracing.grammar import Chain, GrammarError, nearest
-from ..tracing.request import Request, check_chain, check_name, local_name
+from ..tracing.request import Request, check_chain, local_name
 from .complaints import COMPLAINTS
 from .config import value as config_value
 from .nodes import jaxpr_gallery, jaxpr_note
 from .notes import node_of, split
-from .options import AnyOption
+from .options import BlockDirective
 from .place import locate
 from .records import Block, Finding, Gallery, Note
 from .traps import markdown_traps
@@ -35,13 +33,11 @@ LATER = ("layout", "locked")
 _TARGET = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*(:[^\W\d]\w*(\.[^\W\d]\w*)*)?")
 
 
-class JaxprTransform(SphinxDirective):
+class JaxprTransform(BlockDirective):
     """The directive of DESIGN 2.1; its record is the node's ``gallery``."""
 
-    has_content = True
     optional_arguments = 1
     final_argument_whitespace = True
-    option_spec: ClassVar[Any] = AnyOption()
 
     def run(self) -> list[nodes.Node]:
         """Leave one ``jaxpr_gallery`` with the caption as its child."""
@@ -79,20 +75,12 @@ class JaxprTransform(SphinxDirective):
 
     # -- findings
 
-    def _finding(self, message: str, option: str = "", kind: str = "option") -> None:
-        line = self.place.option(option) if option else self.place.line
-        self.findings.append(Finding(kind, message, self.place.source, line))
-
     def _check_options(self) -> None:
         for option in self.options:
             if option in LATER:
                 self._finding(f"option {option!r} comes with a later version", option)
             elif option not in OPTIONS:
-                self._finding(
-                    f"unknown option {option!r}{nearest(option, OPTIONS)}"
-                    f" (known: {', '.join(OPTIONS)})",
-                    option,
-                )
+                self._unknown(option, OPTIONS)
         for flag in FLAGS & set(self.options):
             if self.options[flag]:
                 self._finding(
@@ -183,15 +171,8 @@ class JaxprTransform(SphinxDirective):
         return argument
 
     def _name(self, target: str) -> tuple[str, bool]:
-        given = self.options.get("name", "").strip()
-        if given:
-            problem = check_name(given, "name")
-            if not problem:
-                return given, True
-            self._finding(problem, "name")
-        elif "name" in self.options:
-            self._finding("option 'name' is empty", "name")
-        return local_name(target) if target else "block", False
+        given = self._explicit()
+        return given or (local_name(target) if target else "block"), bool(given)
 
     def _parsed(self, option: str, parse: Any) -> Any:
         """An option through its grammar; ``None`` where that fails."""
@@ -292,15 +273,6 @@ class JaxprTransform(SphinxDirective):
         text: str = self.options["transforms"]
         return self.place.option("transforms") + text.count("\n", 0, chain.offset)
 
-    def _choice(self, option: str, known: tuple[str, ...], default: str) -> str:
-        if option not in self.options:
-            return default
-        given = str(self.options[option]).strip()
-        if given in known:
-            return given
-        self._finding(f"{option}: {given!r} is none of {', '.join(known)}", option)
-        return default
-
     def _open(self, blocks: list[Block]) -> str:
         given = str(self.options.get("open", "")).strip()
         if given in ("", "auto", "all", "none", "base"):
@@ -343,23 +315,3 @@ class JaxprTransform(SphinxDirective):
             self._finding(f"timeout: expected a number of seconds, found {given!r}", "timeout")
             return 0.0
         return seconds
-
-    def _classes(self) -> list[str]:
-        given = self.options.get("class", "")
-        try:
-            return list(class_option(given)) if given else []
-        except ValueError as error:
-            self._finding(f"class: {error}", "class")
-            return []
-
-    def _caption(self, node: jaxpr_gallery) -> str:
-        text = str(self.options.get("caption", "")).strip()
-        if not text:
-            return ""
-        line = self.place.option("caption")
-        children, messages = self.parse_inline(text, lineno=line)
-        caption = nodes.caption(text, "", *children)
-        caption.source, caption.line = self.place.source, line
-        node += caption
-        node += messages
-        return text

@@ -203,10 +203,14 @@ class Engine:
 
     def outcome(self, block: Block) -> Outcome | None:
         """The outcome of a block, if its request was understood and traced."""
+        if block.pasted is not None:  # as if it had been
+            return Outcome(block.digest, Seen(block.digest, ""))
         return self.outcomes.get(block.digest) if block.request else None
 
     def result(self, block: Block) -> dict[str, Any] | None:
         """The result of a block; ``None`` where there is an error instead."""
+        if block.pasted is not None:
+            return {"text": block.pasted.text, "facts": {}}
         outcome = self.outcome(block)
         if outcome is None or outcome.error is not None or block.request is None:
             return None

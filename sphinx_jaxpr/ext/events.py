@@ -38,6 +38,7 @@ from .nodes import (
     jaxpr_when,
     jaxpr_words,
 )
+from .pasted import JaxprPasted
 from .quotes import take_from_titles
 from .quoting import ShowQuotes
 from .roles import ROLES
@@ -70,6 +71,7 @@ def connect(app: Sphinx) -> dict[str, Any]:
     app.add_lexer("jaxpr", JaxprOnDemand)
     app.add_domain(JaxprDomain)
     app.add_directive("jaxpr-transform", JaxprTransform)
+    app.add_directive("jaxpr", JaxprPasted)
     app.add_directive("jaxpr-glossary", JaxprGlossary)
     app.add_directive("jaxpr-claims", JaxprClaims)
     app.add_directive("jaxpr-when", JaxprWhen)

@@ -70,8 +70,8 @@ class Figures(Shown):
 
     def parts(self, block: Block) -> tuple[str, bool, str, str]:
         """A class of its own, whether it starts open, the summary and what it folds."""
-        summary = f'<code class="jaxpr-call">{escape(self.call(block))}</code>'
-        if self.engine.mode == "skip":
+        summary = self.title(block)
+        if self.is_skipped(block):
             message = _paragraph("Not traced: jaxpr_mode is skip.")
             return "jaxpr-skipped", True, summary, message
         error = self.error(block)
@@ -97,6 +97,10 @@ class Figures(Shown):
         body = f'<div class="jaxpr-code notranslate" translate="no">{lines}</div>'
         body += as_html(known, identity, self.epub)
         return "", self.is_open(block, printed), summary, body
+
+    def title(self, block: Block) -> str:
+        """What the header begins with."""
+        return f'<code class="jaxpr-call">{escape(self.call(block))}</code>'
 
     def python(self, block: Block) -> dict[int, tuple[int, str]]:
         """For equations of this function's own lines: the line, and where it is shown."""
@@ -144,7 +148,7 @@ class Figures(Shown):
 
     def words(self, block: Block) -> str:
         """The functions and primitives of a block, for the search; no letters or types."""
-        found = None if self.engine.mode == "skip" else self.engine.printed(block)
+        found = None if self.is_skipped(block) else self.engine.printed(block)
         primitives = {equation.primitive for equation in found[0].walk()} if found else set()
         target = block.request.target.replace(":", ".") if block.request else ""
         return " ".join([*target.split("."), block.label, *sorted(primitives)])

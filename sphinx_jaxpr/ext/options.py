@@ -1,8 +1,18 @@
-"""Options of directives, whatever they are called."""
+"""Options of directives, whatever they are called, and what those of blocks share."""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Iterable
+from typing import Any, ClassVar
+
+from docutils import nodes
+from docutils.parsers.rst.directives import class_option
+from sphinx.util.docutils import SphinxDirective
+
+from ..tracing.grammar import nearest
+from ..tracing.request import check_name
+from .place import Place
+from .records import Finding
 
 
 class AnyOption(dict[str, Any]):
@@ -19,3 +29,63 @@ class AnyOption(dict[str, Any]):
 
     def __contains__(self, key: object) -> bool:
         return True
+
+
+class BlockDirective(SphinxDirective):
+    """A directive that shows blocks; ``run`` sets its ``place`` and ``findings`` first."""
+
+    has_content = True
+    option_spec: ClassVar[Any] = AnyOption()
+    place: Place
+    findings: list[Finding]
+
+    def _finding(self, message: str, option: str = "", kind: str = "option") -> None:
+        line = self.place.option(option) if option else self.place.line
+        self.findings.append(Finding(kind, message, self.place.source, line))
+
+    def _unknown(self, option: str, known: Iterable[str]) -> None:
+        listed = ", ".join(known)
+        self._finding(
+            f"unknown option {option!r}{nearest(option, known)} (known: {listed})", option
+        )
+
+    def _explicit(self) -> str:
+        """The name that the author gave, if it can be one."""
+        given: str = self.options.get("name", "").strip()
+        if given:
+            problem = check_name(given, "name")
+            if not problem:
+                return given
+            self._finding(problem, "name")
+        elif "name" in self.options:
+            self._finding("option 'name' is empty", "name")
+        return ""
+
+    def _choice(self, option: str, known: tuple[str, ...], default: str) -> str:
+        if option not in self.options:
+            return default
+        given = str(self.options[option]).strip()
+        if given in known:
+            return given
+        self._finding(f"{option}: {given!r} is none of {', '.join(known)}", option)
+        return default
+
+    def _classes(self) -> list[str]:
+        given = self.options.get("class", "")
+        try:
+            return list(class_option(given)) if given else []
+        except ValueError as error:
+            self._finding(f"class: {error}", "class")
+            return []
+
+    def _caption(self, node: nodes.Element) -> str:
+        text = str(self.options.get("caption", "")).strip()
+        if not text:
+            return ""
+        line = self.place.option("caption")
+        children, messages = self.parse_inline(text, lineno=line)
+        caption = nodes.caption(text, "", *children)
+        caption.source, caption.line = self.place.source, line
+        node += caption
+        node += messages
+        return text

@@ -28,8 +28,8 @@ class Listings(Shown):
         for place, block in enumerate(self.blocks):
             found.append(nodes.target("", "", ids=[block.identity]))
             found.extend(self.heading(block))
-            error = None if self.engine.mode == "skip" else self.error(block)
-            if self.engine.mode == "skip":
+            error = None if self.is_skipped(block) else self.error(block)
+            if self.is_skipped(block):
                 body: list[nodes.Node] = [nodes.paragraph("", "Not traced: jaxpr_mode is skip.")]
             elif error is not None:
                 body = _error_nodes(error, self.is_expected(block))

@@ -50,12 +50,21 @@ class Quote:
 
 
 @dataclass(frozen=True)
+class Pasted:
+    """A program that stands on the page as text; ``version`` is what is said to have printed it."""
+
+    text: str
+    version: str = ""
+
+
+@dataclass(frozen=True)
 class Block:
     """One figure: the base of a directive or one of its variants.
 
     ``identity`` is the id of its HTML figure.  ``request`` is ``None`` where
     the page's text could not be understood; ``problem`` then says why.
-    ``line`` is that of its transform, or of the directive.
+    ``line`` is that of its transform, or of the directive.  A ``pasted`` block has
+    a text instead of a request: nothing is traced.
     """
 
     name: str
@@ -66,6 +75,7 @@ class Block:
     problem: str = ""
     shown: bool = True
     line: int = 0
+    pasted: Pasted | None = None
 
 
 @dataclass(frozen=True)

@@ -62,7 +62,8 @@ class Sentences:
         message = ""
         if verdict.state == FALSE and quote.what == "claim":
             words = f"claim {quote.words!r}" if quote.words else "claim"
-            message = f"{words} is false{self._version()}: {verdict.text} [{quote.expression}]"
+            where = self._version(page, quote)
+            message = f"{words} is false{where}: {verdict.text} [{quote.expression}]"
         elif verdict.state == WRONG:
             name = _NAMES.get(quote.what, quote.what)
             message = f"{name} {quote.expression!r}: {verdict.text}"
@@ -71,8 +72,13 @@ class Sentences:
         kind = verdict.kind if quote.what == "claim" else "path"
         return Finding(kind, message, quote.source, quote.line) if message else None
 
-    def _version(self) -> str:
-        jax = self.verdicts.scopes.versions.get("jax", "")
+    def _version(self, page: str, quote: Quote) -> str:
+        """On which JAX: on none, where all that is asked of stands on the page as text."""
+        scopes = self.verdicts.scopes
+        places = scopes.mentioned(page, quote.expression)
+        if places and all(place.block.pasted for place in places):
+            return ""
+        jax = scopes.versions.get("jax", "")
         return f" on JAX {jax}" if jax else ""
 
     def _hidden(self, page: str, quote: Quote, verdict: Verdict) -> str:

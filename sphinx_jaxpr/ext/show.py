@@ -27,13 +27,17 @@ class ShowBlocks(SphinxPostTransform):
             return
         # They bring the parser and more, which a build that writes nothing never needs.
         from .figure import Figures
+        from .pasting import PastedFigures, PastedListings
         from .plain import Listings
 
-        form = Figures if isinstance(self.app.builder, StandaloneHTMLBuilder) else Listings
+        as_html = isinstance(self.app.builder, StandaloneHTMLBuilder)
+        traced, pasted = (Figures, PastedFigures) if as_html else (Listings, PastedListings)
         taken: set[str] = set()
         for node in nodes:
             engine = domain.engine or Engine(self.app)
-            shown = form(engine, node["gallery"], node, taken)
+            gallery = node["gallery"]
+            form = pasted if gallery.blocks[0].pasted else traced
+            shown = form(engine, gallery, node, taken)
             page = node.get("docname", self.env.docname)
             engine.renamed.update(((page, old), new) for old, new in shown.ids.items())
             node.replace_self(shown.shown())

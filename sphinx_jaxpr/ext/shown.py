@@ -41,6 +41,10 @@ class Shown:
     def id_of(self, block: Block) -> str:
         return self.ids[block.identity]
 
+    def is_skipped(self, block: Block) -> bool:
+        """Whether there is nothing but a placeholder."""
+        return self.engine.mode == "skip"
+
     # -- facts for all formats
 
     def call(self, block: Block) -> str:

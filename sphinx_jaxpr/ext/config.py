@@ -12,7 +12,7 @@ from typing import Any, Final, Literal
 
 from sphinx.config import Config
 
-from ..tracing.fingerprint import FLAG_PREFIXES
+from ..tracing import environment
 from ..tracing.jobs import Setup
 from ..tracing.places import SITE_FOLDERS
 
@@ -290,42 +290,14 @@ def roots(config: Config, confdir: Path) -> tuple[str, ...]:
     return tuple(dict.fromkeys(os.path.abspath(path) for path in found))
 
 
-#: What keeps tracing on one quiet CPU; conf.py may override each.
-_ENVIRONMENT: Final = {
-    "JAX_PLATFORMS": "cpu",
-    "PYTHONHASHSEED": "0",
-    "PYTHONDONTWRITEBYTECODE": "1",
-    "XLA_PYTHON_CLIENT_PREALLOCATE": "false",
-    "TF_CPP_MIN_LOG_LEVEL": "3",
-}
-#: Values that need no look at whether JAX can work with them.
-_QUIET: Final = {**_ENVIRONMENT, "JAX_ENABLE_X64": "1"}
-_THREADS: Final = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NPROC")
-_DROPPED: Final = ("COLUMNS", "LINES", "PYTHONSTARTUP", "PYTHONINSPECT", "COVERAGE_PROCESS_START")
-
-
 def setup_of(config: Config, confdir: Path, x64: bool) -> Setup:
     """The worker that traces with or without 64-bit types."""
-    settings = dict(value(config, "jaxpr_env"))
-    if x64:
-        settings["JAX_ENABLE_X64"] = "1"
-    environment = {k: v for k, v in os.environ.items() if k not in _DROPPED}
-    for name in _THREADS:
-        environment.setdefault(name, "1")
-    environment.update(_ENVIRONMENT)
-    environment.update(settings)
-    flags = {
-        key: text
-        for key, text in environment.items()
-        if key.startswith(FLAG_PREFIXES) and (key, text) not in _QUIET.items()
-    }
-    return Setup(
-        python=interpreter(config, confdir),
-        environment=environment,
-        roots=roots(config, confdir),
-        memory=value(config, "jaxpr_memory"),
-        settings=tuple(sorted(settings.items())),
-        flags=tuple(sorted(flags.items())),
+    return environment.setup(
+        interpreter(config, confdir),
+        roots(config, confdir),
+        value(config, "jaxpr_env"),
+        value(config, "jaxpr_memory"),
+        x64=x64,
     )
 
 

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import re
 from html import escape
-from typing import Any
 
 from docutils import nodes
 
 from ..program.noise import folds
+from . import markup
+from .definitions import as_html, links
 from .html import Marks, code, equation_ids
-from .meanings import as_html, links
 from .nodes import jaxpr_figure, jaxpr_words
 from .notes import Placed, as_list, marker
 from .records import Block
-from .shown import Shown, error_parts
+from .shown import Shown
 
 
 class Figures(Shown):
@@ -48,19 +47,16 @@ class Figures(Shown):
         kind, opened, summary, body = self.parts(block)
         classes = " ".join(["jaxpr", *filter(None, [kind]), *self.gallery.classes])
         about = [*self.remarks(block), *filter(None, [self.arguments(block), self.version(block)])]
-        spans = " ".join(f'<span class="jaxpr-about">{escape(text)}</span>' for text in about)
-        after = f'<span class="jaxpr-footer">{spans}</span>' if spans else ""
-        state = ' open=""' if opened else ""
-        before = (
-            f'<figure class="{escape(classes)}" id="{escape(self.id_of(block))}">\n'
-            f"<details{state}><summary>{summary}</summary>\n"
-            f"{body}</details>\n"
-        )
-        if caption is not None or after:
-            before += "<figcaption>"
-            after += "</figcaption>"
         figure = jaxpr_figure()
-        figure["before"], figure["after"] = before, after + "</figure>\n"
+        figure["before"], figure["after"] = markup.figure(
+            self.id_of(block),
+            classes,
+            opened=opened,
+            summary=summary,
+            body=body,
+            about=about,
+            has_caption=caption is not None,
+        )
         if caption is not None:
             line = nodes.inline("", "", *caption.children)
             line["classes"].append("jaxpr-caption")
@@ -72,12 +68,12 @@ class Figures(Shown):
         """A class of its own, whether it starts open, the summary and what it folds."""
         summary = self.title(block)
         if self.is_skipped(block):
-            message = _paragraph("Not traced: jaxpr_mode is skip.")
+            message = markup.paragraph("Not traced: jaxpr_mode is skip.")
             return "jaxpr-skipped", True, summary, message
         error = self.error(block)
         if error is not None:
             kind = "jaxpr-raises" if self.is_expected(block) else "jaxpr-error"
-            return kind, True, summary, _error_html(error)
+            return kind, True, summary, markup.error(error)
         found = self.engine.printed(block)
         assert found is not None
         printed, facts = found
@@ -94,13 +90,13 @@ class Figures(Shown):
             folded=folds(printed) if self.elides_parameters() else (),
         )
         lines = code(printed, facts, identity, marks)
-        body = f'<div class="jaxpr-code notranslate" translate="no">{lines}</div>'
+        body = markup.code(lines)
         body += as_html(known, identity, self.epub)
         return "", self.is_open(block, printed), summary, body
 
     def title(self, block: Block) -> str:
         """What the header begins with."""
-        return f'<code class="jaxpr-call">{escape(self.call(block))}</code>'
+        return markup.call(self.call(block))
 
     def python(self, block: Block) -> dict[int, tuple[int, str]]:
         """For equations of this function's own lines: the line, and where it is shown."""
@@ -135,16 +131,7 @@ class Figures(Shown):
 
     def line(self, block: Block) -> str:
         """The computed line of the header, and a legend where there are several phases."""
-        parts = []
-        for part in self.acted(block):
-            verb = f'<b class="jaxpr-verb">{escape(part.verb)}</b> ' if part.verb else ""
-            parts.append(f'{verb}<span class="jaxpr-count">{escape(part.text)}</span>')
-        line = f' <span class="jaxpr-acted">{"; ".join(parts)}</span>' if parts else ""
-        legend = "".join(
-            f' <span class="jaxpr-key" data-phase="{escape(phase)}">{escape(phase)}</span>'
-            for phase in self.phases(block)
-        )
-        return line + (f' <span class="jaxpr-legend">{legend.strip()}</span>' if legend else "")
+        return markup.computed(self.acted(block), self.phases(block))
 
     def words(self, block: Block) -> str:
         """The functions and primitives of a block, for the search; no letters or types."""
@@ -156,24 +143,3 @@ class Figures(Shown):
     def arguments(self, block: Block) -> str:
         result = self.engine.result(block) or {}
         return ", ".join(f"{name}: {kind}" for name, kind in result.get("args", []))
-
-
-def _paragraph(text: str) -> str:
-    return f'<p class="jaxpr-message">{escape(text)}</p>\n'
-
-
-_LINK = re.compile(r"(https://[\w./#?=&%+-]+\w)")
-
-
-def _error_html(error: dict[str, Any]) -> str:
-    headline, detail = error_parts(error)
-    found = f'<p class="jaxpr-message">{_linked(headline)}</p>\n'
-    if detail:
-        found += f'<pre class="jaxpr-detail">{_linked(detail)}</pre>\n'
-    return found
-
-
-def _linked(text: str) -> str:
-    parts = [escape(part) for part in _LINK.split(text)]
-    parts[1::2] = [f'<a href="{address}">{address}</a>' for address in parts[1::2]]
-    return "".join(parts)

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 from dataclasses import replace
-from typing import Any, Final
+from typing import Any
 
 from sphinx.util import logging
 
+from ..tracing import outcomes
+from ..tracing.outcomes import describe, megabytes
 from . import config as settings
 from . import notes
 from .engine import Engine
@@ -16,8 +18,6 @@ from .records import Block, Finding, Gallery
 logger = logging.getLogger(__name__)
 
 _SUBTYPES = {"option": "option", "timeout": "timeout", "raises": "raises"}
-#: Longest message in a warning, in characters.
-MAX_LINE: Final = 600
 #: Failures of a whole module or of the worker: told once, with a count.
 _WIDE = ("import", "worker")
 
@@ -137,45 +137,10 @@ def _base_matters(engine: Engine, gallery: Gallery) -> bool:
 
 def unmet(engine: Engine, gallery: Gallery, block: Block) -> str:
     """How a block differs from the error that is expected of it, or ``""``."""
-    kind, _, part = (" ".join(piece.split()) for piece in gallery.raises.partition(":"))
     outcome = engine.outcome(block)
     error = (outcome and outcome.error) or (engine.result(block) or {}).get("error")
-    if error is None:
-        return f"{block.name}: expected {gallery.raises}, but no error occurred"
-    if error["kind"] != "trace":
-        return f"{block.name}: expected {gallery.raises}, found {describe(error)}"
-    if kind.rpartition(".")[2] not in error["mro"]:
-        return f"{block.name}: expected {kind}, found {describe(error)}"
-    if part not in " ".join(error["message"].split()):
-        return f"{block.name}: expected a message with {part!r}, found {describe(error)}"
-    return ""
-
-
-def describe(error: dict[str, Any]) -> str:
-    """One error in one line: what, where in the user's code, where to read more."""
-    text = headline(error)
-    frames = error.get("frames") or []
-    if frames:
-        last = frames[-1]
-        inside = f" in {last['function']}" if last["function"] not in ("", "<module>") else ""
-        text += f" [{last['file']}:{last['line']}{inside}: {last['code']}]"
-    if error.get("log"):
-        text += f" (more in {error['log']})"
-    return text
-
-
-def headline(error: dict[str, Any]) -> str:
-    """What went wrong, in one line, without a place."""
-    lines = [line.strip() for line in error["message"].splitlines() if line.strip()]
-    text = " ".join(lines[:3])
-    text = text if len(text) <= MAX_LINE else text[:MAX_LINE] + "..."
-    if error["type"]:
-        text = f"{error['type']}: {text}" if text else error["type"]
-    if error["kind"] == "import":
-        text = f"the import of {error['module']} failed: {text}"
-    if error.get("searched"):
-        text += f"; searched {', '.join(error['searched'])}"
-    return text
+    found = outcomes.unmet(gallery.raises, error)
+    return f"{block.name}: {found}" if found else ""
 
 
 def _constants(engine: Engine, gallery: Gallery) -> list[Finding]:
@@ -196,11 +161,3 @@ def _constants(engine: Engine, gallery: Gallery) -> list[Finding]:
                 )
             ]
     return []
-
-
-def megabytes(size: int) -> str:
-    """A size in bytes as people read it."""
-    for unit, scale in (("GB", 10**9), ("MB", 10**6), ("kB", 10**3)):
-        if size >= scale:
-            return f"{size / scale:.3g} {unit}"
-    return f"{size} bytes"

@@ -9,31 +9,19 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 from functools import cached_property
-from html import escape
 from typing import TYPE_CHECKING, Any, Final
 
 from sphinx.application import Sphinx
 
 from . import config as settings
+from .definitions import Meaning, of_block
 
 if TYPE_CHECKING:
     from ..program.glossary import Glossary
-    from ..program.model import Equation, EquationFacts, Printed
+    from ..program.model import EquationFacts, Printed
 
 _PYTHON: Final = ("py:function", "py:class", "py:method", "py:data", "py:attribute")
-
-
-@dataclass
-class Meaning:
-    """One primitive of a block: its definition and its equations in words."""
-
-    primitive: str
-    text: str
-    href: str
-    external: bool
-    equations: list[tuple[str, str, str]] = field(default_factory=list)  # id, binders, words
 
 
 class Meanings:
@@ -102,73 +90,6 @@ class Meanings:
         page: str,
     ) -> dict[str, Meaning]:
         """The meanings of all primitives of a block, in the order in which they appear."""
-        found: dict[str, Meaning] = {}
-        for equation in printed.walk():
-            name = equation.primitive
-            if name not in found:
-                known = self.glossary.entry(name)
-                href, external = self.href(name, page)
-                found[name] = Meaning(name, known.meaning if known else "", href, external)
-            words = self._words(printed, equation, facts.get(equation.start))
-            if words:
-                binders = " ".join(variable.name for variable in equation.outputs)
-                found[name].equations.append((ids[equation.start], binders, words))
-        return {name: meaning for name, meaning in found.items() if meaning.text or meaning.href}
-
-    def _words(self, printed: Printed, equation: Equation, known: EquationFacts | None) -> str:
-        from ..program.glossary import printed_value
-
-        parameters: dict[str, Any] = {
-            parameter.name: printed_value(printed.text[parameter.start : parameter.end])
-            for parameter in equation.parameters
-            if not parameter.members
-        }
-        programs: Mapping[str, Any] = {}
-        if known is not None:
-            parameters |= known.parameters
-            programs = known.programs
-        types = known.types if known else tuple(v.type for v in equation.outputs)
-        inputs = [operand.type for operand in equation.inputs]
-        return self.glossary.in_words(
-            equation.primitive, parameters, types, inputs=inputs, programs=programs
+        return of_block(
+            self.glossary, printed, facts, ids, lambda primitive: self.href(primitive, page)
         )
-
-
-def as_html(meanings: dict[str, Meaning], block: str, opened: bool) -> str:
-    """A fold with one definition for each primitive that has one."""
-    rows = []
-    for meaning in meanings.values():
-        name = escape(meaning.primitive)
-        if not meaning.text:
-            continue
-        said = "".join(
-            f'<li><a href="#{escape(identity)}"><code>{escape(binders or name)}</code></a>'
-            f" {escape(words)}</li>"
-            for identity, binders, words in meaning.equations
-        )
-        rows.append(
-            f'<dt id="{escape(anchor(block, meaning.primitive))}"><code>{name}</code></dt>'
-            f"<dd>{escape(meaning.text)}{f'<ul>{said}</ul>' if said else ''}</dd>"
-        )
-    if not rows:
-        return ""
-    state = ' open=""' if opened else ""
-    return (
-        f'<details class="jaxpr-meanings"{state}><summary>What the primitives do</summary>'
-        f"<dl>{''.join(rows)}</dl></details>"
-    )
-
-
-def anchor(block: str, primitive: str) -> str:
-    """The id of a primitive's definition under a block."""
-    return f"{block}-prim-{primitive}"
-
-
-def links(meanings: dict[str, Meaning], block: str) -> dict[str, str]:
-    """For each primitive the attributes of its link."""
-    found = {}
-    for name, meaning in meanings.items():
-        href = meaning.href or f"#{anchor(block, name)}"
-        away = " reference external" if meaning.external else ""
-        found[name] = f'class="jaxpr-prim{away}" href="{escape(href)}"'
-    return found

@@ -8,11 +8,12 @@ from typing import Any, Final
 from docutils import nodes
 
 from ..program.model import Printed
+from ..tracing.outcomes import error_parts
 from . import config as settings
 from . import tex
 from .notes import Placed, as_list, letters
 from .records import Block
-from .shown import Shown, error_parts
+from .shown import Shown
 
 #: A word longer than this can leave a printed page's margin.
 LONG_WORD: Final = 70

@@ -9,8 +9,8 @@ from sphinx.application import Sphinx
 from sphinx.builders.html import StandaloneHTMLBuilder
 from sphinx.util.nodes import make_refnode
 
+from .definitions import anchor
 from .domain import JaxprDomain
-from .meanings import anchor
 
 if TYPE_CHECKING:
     from .engine import Engine

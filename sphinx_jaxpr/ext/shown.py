@@ -6,12 +6,14 @@ from typing import Any, Final
 
 from docutils import nodes
 
-from ..program.match import ADDED, RESHAPED, Match
+from ..program import account
+from ..program.match import Match
 from ..program.model import Printed
-from ..program.summary import Part, counts, summary
+from ..program.summary import Part, counts
+from ..tracing.outcomes import remarks
 from . import config as settings
 from .engine import Engine
-from .judge import headline, megabytes, unmet
+from .judge import unmet
 from .nodes import jaxpr_gallery, jaxpr_note
 from .notes import Placed, as_list, placed
 from .records import Block, Gallery
@@ -62,30 +64,15 @@ class Shown:
     def acted(self, block: Block) -> list[Part]:
         """The computed line: first the counts of equations, then how the transform acted."""
         found = self.engine.printed(block)
-        if found is None or found[0].program is None:
+        if found is None:
             return []
-        own, nested = counts(found[0])
-        text = f"{own} equation{'' if own == 1 else 's'}"
-        more = f" ({nested} with nested)" if nested != own else ""
         base = self.engine.printed(self.gallery.blocks[0]) if block.label else None
-        if base is None or base[0].program is None:
-            return [Part("", text + more)]
-        parts = list(summary(base[0], found[0], self.matched(block)))
-        first = Part("", f"{counts(base[0])[0]} \u2192 {text}{more}")
-        if parts and parts[0].verb == "grows":
-            adds = parts.pop(0).text.partition(", ")[2]
-            first = Part("grows", first.text + (f", {adds}" if adds else ""))
-        return [first, *parts]
+        return account.acted(found[0], base[0] if base else None, self.matched(block))
 
     def phases(self, block: Block) -> list[str]:
         """The phases that a block's equations are in, in printed order; none if only one."""
         found = self.engine.printed(block)
-        if found is None:
-            return []
-        printed, facts = found
-        known = [facts[e.start].phase for e in printed.walk() if e.start in facts]
-        phases = list(dict.fromkeys(phase for phase in known if phase))
-        return phases if len(phases) > 1 else []
+        return account.phases(*found) if found is not None else []
 
     def marks(self, block: Block) -> list[tuple[str, str]]:
         """What colours and gutter show in HTML, as text: a mark, and the letters it is on.
@@ -95,37 +82,13 @@ class Shown:
         found = self.engine.printed(block)
         if found is None:
             return []
-        printed, facts = found
-        change = self.matched(block).change
-        phases = self.phases(block)
-        marks: dict[str, list[tuple[int, str]]] = {}
-        for place, equation in enumerate(printed.walk()):
-            names = " ".join(v.name for v in equation.outputs) or equation.primitive
-            mark = change.get(equation.start, "")
-            if mark in (ADDED, RESHAPED):
-                marks.setdefault(mark, []).append((place, names))
-            phase = facts[equation.start].phase if equation.start in facts else ""
-            if phase in phases:
-                marks.setdefault(phase, []).append((place, names))
-        return [(mark, _runs(places)) for mark, places in sorted(marks.items(), key=_by_mark)]
+        return account.marks(*found, self.matched(block).change)
 
     def remarks(self, block: Block) -> list[str]:
         """Effects, effects that a transform lost, captured arrays."""
         result = self.engine.result(block) or {}
-        remarks = []
-        effects = result.get("effects", [])
-        if effects:
-            remarks.append(f"effects: {', '.join(effects)}")
         base = (self.engine.result(self.gallery.blocks[0]) or {}) if block.label else {}
-        lost = [effect for effect in base.get("effects", []) if effect not in effects]
-        if lost and result:
-            remarks.append(f"the base has effects that are lost here: {', '.join(lost)}")
-        sizes = result.get("constants", [])
-        if sizes:
-            total = megabytes(sum(size for _, size in sizes))
-            listed = ", ".join(kind for kind, _ in sizes[:4]) + (", ..." if sizes[4:] else "")
-            remarks.append(f"{total} captured: {listed}")
-        return remarks
+        return remarks(result, base)
 
     def version(self, block: Block) -> str:
         result = self.engine.result(block) or {}
@@ -208,28 +171,6 @@ class Shown:
         return [shown]
 
 
-_MARKS: Final = (ADDED, RESHAPED, "forward", "tangent", "transpose", "recomputed")
-
-
-def _by_mark(item: tuple[str, list[tuple[int, str]]]) -> int:
-    return _MARKS.index(item[0])
-
-
-def _runs(places: list[tuple[int, str]]) -> str:
-    """Letters in printed order, neighbours put together: ``d, h to q``."""
-    runs: list[list[tuple[int, str]]] = []
-    for place, names in places:
-        if runs and runs[-1][-1][0] == place - 1:
-            runs[-1].append((place, names))
-        else:
-            runs.append([(place, names)])
-    said = []
-    for run in runs:
-        ends = (run[0][1], run[-1][1])
-        said += [" to ".join(ends)] if len(run) > 2 else [names for _, names in run]
-    return ", ".join(said)
-
-
 def _stands_in(node: nodes.Node, kind: type[nodes.Node]) -> bool:
     parent = node.parent
     while parent is not None and not isinstance(parent, kind):
@@ -249,14 +190,3 @@ def _free(identity: str, taken: set[str]) -> str:
 
 def _problem(message: str) -> dict[str, Any]:
     return {"kind": "option", "type": "", "message": message, "frames": []}
-
-
-def error_parts(error: dict[str, Any]) -> tuple[str, str]:
-    """The headline of an error and the lines below it."""
-    lines = error["message"].splitlines()
-    first = headline({**error, "message": lines[0] if lines else ""})
-    detail = lines[1:20]
-    for frame in error.get("frames", [])[-3:]:
-        inside = f", in {frame['function']}" if frame["function"] else ""
-        detail += [f"{frame['file']}, line {frame['line']}{inside}", f"    {frame['code']}"]
-    return first, "\n".join(detail).strip("\n")

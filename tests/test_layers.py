@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ast
 import sys
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -32,6 +32,23 @@ ROOMS: dict[str, tuple[frozenset[str], tuple[str, ...]]] = {
     ),
     "worker/": (JAX, (f"{PACKAGE}.program", f"{PACKAGE}.tracing", f"{PACKAGE}.worker")),
     "ext/": (SPHINX, (PACKAGE,)),
+    # The modules of ext/ that make HTML are text in, text out; sphinx_rule holds them to it.
+    "commands/": (
+        frozenset(),
+        (
+            *(f"{PACKAGE}.{room}" for room in ("commands", "program", "tracing")),
+            *(f"{PACKAGE}.ext.{name}" for name in ("definitions", "html", "markup")),
+        ),
+    ),
+    "__main__.py": (
+        frozenset(),
+        tuple(f"{PACKAGE}.{room}" for room in ("__version__", "commands", "tracing.grammar")),
+    ),
+    # A test owns its process and has JAX in it already, so this one may trace there.
+    "testing.py": (
+        JAX,
+        tuple(f"{PACKAGE}.{room}" for room in ("program", "tracing", "worker")),
+    ),
 }
 # The room that imports JAX and user code.  Sphinx's process must never load it.
 WORKER = f"{PACKAGE}.worker"
@@ -172,6 +189,7 @@ def check(sources: dict[str, str]) -> list[str]:
         findings += private_rule(module)
         findings += length_rule(module)
     findings += reach_rule(modules)
+    findings += sphinx_rule(modules)
     findings += cycle_rule(modules)
     return [f"{PACKAGE}/{path}:{line}: {text}" for path, line, text in sorted(set(findings))]
 
@@ -238,25 +256,44 @@ def edges(modules: list[Module]) -> dict[str, dict[str, tuple[str, Import]]]:
     return graph
 
 
-def reach_rule(modules: list[Module]) -> Iterator[Finding]:
-    """What Sphinx's process loads never leads to a module that imports JAX."""
+def reached(modules: list[Module], rooms: Container[str]) -> Iterator[tuple[str, str, Import]]:
+    """All that the modules of ``rooms`` load: each module, by which file, in which import."""
     graph = edges(modules)
-    start = [module.name for module in modules if module.room in {"ext/", "lexer.py"}]
+    start = [module.name for module in modules if module.room in rooms]
     seen, queue = set(start), list(start)
     while queue:
         name = queue.pop()
         for target, (path, found) in graph.get(name, {}).items():
+            yield target, path, found
             if within(target, (WORKER,)):
-                text = f"loads {target}, which imports JAX, into Sphinx's process"
-                yield path, found.line, text
-                continue
+                continue  # what it loads is another process's
             # Importing a.b.c runs the __init__ of a and of a.b too.
             parts = target.split(".")
             for length in range(1, len(parts) + 1):
-                reached = ".".join(parts[:length])
-                if reached not in seen:
-                    seen.add(reached)
-                    queue.append(reached)
+                above = ".".join(parts[:length])
+                if above not in seen:
+                    seen.add(above)
+                    queue.append(above)
+
+
+def reach_rule(modules: list[Module]) -> Iterator[Finding]:
+    """What Sphinx's process, or a command's, loads never leads to a module that imports JAX."""
+    for target, path, found in reached(modules, {"ext/", "lexer.py", "commands/", "__main__.py"}):
+        if within(target, (WORKER,)):
+            text = f"loads {target}, which imports JAX, into Sphinx's process"
+            yield path, found.line, text
+
+
+def sphinx_rule(modules: list[Module]) -> Iterator[Finding]:
+    """Commands and tests work where Sphinx is not installed."""
+    heavy = {
+        module.name
+        for module in modules
+        if any(found.top in SPHINX and not found.typing_only for found in module.imports())
+    }
+    for target, path, found in reached(modules, {"commands/", "__main__.py", "testing.py"}):
+        if target in heavy and not found.typing_only:
+            yield path, found.line, f"loads {target}, which needs Sphinx"
 
 
 def cycle_rule(modules: list[Module]) -> Iterator[Finding]:
@@ -324,6 +361,12 @@ def test_package_keeps_its_layers() -> None:
         ("ext/html.py", "from sphinx.writers._html4 import X", "is private to sphinx"),
         ("ext/html.py", "from docutils import nodes\nnodes._x", ":2: docutils.nodes._x is"),
         ("lexer.py", "import sphinx", "lexer.py must not import sphinx"),
+        ("commands/show.py", "import jax", "commands/ must not import jax"),
+        ("commands/show.py", "from docutils import nodes", "commands/ must not import docutils"),
+        ("commands/show.py", "from ..ext import figure", "must not import sphinx_jaxpr.ext.figure"),
+        ("commands/show.py", "from ..worker import tracer", "must not import sphinx_jaxpr.worker"),
+        ("__main__.py", "from .ext import html", "__main__.py must not import sphinx_jaxpr.ext"),
+        ("testing.py", "from .ext import html", "testing.py must not import sphinx_jaxpr.ext"),
         ("__init__.py", "import sphinx_jaxpr.ext.events", "must not import sphinx_jaxpr.ext"),
         ("__init__.py", "from sphinx.application import Sphinx", "__init__.py must not import"),
         ("util.py", "", "is in no room of ROOMS"),
@@ -349,6 +392,8 @@ def test_bad_source_is_found(path: str, source: str, finding: str) -> None:
         ("ext/events.py", "from docutils import nodes\nfrom sphinx_jaxpr import __version__"),
         ("ext/nodes.py", "from sphinx.locale import _, __\nimport sphinx\nsphinx.__version__"),
         ("lexer.py", "from pygments.lexer import RegexLexer"),
+        ("commands/show.py", "from ..ext.html import code\nfrom ..tracing import pool"),
+        ("testing.py", "def f():\n    import jax\n    from .worker import tracer"),
         ("__init__.py", "def setup(app):\n    from sphinx_jaxpr.ext import setup"),
         ("__init__.py", "if TYPE_CHECKING:\n    from sphinx.application import Sphinx"),
         ("program/paths.py", "\n" * 420),
@@ -376,6 +421,18 @@ def test_ext_may_not_load_a_jax_module() -> None:
     findings = check({"ext/a.py": "from ..worker import process", "worker/process.py": ""})
     assert len(findings) == 1
     assert "loads sphinx_jaxpr.worker.process" in findings[0]
+
+
+def test_sphinx_is_found_behind_other_modules() -> None:
+    sources = {
+        "commands/show.py": "\nfrom ..ext.html import code",
+        "ext/html.py": "from .nodes import x",
+        "ext/nodes.py": "from docutils import nodes",
+    }
+    (finding,) = check(sources)
+    assert finding == "sphinx_jaxpr/ext/html.py:1: loads sphinx_jaxpr.ext.nodes, which needs Sphinx"
+    typing = "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from docutils import nodes"
+    assert not check({**sources, "ext/nodes.py": typing})
 
 
 def test_cycles_are_found() -> None:

@@ -15,6 +15,7 @@ from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
+from sphinx_jaxpr.commands.show import OPTIONS as SHOW_OPTIONS
 from sphinx_jaxpr.ext.config import OPTIONS
 from sphinx_jaxpr.ext.events import STATIC, STYLE
 from sphinx_jaxpr.tracing.grammar import DTYPES, KEYS
@@ -164,6 +165,15 @@ def css_variables() -> str:
     return "\n".join(rows)
 
 
+def command_line_options() -> str:
+    """Every option of ``python -m sphinx_jaxpr show``."""
+    rows = ["| option | is |", "|---|---|"]
+    for option, told in SHOW_OPTIONS.items():
+        value = f" {told['metavar']}" if "metavar" in told else ""
+        rows.append(f"| `{option}{value}` | {told['help']} |")
+    return "\n".join(rows)
+
+
 def _blocks(style: str) -> list[list[tuple[str, str]]]:
     """The variables of the first two rules that set any: light, then dark."""
     rules = re.findall(r"\{([^{}]*)\}", style)
@@ -190,6 +200,13 @@ def _directive(make: Callable[[], str]) -> type[SphinxDirective]:
 
 def setup(app: Sphinx) -> dict[str, Any]:
     """Add the directives."""
-    for make in (config_table, transform_table, reserved_words, dtype_table, css_variables):
+    for make in (
+        config_table,
+        transform_table,
+        reserved_words,
+        dtype_table,
+        css_variables,
+        command_line_options,
+    ):
         app.add_directive(make.__name__.replace("_", "-"), _directive(make))
     return {"parallel_read_safe": True, "parallel_write_safe": True}

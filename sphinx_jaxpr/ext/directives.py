@@ -10,7 +10,7 @@ from docutils import nodes
 
 from ..tracing import grammar
 from ..tracing.grammar import Chain, GrammarError, nearest
-from ..tracing.request import Request, check_chain, local_name
+from ..tracing.request import Request, check_chain, is_target, local_name
 from .complaints import COMPLAINTS
 from .config import value as config_value
 from .nodes import jaxpr_gallery, jaxpr_note
@@ -29,8 +29,6 @@ FLAGS = frozenset({"source", "jit", "x64"})
 _JUDGED = ("args", "static")
 #: Options that have their place in the interface, but not yet in this version.
 LATER = ("layout", "locked")
-
-_TARGET = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*(:[^\W\d]\w*(\.[^\W\d]\w*)*)?")
 
 
 class JaxprTransform(BlockDirective):
@@ -134,13 +132,13 @@ class JaxprTransform(BlockDirective):
             argument = first
         if not argument:
             below = next((line.strip() for line in self.content if line.strip()), "")
-            meant = below if _TARGET.fullmatch(below) else "package.module:function"
+            meant = below if is_target(below) else "package.module:function"
             self._finding(
                 f"no function is named; write it on the directive's own line: {self._form(meant)}"
             )
             return ""
         resolved = self._resolve(argument)
-        if not _TARGET.fullmatch(resolved) or (":" not in resolved and "." not in resolved):
+        if not is_target(resolved) or (":" not in resolved and "." not in resolved):
             self._finding(
                 f"{argument!r} names no function; expected package.module:qualname, as in"
                 f" {self._form('package.module:function')}"

@@ -9,7 +9,9 @@ from __future__ import annotations
 import hashlib
 import json
 import keyword
-from dataclasses import dataclass
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from .grammar import Aval, Call, Chain, Name, Step, Value, nearest
@@ -159,6 +161,14 @@ def decode(data: Any) -> Value:
     return complex(*data["complex"])
 
 
+_TARGET: Final = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*(:[^\W\d]\w*(\.[^\W\d]\w*)*)?")
+
+
+def is_target(text: str) -> bool:
+    """Whether a text may name an object: ``module:qualname``, or dotted, or a single name."""
+    return _TARGET.fullmatch(text) is not None
+
+
 def check_chain(chain: Chain, third_party: dict[str, str]) -> str:
     """What is wrong with a chain's names, options and label, or ``""``."""
     for step in chain.steps:
@@ -179,6 +189,26 @@ def check_chain(chain: Chain, third_party: dict[str, str]) -> str:
                     f" (it takes: {listed})"
                 )
     return check_name(chain.label, "label")
+
+
+def variants(
+    base: Request, chains: Iterable[Chain], third_party: dict[str, str]
+) -> list[tuple[str, Request]]:
+    """The request of each chain, with its label; ``ValueError`` says what is wrong with one."""
+    found: dict[str, Request] = {}
+    for chain in chains:
+        problem = check_chain(chain, third_party)
+        if not problem and chain.label in found:
+            problem = (
+                f"two variants have the label {chain.label!r}; name one with 'as', as in"
+                f" {chain.steps[0].name}(...) as other"
+            )
+        if problem:
+            raise ValueError(problem)
+        used = {step.name for step in chain.steps} & set(third_party)
+        pairs = tuple((key, third_party[key]) for key in sorted(used))
+        found[chain.label] = replace(base, steps=chain.steps, third_party=pairs)
+    return list(found.items())
 
 
 def check_name(name: str, what: str) -> str:

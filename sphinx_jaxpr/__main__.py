@@ -1,0 +1,65 @@
+"""``python -m sphinx_jaxpr``: the commands, without Sphinx."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+from typing import NoReturn
+
+from . import __version__
+from .commands import show
+from .commands.usage import FAILED, WRONG, UsageError
+from .tracing.grammar import nearest
+
+COMMANDS = {"show": show}
+
+
+class _Parser(argparse.ArgumentParser):
+    """Leaves it to :func:`main` to say what is wrong."""
+
+    def error(self, message: str) -> NoReturn:
+        raise UsageError(message)
+
+
+def _parsed(arguments: Sequence[str]) -> argparse.Namespace:
+    parser = _Parser(prog="python -m sphinx_jaxpr", description=__doc__, allow_abbrev=False)
+    parser.add_argument("--version", action="version", version=f"sphinx-jaxpr {__version__}")
+    commands = parser.add_subparsers(metavar="command", required=True)
+    for name, module in COMMANDS.items():
+        summary = (module.__doc__ or "").partition("\n")[0].partition(": ")[2]
+        one = commands.add_parser(name, help=summary, description=summary, allow_abbrev=False)
+        module.add_options(one)
+        one.set_defaults(run=module.run, known=module.OPTIONS)
+    first = next((word for word in arguments if not word.startswith("-")), "")
+    if first and first not in COMMANDS:
+        listed = ", ".join(COMMANDS)
+        raise UsageError(f"no command {first!r}{nearest(first, COMMANDS)} (commands: {listed})")
+    found, unknown = parser.parse_known_args(arguments)
+    if unknown:
+        word = unknown[0].partition("=")[0]
+        near = nearest(word, found.known) if word.startswith("-") else ""
+        raise UsageError(f"unknown argument {word!r}{near}")
+    return found
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command; the exit status: 1 where something failed, 2 for wrong usage."""
+    try:
+        found = _parsed(sys.argv[1:] if arguments is None else arguments)
+        status: int = found.run(found)
+        sys.stdout.flush()
+        return status
+    except UsageError as error:
+        sys.stderr.write(f"error: {error}\n")
+        return WRONG
+    except KeyboardInterrupt:
+        return 128 + 2
+    except BrokenPipeError:  # whoever read our output has enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return FAILED
+
+
+if __name__ == "__main__":
+    sys.exit(main())

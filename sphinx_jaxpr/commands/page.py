@@ -1,0 +1,82 @@
+"""Programs as one page of HTML that needs no other file."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from html import escape
+from pathlib import Path
+from typing import Final
+
+from ..ext import definitions, markup
+from ..ext.html import Marks, code, equation_ids
+from ..program import account
+from ..program.glossary import builtin
+from ..program.noise import folds
+from .programs import Program
+
+STATIC: Final = Path(__file__).parents[1] / "static"
+#: Printed lines up to which a block starts open under ``auto``.
+OPEN_LINES: Final = 40
+#: The page around the blocks; these bring colours of their own.
+_STYLE: Final = (
+    "html { color-scheme: light dark; font-family: system-ui, sans-serif; }"
+    " body { max-width: 64rem; margin: 2rem auto; padding: 0 1rem; }"
+)
+
+
+def page(target: str, programs: Sequence[Program], opened: str) -> str:
+    """The whole page."""
+    style = (STATIC / "jaxpr.css").read_text("utf-8")
+    script = (STATIC / "jaxpr.js").read_text("utf-8")
+    title = escape(f"{target}: jaxprs")
+    return "".join(
+        [
+            '<!DOCTYPE html>\n<html lang="en" data-theme="auto">\n<head>\n<meta charset="utf-8">\n',
+            '<meta name="viewport" content="width=device-width, initial-scale=1">\n',
+            f"<title>{title}</title>\n<style>\n{_STYLE}\n{style}</style>\n</head>\n<body>\n",
+            f"<main>\n<h1><code>{escape(target)}</code></h1>\n",
+            *(_figure(program, opened) for program in programs),
+            f"</main>\n<script>\n{script}</script>\n</body>\n</html>\n",
+        ]
+    )
+
+
+def _figure(program: Program, opened: str) -> str:
+    identity = f"jaxpr-{program.name}"
+    summary = markup.call(program.call or program.name)
+    if program.error is not None:
+        kind = "jaxpr-raises" if program.is_expected else "jaxpr-error"
+        state, body = True, markup.error(program.error)
+    else:
+        kind, state, body = "", _is_open(program, opened), _body(program, identity)
+        phases = account.phases(program.printed, program.facts)
+        summary += markup.computed(program.acted, phases)
+    before, after = markup.figure(
+        identity,
+        f"jaxpr {kind}".strip(),
+        opened=state,
+        summary=summary,
+        body=body,
+        about=program.about,
+        has_caption=False,
+    )
+    return before + after
+
+
+def _body(program: Program, identity: str) -> str:
+    printed, facts = program.printed, program.facts
+    ids = equation_ids(printed, identity)
+    known = definitions.of_block(builtin(), printed, facts, ids, lambda primitive: ("", False))
+    marks = Marks(
+        changes=program.match.change,
+        links=definitions.links(known, identity),
+        folded=folds(printed),
+    )
+    lines = code(printed, facts, identity, marks)
+    return markup.code(lines) + definitions.as_html(known, identity, opened=False)
+
+
+def _is_open(program: Program, opened: str) -> bool:
+    if opened == "auto":
+        return program.printed.text.count("\n") < OPEN_LINES
+    return opened == "all" or (program.label or "base") in opened.split(",")

@@ -1,0 +1,200 @@
+"""``show``: trace a function and print its jaxprs, as text, as a page of HTML or as JSON.
+
+The options are those of the directive ``jaxpr-transform``, read by the same
+grammar; the same worker process traces.
+"""
+
+from __future__ import annotations
+
+import argparse
+import io
+import os
+import re
+import sys
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any, Final
+
+from ..tracing import environment, grammar, pool
+from ..tracing.grammar import WIDE, GrammarError, nearest
+from ..tracing.jobs import Job
+from ..tracing.paths import Paths
+from ..tracing.request import Request, check_name, is_target, local_name, variants
+from .programs import Program
+from .usage import FAILED, WRONG, UsageError
+
+#: Options with what ``argparse`` has to know of each.
+OPTIONS: Final[dict[str, dict[str, Any]]] = {
+    "--args": {"metavar": "SPECS", "help": 'types of the arguments, as in "x=f32[8], w=f32[8,4]"'},
+    "--static": {"metavar": "VALUES", "help": 'arguments bound before tracing, as in "n=3"'},
+    "--transforms": {"metavar": "LIST", "help": 'as in "grad(argnums=w), vmap | jit as both"'},
+    "--name": {"metavar": "NAME", "help": "name of the function's own program"},
+    "--raises": {"metavar": "TYPE", "help": "expected of the last: an error, Type: part of it"},
+    "--jit": {"action": "store_true", "help": "wrap the function in jit first"},
+    "--x64": {"action": "store_true", "help": "trace with 64-bit types"},
+    "--own": {
+        "metavar": "NAME=MODULE:FUNCTION",
+        "action": "append",
+        "default": [],
+        "help": "a transform of your own, as in jaxpr_transforms; may be repeated",
+    },
+    "--path": {
+        "metavar": "FOLDER",
+        "action": "append",
+        "default": [],
+        "help": "a folder to import from, before the current one; may be repeated",
+    },
+    "--python": {"metavar": "FILE", "default": sys.executable, "help": "interpreter that traces"},
+    "--timeout": {"metavar": "SECONDS", "default": "30", "help": "for each program (30)"},
+    "--open": {
+        "metavar": "WHICH",
+        "default": "auto",
+        "help": "blocks that start open in HTML: auto, all, none, or labels",
+    },
+    "--html": {"action": "store_true", "help": "print a whole page of HTML"},
+    "--json": {"action": "store_true", "help": "print JSON"},
+}
+
+#: Errors of what was asked for, not of what was traced.
+_USAGE: Final = ("option", "target")
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Tell ``parser`` what the command takes."""
+    parser.add_argument("target", help="package.module:function")
+    for option, told in OPTIONS.items():
+        if option not in ("--html", "--json"):
+            parser.add_argument(option, **told)
+    form = parser.add_mutually_exclusive_group()
+    for option in ("--html", "--json"):
+        form.add_argument(option, **OPTIONS[option])
+
+
+def run(options: argparse.Namespace) -> int:
+    """Trace, print what was traced, and say what was not."""
+    requests = _requests(options)
+    name = _name(options)
+    labels = [label for label, _ in requests if label]
+    opened = _opened(options.open, labels)
+    traced = _traced(options, requests)
+    programs = [
+        Program(
+            f"{name}.{label}" if label else name,
+            label,
+            found,
+            traced[0],
+            options.raises if request.expects_error else "",
+        )
+        for (label, request), found in zip(requests, traced, strict=True)
+    ]
+    status = _complain(programs)
+    form = "html" if options.html else "json" if options.json else "text"
+    if form == "html":
+        from .page import page as write
+    elif form == "json":
+        from .data import data as write
+    else:
+        from .text import text as write
+    shown: str = write(options.target, programs, opened)
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        # Text goes to a terminal in the terminal's encoding; the others have their own.
+        encoding = sys.stdout.encoding if form == "text" else "utf-8"
+        sys.stdout.reconfigure(encoding=encoding, errors="backslashreplace")
+    sys.stdout.write(shown)
+    return status
+
+
+def _parsed(option: str, text: str | None, parse: Callable[[str], Any]) -> Any:
+    try:
+        return parse(text or "")
+    except GrammarError as error:
+        near = (text or "")[error.offset :].split("\n")[0][:30]
+        where = f"at {near!r}" if near else "at its end"
+        raise UsageError(f"--{option}: {error} {where}") from None
+
+
+def _requests(options: argparse.Namespace) -> list[tuple[str, Request]]:
+    """What to trace, by label: the function itself, then its variants."""
+    if not is_target(options.target) or not {":", "."} & set(options.target):
+        raise UsageError(f"{options.target!r} names no function; expected package.module:function")
+    base = Request(
+        options.target,
+        _parsed("args", options.args, grammar.arguments),
+        _parsed("static", options.static, grammar.static),
+        jit=options.jit,
+        x64=options.x64,
+    )
+    for wide in sorted(WIDE) if not options.x64 else ():
+        if re.search(rf"\b{wide}\[", options.args or ""):
+            sys.stderr.write(f"warning: --args: {wide} is narrowed without --x64\n")
+    own = {}
+    for pair in options.own:
+        key, _, path = pair.partition("=")
+        if not (key.isidentifier() and ":" in path and is_target(path)):
+            raise UsageError(f"--own: expected name=module:function, found {pair!r}")
+        own[key] = path
+    chains = _parsed("transforms", options.transforms, grammar.transforms)
+    try:
+        found = [("", base), *variants(base, chains, own)]
+    except ValueError as error:
+        raise UsageError(f"--transforms: {error}") from None
+    if options.raises:
+        label, last = found[-1]
+        found[-1] = (label, replace(last, expects_error=True))
+    return found
+
+
+def _name(options: argparse.Namespace) -> str:
+    if options.name is None:
+        return local_name(options.target)
+    problem = check_name(options.name, "--name:")
+    if problem:
+        raise UsageError(problem)
+    return str(options.name)
+
+
+def _opened(text: str, labels: list[str]) -> str:
+    words = [word for word in re.split(r"[\s,]+", text) if word]
+    known = ("auto", "all", "none", "base", *labels)
+    for word in words:
+        if word not in known:
+            listed = ", ".join(known)
+            raise UsageError(f"--open: {word!r} is none of {listed}{nearest(word, known)}")
+    return ",".join(words)
+
+
+def _traced(
+    options: argparse.Namespace, requests: list[tuple[str, Request]]
+) -> list[dict[str, Any]]:
+    """The outcome of each request, free of this machine's folders."""
+    try:
+        seconds = float(options.timeout)
+    except ValueError:
+        seconds = 0.0
+    if not 0 < seconds < float("inf"):
+        raise UsageError(f"--timeout: expected a number of seconds, found {options.timeout!r}")
+    here = os.getcwd()
+    for folder in options.path:
+        if not os.path.isdir(folder):
+            raise UsageError(f"--path: there is no folder {folder!r}")
+    roots = list(dict.fromkeys(os.path.abspath(folder) for folder in (*options.path, here)))
+    setup = environment.setup(options.python, roots, {}, 0, x64=options.x64)
+    jobs = [Job(str(place), request, seconds) for place, (_, request) in enumerate(requests)]
+    found = {job.key: outcome for job, outcome in pool.run(setup, jobs)}
+    paths = Paths(here, roots)
+    return [paths.hide_all(found[job.key]) for job in jobs]
+
+
+def _complain(programs: list[Program]) -> int:
+    """Say what could not be traced; the exit status."""
+    alike: dict[str, list[str]] = {}
+    status = 0
+    for program in programs:
+        if problem := program.problem:
+            alike.setdefault(problem, []).append(program.name)
+            is_usage = program.error is not None and program.error["kind"] in _USAGE
+            status = max(status, WRONG if is_usage else FAILED)
+    for message, names in alike.items():
+        more = f" (and so for {', '.join(names[1:])})" if names[1:] else ""
+        sys.stderr.write(f"error: {names[0]}: {message}{more}\n")
+    return status

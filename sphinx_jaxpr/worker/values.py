@@ -62,10 +62,11 @@ def spec_value(value: Value, module: ModuleType, what: str) -> Any:
         found = attribute(module, value.text, "args", what)
         if inspect.isfunction(found) or inspect.isbuiltin(found):
             found = _call(found, value.text)
-        return jax.tree.map(_abstract_leaf, found)
-    if isinstance(value, dict):
+        return jax.tree.map(abstract_leaf, found)
+    # Of specs; what is abstract already may be a tree of any other kind.
+    if isinstance(value, dict) and type(value) is dict:
         return {key: spec_value(item, module, f"{what}[{key!r}]") for key, item in value.items()}
-    if isinstance(value, (tuple, list)):
+    if isinstance(value, (tuple, list)) and type(value) in (tuple, list):
         items = enumerate(value)
         return type(value)(spec_value(item, module, f"{what}[{i}]") for i, item in items)
     return value
@@ -84,7 +85,7 @@ def _call(function: Any, path: str) -> Any:
     return function()
 
 
-def _abstract_leaf(leaf: Any) -> Any:
+def abstract_leaf(leaf: Any) -> Any:
     """Only the shape and the type of an array matter; numbers stay what they are."""
     if isinstance(leaf, (bool, int, float, complex)) or not hasattr(leaf, "dtype"):
         return leaf

@@ -17,7 +17,7 @@ from .renames import table
 
 #: Steps that one expression may take, each about half a microsecond: an element
 #: looked at is one, a node of the expression or a view of an equation a few.
-MAX_STEPS: Final = 200_000
+MAX_STEPS: Final = 100_000
 #: Longest shown value, in characters.
 MAX_SHOWN: Final = 2000
 

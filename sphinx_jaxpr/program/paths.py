@@ -90,7 +90,8 @@ def nearest(word: str, known: Iterable[str], *, count: int = 3) -> str:
 def parse(text: str) -> Expression:
     """Read ``text``; :class:`PathError` where it is too long, broken, or not allowed."""
     if len(text) > 4 * MAX_CHARACTERS:
-        raise PathError(f"this expression is too long: {MAX_CHARACTERS} characters at most")
+        message = f"this expression is too long: {MAX_CHARACTERS} characters at most"
+        raise PathError(message, MAX_CHARACTERS)
     text = " ".join(text.split())
     if not text:
         raise PathError("a path or expression is missing", 0)

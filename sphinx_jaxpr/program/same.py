@@ -74,7 +74,7 @@ class _Reader:
         todo: list[Any] = list(things)[::-1]
         while todo:
             thing = todo.pop()
-            self.asking.spend(1)
+            self.asking.spend(2)
             match thing:
                 case str():
                     self.tokens.append(thing)

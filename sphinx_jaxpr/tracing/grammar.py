@@ -115,13 +115,15 @@ def arguments(text: str) -> tuple[tuple[str, Value], ...]:
     """Parse ``x=bf16[32,64], f32[]``; the name of a positional spec is ``""``."""
     reader = _Reader(text)
     items: list[tuple[str, Value]] = []
+    names: set[str] = set()
     while reader.more():
         start = reader.offset
         name = reader.keyword()
         value = reader.value()
         _check_spec(value, start)
-        if name and any(name == other for other, _ in items):
+        if name and name in names:
             raise GrammarError(f"argument {name!r} is given twice", start)
+        names.add(name)
         if not name and items and items[-1][0]:
             raise GrammarError("a spec without a name follows one with a name", start)
         items.append((name, value))
@@ -132,6 +134,7 @@ def static(text: str) -> tuple[tuple[str | int, Value], ...]:
     """Parse ``n=3, act=jax.nn.relu, 1=4``; an integer key is a position."""
     reader = _Reader(text)
     items: list[tuple[str | int, Value]] = []
+    keys: set[str | int] = set()
     while reader.more():
         start = reader.offset
         key: str | int | None = reader.position() if reader.at_number() else reader.keyword()
@@ -145,8 +148,9 @@ def static(text: str) -> tuple[tuple[str | int, Value], ...]:
             raise GrammarError(
                 f"{key!r} is a call: name an attribute of the target's module instead", start
             )
-        if any(key == other for other, _ in items):
+        if key in keys:
             raise GrammarError(f"{key!r} is given twice", start)
+        keys.add(key)
         items.append((key, value))
     return tuple(items)
 
@@ -169,19 +173,19 @@ def transforms(text: str) -> tuple[Chain, ...]:
 
 def _step(reader: _Reader) -> Step:
     name = reader.name("the name of a transform")
-    options: list[tuple[str, Value]] = []
+    options: dict[str, Value] = {}
     if reader.accept("("):
         while not reader.accept(")"):
             start = reader.offset
             key = reader.keyword()
             if not key:
                 raise GrammarError(f"an option of {name!r} is written option=value", start)
-            if any(key == other for other, _ in options):
+            if key in options:
                 raise GrammarError(f"option {key!r} of {name!r} is given twice", start)
-            options.append((key, reader.value()))
+            options[key] = reader.value()
             if not reader.accept(",") and not reader.peek(")"):
                 raise GrammarError(f"expected ',' or ')' in the options of {name!r}", reader.offset)
-    return Step(name, tuple(options))
+    return Step(name, tuple(options.items()))
 
 
 def _check_spec(value: Value, offset: int) -> None:

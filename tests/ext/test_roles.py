@@ -55,14 +55,15 @@ def built(project: Project) -> Build:
 
 def test_links_values_and_words(built: Build) -> None:
     page = built.page("index")
+    read = page.select_one(".jaxpr-notes .jaxpr-value").get_text()
+    assert read in ("2", "3", "4")
     assert parts(page) == {
         "jaxpr-link": [
             "the sum",
             "its gradient",
             *("dense.grad", "the base", "dense[tanh]", "the kept tanh", "tanh"),
         ],
-        "jaxpr-value": ["4", page.select_one(".jaxpr-notes .jaxpr-value").get_text(), "1"]
-        + ["(8, 32, 64)"],
+        "jaxpr-value": ["4", read, "1", "(8, 32, 64)"],
         "jaxpr-claim": ["more equations"],
     }
     for link in page.select("a:has(> .jaxpr-link)"):

@@ -98,6 +98,18 @@ class Checked:
                 for _, quote, verdict in quotes
                 for hint in (verdict.hints if verdict else ())
             ],
+            "sentences": [
+                {
+                    **_place(quote, srcdir),
+                    "page": page,
+                    "what": quote.what,
+                    "words": quote.words,
+                    "expression": quote.expression,
+                    "state": verdict.state if verdict else WRONG,
+                    "value": verdict.text if verdict and quote.what == "val" else "",
+                }
+                for page, quote, verdict in quotes
+            ],
             "pages": self._pages(quotes),
             "blocks": dict(self._blocks(quotes)),
         }

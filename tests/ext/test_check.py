@@ -74,6 +74,13 @@ def test_all_of_it_is_true(tmp_path_factory: pytest.TempPathFactory) -> None:
         "val": {"true": 1},
         "when": {"false": 1},
     }
+    claims = [one for one in found["sentences"] if one["what"] == "claim"]
+    assert [(one["words"], one["expression"], one["state"]) for one in claims] == [
+        ("four", "len(dense) == 4", "true"),
+        ("", "len(dense.vmap) == 5", "true"),
+        ("", '"add" in ops(dense)', "true"),
+    ]
+    assert [one["value"] for one in found["sentences"] if one["what"] == "val"] == ["4"]
     grad = found["blocks"]["index#jaxpr-dense.grad"]
     assert grad["name"] == "dense.grad"
     assert grad["pointed_at"] == 1

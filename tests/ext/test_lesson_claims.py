@@ -31,7 +31,7 @@ REPAIRED = {
     "C11": "`len(dense.grad)` is 13",
     "C11 on 0.12": "`len(dense.grad)` is 15",
     "C14": "`dense.grad` has no equation `sub`",
-    "C14 in text": "`ops(dense.grad)` is dot_general, broadcast_in_dim, add, tanh, one_minus_square",
+    "C14 in text": "`ops(dense.grad)` is dot_general, broadcast_in_dim, add, tanh, one_",
     "C15 squared": "it holds for none of 15",
     "C16": 'sub bf16[32,64] (`e.phase` is "forward")',
     "C16 new": "it fails for",

@@ -13,6 +13,7 @@ from sphinx.util.docutils import SphinxDirective
 from ..tracing import grammar
 from ..tracing.grammar import Chain, GrammarError, nearest
 from ..tracing.request import Request, check_chain, check_name, local_name
+from . import elide
 from .complaints import COMPLAINTS
 from .config import value as config_value
 from .nodes import jaxpr_gallery, jaxpr_note
@@ -58,6 +59,7 @@ class JaxprTransform(SphinxDirective):
         notes = self._notes()
         node += [child for _, child in notes]
         opened = self._open(blocks)
+        words, paths = self._elide(blocks)
         node["gallery"] = Gallery(
             source=self.place.source,
             line=self.place.line,
@@ -65,7 +67,8 @@ class JaxprTransform(SphinxDirective):
             explicit=explicit,
             blocks=tuple(blocks),
             opened=opened,
-            elide=self._choice("elide", ("params", "none"), ""),
+            elide=words,
+            elided=paths,
             with_source="source" in self.options,
             raises=self._raises(),
             timeout=self._timeout(),
@@ -321,6 +324,21 @@ class JaxprTransform(SphinxDirective):
                     "open",
                 )
         return ",".join(wanted)
+
+    def _elide(self, blocks: list[Block]) -> tuple[tuple[str, ...], tuple[Note, ...]]:
+        text = str(self.options.get("elide", ""))
+        names = (*(block.label for block in blocks if block.label), blocks[0].name)
+        found = elide.read(text, names)
+        first = self.place.option("elide")
+
+        def line(offset: int) -> int:
+            return first + text.count("\n", 0, offset)
+
+        for message, offset in found.problems:
+            finding = Finding("option", message, self.place.source, line(offset))
+            self.findings.append(finding)
+        paths = [Note(path, self.place.source, line(offset)) for path, offset in found.paths]
+        return found.words, tuple(paths)
 
     def _raises(self) -> str:
         if "raises" not in self.options:

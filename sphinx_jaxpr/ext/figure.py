@@ -8,7 +8,7 @@ from typing import Any
 
 from docutils import nodes
 
-from ..program.noise import folds
+from ..program.noise import folds, runs
 from .html import Marks, code, equation_ids
 from .meanings import as_html, links
 from .nodes import jaxpr_figure, jaxpr_words
@@ -92,6 +92,7 @@ class Figures(Shown):
             notes=self.markers(block),
             links=links(known, identity),
             folded=folds(printed) if self.elides_parameters() else (),
+            runs=runs(printed, self.elided(block)) if not self.epub else (),
         )
         lines = code(printed, facts, identity, marks)
         body = f'<div class="jaxpr-code notranslate" translate="no">{lines}</div>'

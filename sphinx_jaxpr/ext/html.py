@@ -27,7 +27,7 @@ from ..program.model import (
     Program,
     Token,
 )
-from ..program.noise import Fold
+from ..program.noise import Fold, Run
 
 _CLASSES = {
     TYPE: "jaxpr-type",
@@ -48,7 +48,8 @@ class Marks:
     ``changes``: how they differ from the base; empty for the base itself.
     ``source``: the line of Python that made them, and its address.
     ``notes``: the numbers of notes, as HTML.  ``links`` has for a primitive the
-    attributes of a link to its meaning; ``folded`` are lines that start folded.
+    attributes of a link to its meaning; ``folded`` are lines that start folded,
+    ``runs`` neighbouring equations that do.
     """
 
     changes: dict[int, str] = field(default_factory=dict)
@@ -56,6 +57,7 @@ class Marks:
     notes: dict[int, str] = field(default_factory=dict)
     links: dict[str, str] = field(default_factory=dict)
     folded: Sequence[Fold] = ()
+    runs: Sequence[Run] = ()
 
 
 NO_MARKS = Marks()
@@ -112,6 +114,8 @@ class _Renderer:
         self.after: dict[int, list[str]] = defaultdict(list)
         self.inline: list[tuple[int, int, str]] = []  # start, end, opening tag
         self.heads: set[int] = set()  # lines in a summary, which holds no blocks
+        self.run_starts = {run.starts[0]: run.text for run in marks.runs}
+        self.run_ends = {run.starts[-1] for run in marks.runs}
 
     def render(self) -> str:
         for _, program in self.printed.shared:
@@ -162,15 +166,31 @@ class _Renderer:
         around = self.text[self.starts[first] : equation.start]
         around += self.text[equation.end : self.line_end(last)]
         if not around.strip():
+            self.open_run(equation, first)
             self.before[first].append(f'<div class="jaxpr-eqn"{attributes}>')
             self.before[first].append(self.marks(phase, change) + self.at(line, address))
             self.before[first].append(self.marked.notes.get(equation.start, ""))
+            self.close_run(equation, last)
             self.after[last].append("</div>")
             return True
         self.before[first].append(self.marked.notes.get(equation.start, ""))
         end = min(equation.end, self.line_end(first))
         self.inline.append((equation.start, end, f'<span class="jaxpr-eqn"{attributes}>'))
         return False
+
+    def open_run(self, equation: Equation, line: int) -> None:
+        """Begin a fold of equations; in it, as behind it, phase and line are said anew."""
+        text = self.run_starts.get(equation.start)
+        if text is not None:
+            self.phase, self.python_line = "", 0
+            opening = '<details class="jaxpr-more jaxpr-elided">'
+            self.before[line].append(f"{opening}<summary>{escape(text)}</summary>")
+
+    def close_run(self, equation: Equation, line: int) -> None:
+        """End it, behind the equation."""
+        if equation.start in self.run_ends:
+            self.phase, self.python_line = "", 0
+            self.after[line].append("</details>")
 
     def marks(self, phase: str, change: str) -> str:
         """What colour and gutter say, as text: for screen readers, and where a phase begins."""

@@ -23,7 +23,7 @@ class Finding:
 
 @dataclass(frozen=True)
 class Note:
-    """Where a note points, and where it was written."""
+    """Where a note, or a part of ``elide``, points, and where it was written."""
 
     path: str
     source: str
@@ -53,7 +53,8 @@ class Block:
 class Gallery:
     """One directive: its blocks, base first, and what decides how they look.
 
-    ``lines`` has the line of each option that may turn out wrong only later.
+    ``elide`` are words and ``elided`` paths of what is folded away.  ``lines`` has
+    the line of each option that may turn out wrong only later.
     """
 
     source: str
@@ -62,7 +63,8 @@ class Gallery:
     explicit: bool
     blocks: tuple[Block, ...]
     opened: str = ""
-    elide: str = ""
+    elide: tuple[str, ...] = ()
+    elided: tuple[Note, ...] = ()
     with_source: bool = False
     raises: str = ""
     timeout: float = 0.0

@@ -9,12 +9,13 @@ from typing import Any
 from docutils import nodes
 
 from ..program.noise import folds, runs
+from ..program.summary import in_words
 from .html import Marks, code, equation_ids
 from .meanings import as_html, links
 from .nodes import jaxpr_figure, jaxpr_words
 from .notes import Placed, as_list, marker
 from .records import Block
-from .shown import Shown, error_parts
+from .shown import ONLY_IN_BASE, Shown, error_parts
 
 
 class Figures(Shown):
@@ -96,8 +97,25 @@ class Figures(Shown):
         )
         lines = code(printed, facts, identity, marks)
         body = f'<div class="jaxpr-code notranslate" translate="no">{lines}</div>'
+        body += self.only_in_base(block)
         body += as_html(known, identity, self.epub)
         return "", self.is_open(block, printed), summary, body
+
+    def only_in_base(self, block: Block) -> str:
+        """The equations that the base has and this block lacks, each a link where it is shown."""
+        gone, more = self.dropped(block)
+        base = self.gallery.blocks[0]
+        found = self.engine.printed(base)
+        if not gone or found is None:
+            return ""
+        ids = equation_ids(found[0], self.id_of(base)) if base.shown else {}
+        listed = []
+        for equation in gone:
+            said = f"<code>{escape(in_words(equation))}</code>"
+            link = f'<a href="#{escape(ids[equation.start])}">{said}</a>' if ids else said
+            listed.append(link)
+        rest = [f"and {more} more"] if more else []
+        return f'<p class="jaxpr-dropped">{ONLY_IN_BASE}{", ".join([*listed, *rest])}</p>\n'
 
     def python(self, block: Block) -> dict[int, tuple[int, str]]:
         """For equations of this function's own lines: the line, and where it is shown."""

@@ -183,8 +183,9 @@ class _Renderer:
         text = self.run_starts.get(equation.start)
         if text is not None:
             self.phase, self.python_line = "", 0
-            opening = '<details class="jaxpr-more jaxpr-elided">'
-            self.before[line].append(f"{opening}<summary>{escape(text)}</summary>")
+            width = equation.start - self.starts[line]
+            opening = f'<details class="jaxpr-more jaxpr-elided"><summary style="--i:{width}">'
+            self.before[line].append(f"{opening}{escape(text)}</summary>")
 
     def close_run(self, equation: Equation, line: int) -> None:
         """End it, behind the equation."""

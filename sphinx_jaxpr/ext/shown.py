@@ -8,9 +8,9 @@ from typing import Any, Final
 from docutils import nodes
 
 from ..program.match import ADDED, RESHAPED, Match
-from ..program.model import Printed
+from ..program.model import Equation, Printed
 from ..program.noise import CAST, UNUSED, reasons
-from ..program.summary import Part, counts, summary
+from ..program.summary import Part, counts, dropped, summary
 from . import config as settings
 from . import elide
 from .engine import Engine
@@ -21,6 +21,10 @@ from .records import Block, Gallery
 
 #: Printed lines up to which a block starts open under ``auto``.
 OPEN_LINES: Final = 40
+#: Equations of the base that are listed where a variant lacks them.
+MOST_DROPPED: Final = 8
+#: What that list begins with.
+ONLY_IN_BASE: Final = "Only in the base: "
 
 
 class Shown:
@@ -108,6 +112,14 @@ class Shown:
                 if mark in _MARKS:
                     marks.setdefault(mark, []).append((place, names))
         return [(mark, _runs(places)) for mark, places in sorted(marks.items(), key=_by_mark)]
+
+    def dropped(self, block: Block) -> tuple[list[Equation], int]:
+        """Equations of the base that have no partner here: some, and how many more there are."""
+        base = self.engine.printed(self.gallery.blocks[0]) if block.label else None
+        if base is None:
+            return [], 0
+        gone = dropped(base[0], self.matched(block))
+        return gone[:MOST_DROPPED], max(0, len(gone) - MOST_DROPPED)
 
     def remarks(self, block: Block) -> list[str]:
         """Effects, effects that a transform lost, captured arrays."""

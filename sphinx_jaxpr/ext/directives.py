@@ -20,18 +20,18 @@ from .nodes import jaxpr_gallery, jaxpr_note
 from .notes import node_of, split
 from .options import AnyOption
 from .place import locate
-from .records import Block, Finding, Gallery, Note
+from .records import COMPARE, Block, Finding, Gallery, Note
 from .traps import markdown_traps
 
 OPTIONS = (
-    "args", "static", "transforms", "name", "caption", "open", "elide", "base", "source", "jit",
-    "x64", "raises", "timeout", "class",
+    "args", "static", "transforms", "name", "caption", "open", "elide", "base", "layout", "source",
+    "jit", "x64", "raises", "timeout", "class",
 )  # fmt: skip
 FLAGS = frozenset({"source", "jit", "x64"})
 #: Options that only the worker, or the result, can prove wrong.
 _JUDGED = ("args", "static")
 #: Options that have their place in the interface, but not yet in this version.
-LATER = ("layout", "locked")
+LATER = ("locked",)
 
 _TARGET = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*(:[^\W\d]\w*(\.[^\W\d]\w*)*)?")
 
@@ -69,6 +69,7 @@ class JaxprTransform(SphinxDirective):
             opened=opened,
             elide=words,
             elided=paths,
+            layout=self._layout,
             with_source="source" in self.options,
             raises=self._raises(),
             timeout=self._timeout(),
@@ -283,7 +284,10 @@ class JaxprTransform(SphinxDirective):
         label, last, wrong = requests[-1]
         if expects and last is not None:
             requests[-1] = (label, replace(last, expects_error=True), wrong)
-        show_base = self._choice("base", ("show", "hide"), "show") == "show"
+        self._layout = self._choice("layout", ("stack", COMPARE), "stack")
+        # Beside its variants the base is always shown.
+        hide = self._choice("base", ("show", "hide"), "show") == "hide"
+        show_base = not hide or self._layout == COMPARE
         blocks = []
         taken: set[str] = set()
         for place, (label, request, wrong) in enumerate(requests):

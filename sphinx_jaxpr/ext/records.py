@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Final
 
 from ..tracing.request import Request
+
+#: The layout in which each variant stands beside the base.
+COMPARE: Final = "compare"
 
 
 @dataclass(frozen=True)
@@ -65,6 +69,7 @@ class Gallery:
     opened: str = ""
     elide: tuple[str, ...] = ()
     elided: tuple[Note, ...] = ()
+    layout: str = ""
     with_source: bool = False
     raises: str = ""
     timeout: float = 0.0

@@ -34,6 +34,7 @@ class Shown:
         self, engine: Engine, gallery: Gallery, node: jaxpr_gallery, taken: set[str]
     ) -> None:
         self.engine = engine
+        self.taken = taken
         self.gallery = gallery
         self.caption = next(iter(node.findall(nodes.caption)), None)
         self.note_nodes = [child for child in node.children if isinstance(child, jaxpr_note)]
@@ -41,7 +42,7 @@ class Shown:
         self.rest = [child for child in node.children if child not in others]
         self.placed = placed(engine, gallery)
         self.blocks = [block for block in gallery.blocks if block.shown]
-        self.ids = {block.identity: _free(block.identity, taken) for block in gallery.blocks}
+        self.ids = {block.identity: free(block.identity, taken) for block in gallery.blocks}
         self.in_table = _stands_in(node, nodes.entry)
         self.epub = engine.app.builder.format == "html" and engine.app.builder.name == "epub"
 
@@ -271,7 +272,7 @@ def _stands_in(node: nodes.Node, kind: type[nodes.Node]) -> bool:
     return parent is not None
 
 
-def _free(identity: str, taken: set[str]) -> str:
+def free(identity: str, taken: set[str]) -> str:
     """An id that is unique also where several pages are put together."""
     found, count = identity, 2
     while found in taken:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
+from .lines import Lines
 from .model import Equation, EquationFacts, Parameter, Printed, Program
 
 #: Values that say that something is not there or not done.
@@ -62,22 +62,22 @@ def is_noise(equation: Equation, parameter: Parameter, text: str) -> bool:
 
 def folds(printed: Printed) -> list[Fold]:
     """Lines that hold nothing but such parameters, two or more together or a huge one."""
-    starts = _line_starts(printed.text)
+    lines_of = Lines(printed.text)
     found: list[Fold] = []
     for equation in printed.walk():
         run: list[tuple[int, int, str]] = []
         for parameter in equation.parameters:
             begin = parameter.start - len(parameter.name) - 1
-            lines = _own_lines(begin, parameter.end, printed.text, starts)
+            lines = lines_of.own(begin, parameter.end)
             if lines is None or not is_noise(equation, parameter, printed.text):
-                found.extend(_fold(run, printed.text, starts))
+                found.extend(_fold(run, lines_of))
                 run = []
             elif run and lines[0] != run[-1][1] + 1:
-                found.extend(_fold(run, printed.text, starts))
+                found.extend(_fold(run, lines_of))
                 run = [(*lines, parameter.name)]
             else:
                 run.append((*lines, parameter.name))
-        found.extend(_fold(run, printed.text, starts))
+        found.extend(_fold(run, lines_of))
     return found
 
 
@@ -107,7 +107,7 @@ def runs(printed: Printed, why: Mapping[int, str]) -> list[Run]:
 
     What is inside a folded equation is folded with it and no further.
     """
-    starts = _line_starts(printed.text)
+    lines_of = Lines(printed.text)
     found: list[Run] = []
     todo = [program for _, program in printed.shared]
     todo += [printed.program] if printed.program is not None else []
@@ -115,7 +115,7 @@ def runs(printed: Printed, why: Mapping[int, str]) -> list[Run]:
         run: list[Equation] = []
         inner: list[Program] = []
         for equation in todo.pop().equations:
-            lines = _own_lines(equation.start, equation.end, printed.text, starts)
+            lines = lines_of.own(equation.start, equation.end)
             if lines is not None and equation.start in why:
                 run.append(equation)
                 continue
@@ -160,23 +160,10 @@ def named(equations: Iterable[Equation], most: int = 3) -> str:
     return ", ".join([*said, *(["..."] if len(counts) > most else [])])
 
 
-def _line_starts(text: str) -> list[int]:
-    return [0, *(place + 1 for place, c in enumerate(text) if c == "\n")]
-
-
-def _own_lines(begin: int, end: int, text: str, starts: list[int]) -> tuple[int, int] | None:
-    """First and last line of a part of the text where nothing else stands on them."""
-    first, last = bisect_right(starts, begin) - 1, bisect_right(starts, end - 1) - 1
-    stop = text.find("\n", end)
-    around = text[starts[first] : begin] + text[end : stop if stop >= 0 else len(text)]
-    return None if around.strip() else (first, last)
-
-
-def _fold(run: list[tuple[int, int, str]], text: str, starts: list[int]) -> list[Fold]:
+def _fold(run: list[tuple[int, int, str]], lines: Lines) -> list[Fold]:
     if not run:
         return []
     first, last = run[0][0], run[-1][1]
-    end = starts[last + 1] if last + 1 < len(starts) else len(text)
-    if last == first and end - starts[first] < HUGE:
+    if last == first and lines.end(last) - lines.starts[first] < HUGE:
         return []
     return [Fold(first, last, tuple(name for _, _, name in run))]

@@ -9,7 +9,7 @@ from typing import Any, Final
 from sphinx.util import logging
 
 from . import config as settings
-from . import notes
+from . import elide, notes
 from .engine import Engine
 from .records import Block, Finding, Gallery
 
@@ -109,6 +109,7 @@ def _of_gallery(
                 found.append(Finding(subtype, describe(error), gallery.source, gallery.line))
     found.extend(_of_cause(engine, gallery, blocks) for blocks in alike.values())
     found.extend(notes.findings(engine, gallery))
+    found.extend(elide.findings(engine, gallery))
     found.extend(_constants(engine, gallery))
     return found
 

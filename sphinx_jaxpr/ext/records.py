@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Final
 
 from ..tracing.request import Request
+
+#: The layout in which each variant stands beside the base.
+COMPARE: Final = "compare"
 
 
 @dataclass(frozen=True)
@@ -23,7 +27,7 @@ class Finding:
 
 @dataclass(frozen=True)
 class Note:
-    """Where a note points, and where it was written."""
+    """Where a note, or a part of ``elide``, points, and where it was written."""
 
     path: str
     source: str
@@ -72,7 +76,8 @@ class Block:
 class Gallery:
     """One directive: its blocks, base first, and what decides how they look.
 
-    ``lines`` has the line of each option that may turn out wrong only later.
+    ``elide`` are words and ``elided`` paths of what is folded away.  ``lines`` has
+    the line of each option that may turn out wrong only later.
     """
 
     source: str
@@ -81,7 +86,9 @@ class Gallery:
     explicit: bool
     blocks: tuple[Block, ...]
     opened: str = ""
-    elide: str = ""
+    elide: tuple[str, ...] = ()
+    elided: tuple[Note, ...] = ()
+    layout: str = ""
     with_source: bool = False
     raises: str = ""
     timeout: float = 0.0

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -26,14 +26,19 @@ UNJUDGED: Final = "unjudged"
 class Verdict:
     """``state`` of a quote; ``text`` is a value in words, or what a warning says.
 
-    ``block`` and ``start`` are the block and the equation that a path leads to.
+    ``block`` and ``starts`` are the block and the equations that a path leads to.
     """
 
     state: str
     text: str = ""
     hints: tuple[str, ...] = ()
     block: str = ""
-    start: int = -1
+    starts: tuple[int, ...] = ()
+
+    @property
+    def start(self) -> int:
+        """The equation of a path to exactly one, else -1."""
+        return self.starts[0] if self.starts else -1
 
     @property
     def kind(self) -> str:
@@ -73,7 +78,8 @@ class Verdicts:
         key = self._key(page, quote, places, inside)
         kept = _verdict(self.used.get(key) or self._known().get(key))
         found = kept or self._judge(page, quote, inside)
-        self.used[key] = asdict(replace(found, hints=list(found.hints)))  # type: ignore[arg-type]
+        # As JSON would give it back.
+        self.used[key] = {**asdict(found), "hints": [*found.hints], "starts": [*found.starts]}
         return found
 
     def place(self, page: str, verdict: Verdict) -> Place | None:
@@ -139,11 +145,13 @@ class Verdicts:
 def _verdict(kept: Any) -> Verdict | None:
     """A verdict as it was kept; ``None`` for anything else."""
     try:
-        found = Verdict(**{**kept, "hints": tuple(kept["hints"])})
+        many = {"hints": tuple(kept["hints"]), "starts": tuple(kept["starts"])}
+        found = Verdict(**{**kept, **many})
     except (TypeError, KeyError):
         return None
-    fields: list[Any] = [found.state, found.text, found.block, found.start]
-    return found if [type(field) for field in fields] == [str, str, str, int] else None
+    texts: list[Any] = [found.state, found.text, found.block, *found.hints]
+    good = all(type(text) is str for text in texts)
+    return found if good and all(type(start) is int for start in found.starts) else None
 
 
 def _claim(text: str, scope: Any, inside: str) -> Verdict:
@@ -168,7 +176,15 @@ def _equation(text: str, scope: Any, inside: str) -> Verdict:
     from ..program.evaluate import resolve
 
     found, hints = resolve(text, scope, inside)
-    return Verdict(TRUE, "", hints, found.block.name, found.equation.start)
+    return Verdict(TRUE, "", hints, found.block.name, (found.equation.start,))
+
+
+def _equations(text: str, scope: Any, inside: str) -> Verdict:
+    from ..program.evaluate import resolve_equations
+
+    found = resolve_equations(text, scope, inside)
+    starts = tuple(equation.start for equation in found.equations)
+    return Verdict(TRUE, "", (), found.block.name, starts)
 
 
 def _block(text: str, scope: Any, inside: str) -> Verdict:
@@ -183,5 +199,6 @@ _JUDGES: Final = {
     "val": _value,
     "eqn": _equation,
     "note": _equation,
+    "elide": _equations,
     "ref": _block,
 }

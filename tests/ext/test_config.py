@@ -16,7 +16,7 @@ pytestmark = pytest.mark.once
 
 WRONG: dict[str, list[Any]] = {  # of each, some values that it can not have
     "jaxpr_open": ["some", 3, None],
-    "jaxpr_elide": ["casts", 3, None],
+    "jaxpr_elide": ["cast", "none, params", "[mul]", "params casts,", ["params"], "", 3, None],
     "jaxpr_glossary": [
         "add",
         {"add": 3},

@@ -27,10 +27,12 @@ from .nodes import (
     HIDDEN,
     HTML,
     PLAIN,
+    SOURCE,
     jaxpr_figure,
     jaxpr_gallery,
     jaxpr_note,
     jaxpr_primitives,
+    jaxpr_source,
     jaxpr_words,
 )
 from .show import ShowBlocks
@@ -53,6 +55,7 @@ def connect(app: Sphinx) -> dict[str, Any]:
     app.add_node(jaxpr_primitives, **plain)
     app.add_node(jaxpr_note, **plain)
     app.add_node(jaxpr_figure, **{**plain, "html": HTML})
+    app.add_node(jaxpr_source, **{**plain, "html": SOURCE})
     hidden: dict[str, Any] = dict.fromkeys(_BUILDERS, HIDDEN)
     app.add_node(jaxpr_words, **hidden)
     # The entry point is there only where the package is installed.

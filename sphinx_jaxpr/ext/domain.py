@@ -11,6 +11,7 @@ from docutils import nodes
 from sphinx import addnodes
 from sphinx.domains import Domain, ObjType
 
+from .index import PrimitiveIndex
 from .nodes import jaxpr_gallery, jaxpr_primitives
 from .records import Finding, Gallery
 
@@ -24,6 +25,7 @@ class JaxprDomain(Domain):
     name = "jaxpr"
     label = "jaxpr"
     object_types: ClassVar[dict[str, ObjType]] = {"block": ObjType("block", "ref")}
+    indices = [PrimitiveIndex]
     initial_data: ClassVar[dict[str, Any]] = {"galleries": {}, "lists": {}, "findings": {}}
     data_version = 2
     engine: Engine | None = None

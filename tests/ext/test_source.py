@@ -52,10 +52,11 @@ def test_equations_name_and_link_their_lines(tmp_path: Path) -> None:
         assert ("x @ w" in target.get_text()) == (link.get_text() == "line 6")
     assert not page.find(id="jaxpr-bare").select("[data-line], .jaxpr-at")
     numbers = page.select(".jaxpr-source a.linenos")
-    assert [(a["href"], a["aria-label"]) for a in numbers] == [
-        ("#jaxpr-layer-eqn-0", "line 6: 3 equations"),
-        ("#jaxpr-layer-eqn-1", "line 7: 9 equations"),
-    ]
+    assert [a["href"] for a in numbers] == ["#jaxpr-layer-eqn-0", "#jaxpr-layer-eqn-1"]
+    for number in numbers:
+        line = number.get_text()
+        count = len(page.select(f'.jaxpr-eqn[data-line="{line}"]'))
+        assert count > 1 and number["aria-label"] == f"line {line}: {count} equations"
     assert "5" in [number.get_text().strip() for number in page.select(".jaxpr-source .linenos")]
 
     # The lines move: where they are shown the page is written again.

@@ -16,9 +16,8 @@ from sphinx.builders import Builder
 from sphinx.util import logging
 
 from .notes import placed
-from .records import Block, Finding, Gallery, Quote
+from .records import FALSE, TRUE, UNJUDGED, WRONG, Block, Finding, Gallery, Quote, Verdict
 from .sentences import Sentences
-from .verdicts import FALSE, TRUE, UNJUDGED, WRONG, Verdict
 
 if TYPE_CHECKING:
     from .engine import Engine
@@ -88,7 +87,7 @@ class Checked:
         ]
         return {
             "schema": SCHEMA,
-            "versions": self.sentences.verdicts.scopes.versions,
+            "versions": self.sentences.verdicts.versions,
             "findings": [
                 {"type": f"jaxpr.{one.kind}", **_place(one, srcdir), "message": one.message}
                 for one in self.findings

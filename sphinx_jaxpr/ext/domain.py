@@ -15,6 +15,7 @@ from sphinx.environment import BuildEnvironment
 from sphinx.util.nodes import make_refnode
 
 from . import quotes
+from .index import PrimitiveIndex
 from .nodes import jaxpr_gallery, jaxpr_primitives
 from .records import Finding, Gallery, Quote
 
@@ -29,6 +30,7 @@ class JaxprDomain(Domain):
     name = "jaxpr"
     label = "jaxpr"
     object_types: ClassVar[dict[str, ObjType]] = {"block": ObjType("block", "ref")}
+    indices = [PrimitiveIndex]
     initial_data: ClassVar[dict[str, Any]] = {
         "galleries": {},
         "lists": {},

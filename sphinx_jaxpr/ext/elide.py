@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from ..tracing.grammar import nearest
 from . import config as settings
-from .records import Block, Finding, Gallery, Note, Quote
-from .verdicts import TRUE
+from .records import TRUE, Block, Finding, Gallery, Note, Quote
 
 if TYPE_CHECKING:
     from .engine import Engine

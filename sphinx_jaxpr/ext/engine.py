@@ -23,9 +23,7 @@ from ..tracing.request import Request
 from ..tracing.store import Seen, Store
 from . import config as settings
 from .meanings import Meanings
-from .records import Block, Gallery
-from .scopes import Scopes
-from .verdicts import Verdicts
+from .records import Block, Gallery, Judge
 
 if TYPE_CHECKING:
     from ..program.match import Match
@@ -66,7 +64,7 @@ class Engine:
         self._matches: dict[tuple[str, str], Match] = {}
         self._tolerated: set[str] = set()  # keys of programs whose failure may be no fault
         self.meanings = Meanings(app)
-        self.verdicts = Verdicts(self, Scopes(self, {}))
+        self.verdicts: Judge
         #: Ids that are others where several pages are put together, by page and id.
         self.renamed: dict[tuple[str, str], str] = {}
         self._store: Store | None = None

@@ -21,7 +21,6 @@ from .claims import JaxprClaims, JaxprWhen
 from .complaints import COMPLAINTS
 from .directives import JaxprTransform
 from .domain import JaxprDomain
-from .engine import Engine
 from .glossary import JaxprGlossary, ShowGlossaries
 from .judge import findings, report
 from .lexing import JaxprOnDemand
@@ -29,22 +28,23 @@ from .nodes import (
     HIDDEN,
     HTML,
     PLAIN,
+    SOURCE,
     jaxpr_claims,
     jaxpr_figure,
     jaxpr_gallery,
     jaxpr_note,
     jaxpr_primitives,
     jaxpr_quote,
+    jaxpr_source,
     jaxpr_when,
     jaxpr_words,
 )
 from .quotes import take_from_titles
 from .quoting import ShowQuotes
 from .roles import ROLES
-from .scopes import Scopes
 from .sentences import Sentences
 from .show import ShowBlocks
-from .verdicts import Verdicts
+from .verdicts import judging
 
 logger = logging.getLogger(__name__)
 
@@ -63,6 +63,7 @@ def connect(app: Sphinx) -> dict[str, Any]:
     for kind in (jaxpr_gallery, jaxpr_primitives, jaxpr_note, jaxpr_quote, jaxpr_when):
         app.add_node(kind, **plain)
     app.add_node(jaxpr_figure, **{**plain, "html": HTML})
+    app.add_node(jaxpr_source, **{**plain, "html": SOURCE})
     hidden: dict[str, Any] = dict.fromkeys(_BUILDERS, HIDDEN)
     app.add_node(jaxpr_words, **hidden)
     app.add_node(jaxpr_claims, **hidden)
@@ -120,14 +121,13 @@ def collect(app: Sphinx, doctree: nodes.document) -> None:
 def update(app: Sphinx, env: BuildEnvironment) -> list[str]:
     """Trace what is new, judge all pages, name those that must be written again."""
     domain = _domain(env)
-    domain.engine = engine = Engine(app)
     if app.builder.name == "gettext":  # messages of the pages alone
         return []
     # What is checked is checked for all formats.
     tags = None if app.builder.name == CheckBuilder.name else app.tags
     galleries = domain.visible(tags)
+    domain.engine = engine = judging(app, galleries)
     engine.prepare(gallery for page in galleries.values() for gallery in page)
-    engine.verdicts = Verdicts(engine, Scopes(engine, galleries))
     sentences = Sentences(engine, domain.visible_quotes(tags))
     if engine.mode != "skip":
         found = [*findings(engine, galleries), *domain.findings(), *sentences.findings()]

@@ -11,13 +11,11 @@ from sphinx.util.nodes import make_refnode
 
 from . import config as settings
 from .domain import JaxprDomain
-from .engine import Engine
 from .nodes import jaxpr_claims, jaxpr_quote, jaxpr_when
 from .primitives import address
-from .records import Block, Quote
-from .scopes import Place
+from .records import TRUE, Block, Place, Quote, Verdict
 from .sentences import Sentences
-from .verdicts import TRUE, Verdict
+from .verdicts import judging
 
 _CLASSES = dict.fromkeys(("ref", "eqn", "prim"), "jaxpr-link")
 _CLASSES |= {"val": "jaxpr-value", "claim": "jaxpr-claim"}
@@ -37,7 +35,7 @@ class ShowQuotes(SphinxPostTransform):
         if not found:
             return
         self.domain = cast(JaxprDomain, self.env.get_domain("jaxpr"))
-        self.engine = self.domain.engine or Engine(self.app)
+        self.engine = self.domain.engine or judging(self.app, self.domain.visible(self.app.tags))
         self.sentences = Sentences(self.engine, {})
         for node in found:
             assert isinstance(node, nodes.Element)

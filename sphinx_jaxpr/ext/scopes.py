@@ -4,27 +4,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from .records import Block, Gallery
+from .engine import Engine
+from .records import Block, Gallery, Place
 
 if TYPE_CHECKING:
     from ..program import blocks as programs
     from ..program.scope import Scope
-    from .engine import Engine
 
 _WORD = re.compile(r"[^\W\d]\w*")
-
-
-@dataclass(frozen=True)
-class Place:
-    """A block with the directive and the page that it stands on."""
-
-    page: str
-    gallery: Gallery
-    block: Block
 
 
 class Scopes:

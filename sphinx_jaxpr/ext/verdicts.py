@@ -2,48 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import asdict, dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
+
+from sphinx.application import Sphinx
 
 from .. import __version__
 from ..tracing.files import canonical, digest, read, write_changed
-from .records import Gallery, Quote
-from .scopes import Place, Scopes
-
-if TYPE_CHECKING:
-    from .engine import Engine
-
-TRUE: Final = "true"
-FALSE: Final = "false"
-WRONG: Final = "wrong"
-#: Of a block that could not be traced, which is told at the block.
-UNJUDGED: Final = "unjudged"
+from .engine import Engine
+from .records import FALSE, TRUE, UNJUDGED, WRONG, Gallery, Place, Quote, Verdict
+from .scopes import Scopes
 
 
-@dataclass(frozen=True)
-class Verdict:
-    """``state`` of a quote; ``text`` is a value in words, or what a warning says.
-
-    ``block`` and ``starts`` are the block and the equations that a path leads to.
-    """
-
-    state: str
-    text: str = ""
-    hints: tuple[str, ...] = ()
-    block: str = ""
-    starts: tuple[int, ...] = ()
-
-    @property
-    def start(self) -> int:
-        """The equation of a path to exactly one, else -1."""
-        return self.starts[0] if self.starts else -1
-
-    @property
-    def kind(self) -> str:
-        """The type of its warning."""
-        return "claim" if self.state == FALSE else "path"
+def judging(app: Sphinx, galleries: Mapping[str, list[Gallery]]) -> Engine:
+    """An engine that can judge what the pages with ``galleries`` say."""
+    engine = Engine(app)
+    engine.verdicts = Verdicts(engine, Scopes(engine, galleries))
+    return engine
 
 
 class Verdicts:
@@ -54,6 +31,11 @@ class Verdicts:
         self.scopes = scopes
         self.used: dict[str, dict[str, Any]] = {}
         self._listed: dict[str, str] = {}  # page -> digest of its names
+
+    @property
+    def versions(self) -> dict[str, str]:
+        """The versions that expressions may ask for."""
+        return self.scopes.versions
 
     @property
     def file(self) -> Path:

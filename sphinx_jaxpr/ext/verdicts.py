@@ -117,7 +117,7 @@ class Verdicts:
         glossary = self.engine.meanings.glossary
         if name in self.engine.meanings.terms_of or glossary.entry(name):
             return Verdict(TRUE, name)
-        met = {n for place in self._all(page) for n in self.scopes.program(place).primitives}
+        met = set(self.scopes.met(self._all(page)))
         if name in met:
             return Verdict(TRUE, name)
         near = nearest(name, sorted({*glossary.known(), *met}))

@@ -207,6 +207,13 @@ OPTIONS: Final = (
         _strings,
     ),
     Option(
+        "jaxpr_claim_mark",
+        False,
+        "html",
+        "Show readers a small check mark behind every claim that the build has checked (HTML).",
+        _is(bool, "True or False"),
+    ),
+    Option(
         "jaxpr_max_equations",
         2000,
         "html",
@@ -231,6 +238,8 @@ def _given(config: Config, option: Option) -> Any:
         return found
     if isinstance(option.default, list):
         return found.split(",") if found else []
+    if isinstance(option.default, bool):
+        return {"0": False, "1": True}.get(found, found)
     if isinstance(option.default, int):
         try:
             return int(found) if found.isdigit() else float(found)

@@ -126,12 +126,7 @@ class JaxprTransform(SphinxDirective):
             return []
         lines = list(self.content)
         found, problems = split(lines)
-        # The lines of the body as they stand in the file, where there is one.
-        first = self.place.line + self.place.body()
-        written = self.place.lines[self.place.body() :]
-        skipped = next((n for n, line in enumerate(written) if line.strip()), 0)
-        ahead = next((n for n, line in enumerate(lines) if line.strip()), 0)
-        first += skipped - ahead
+        first = self.place.content(lines)
         for offset, message in problems:
             finding = Finding("option", message, self.place.source, first + offset)
             self.findings.append(finding)

@@ -8,9 +8,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from ..tracing.grammar import nearest
 from . import config as settings
-from .notes import _named as block_named
-from .notes import _scope as scope_of
-from .records import Block, Finding, Gallery, Note
+from .records import TRUE, Block, Finding, Gallery, Note, Quote
 
 if TYPE_CHECKING:
     from .engine import Engine
@@ -92,22 +90,15 @@ def pointed(engine: Engine, gallery: Gallery) -> list[Pointed]:
     """Where each path of the option leads."""
     if engine.mode == "skip" or not gallery.elided:
         return []
-    from ..program.evaluate import resolve_equations
-    from ..program.paths import PathError
-
-    scope = scope_of(engine, gallery)
     by_name = {block.name: block for block in gallery.blocks}
     found = []
     for path in gallery.elided:
-        try:
-            equations = resolve_equations(path.path, scope, inside=gallery.name)
-            starts = tuple(equation.start for equation in equations.equations)
-            found.append(Pointed(path, by_name[equations.block.name], starts))
-        except PathError as error:
-            # Of a block that could not be traced the author has been told already.
-            block = by_name.get(block_named(path.path, gallery))
-            told = block is not None and engine.result(block) is None
-            problem = "" if told else f"elide: at {path.path!r}: {error}"
+        quote = Quote("elide", path.path, "", path.source, path.line)
+        verdict = engine.verdicts.of("", quote, gallery)
+        if verdict.state == TRUE:
+            found.append(Pointed(path, by_name[verdict.block], verdict.starts))
+        else:  # of a block that could not be traced the author has been told already
+            problem = f"elide: at {path.path!r}: {verdict.text}" if verdict.text else ""
             found.append(Pointed(path, None, (), problem))
     return found
 

@@ -14,7 +14,7 @@ from ..program.rows import Side
 from ..program.summary import in_words
 from .html import Marks, code, equation_ids
 from .meanings import as_html, links
-from .nodes import jaxpr_figure, jaxpr_words
+from .nodes import jaxpr_figure, jaxpr_source, jaxpr_words
 from .notes import Placed, as_list, marker
 from .records import Block
 from .shown import ONLY_IN_BASE, Shown, error_parts
@@ -78,8 +78,10 @@ class Figures(Shown):
         state = ' open=""' if opened else ""
         identity = look.identity or self.id_of(block)
         placed = f' style="--rows:{look.side.rows}"' if look.side else ""
+        source = f' data-source="{escape(self.source_id)}"' if self.python(block) else ""
+        attributes = f'class="{escape(classes)}" id="{escape(identity)}"{placed}{source}'
         before = (
-            f'{look.before}<figure class="{escape(classes)}" id="{escape(identity)}"{placed}>\n'
+            f"{look.before}<figure {attributes}>\n"
             f"<details{state}><summary>{summary}</summary>\n"
             f"{body}</details>\n"
         )
@@ -168,19 +170,53 @@ class Figures(Shown):
         return lines
 
     @property
+    def source_id(self) -> str:
+        """What connects the listing of Python with the figures."""
+        return self.id_of(self.gallery.blocks[0])
+
+    @property
     def lines_id(self) -> str:
         """What the ids of the lines of Python begin with."""
-        return f"{self.id_of(self.gallery.blocks[0])}-line"
+        return f"{self.source_id}-line"
 
     def source(self) -> list[nodes.Node]:
-        """The listing, with an id for each line."""
+        """The listing; a line has an id, and its number leads to what it made."""
         found = super().source()
         known = self.source_of()
-        for node in found:
-            if isinstance(node, nodes.literal_block) and known is not None:
-                numbered = {"linespans": self.lines_id, "linenostart": known["line"]}
-                node["highlight_args"] = numbered
-                node["linenos"] = True
+        if not found or known is None:
+            return found
+        listing = found[0]
+        assert isinstance(listing, nodes.literal_block)
+        first, last = known["line"], known["line"] + known["text"].count("\n")
+        listing["highlight_args"] = {"linespans": self.lines_id, "linenostart": first}
+        made, width = self.made(), len(str(last))
+        numbers = {
+            f"{self.lines_id}-{line}": self.number(line, width, made.get(line, []))
+            for line in range(first, last + 1)
+        }
+        return [jaxpr_source("", listing, source=self.source_id, lines=numbers)]
+
+    def number(self, line: int, width: int, made: list[str]) -> str:
+        """The begin of a line of Python, as HTML; ``made`` are the ids of its equations."""
+        identity, number = f'id="{escape(self.lines_id)}-{line}"', str(line).rjust(width)
+        if not made:
+            return f'<span {identity}><span class="linenos">{number}</span>'
+        told = f"line {line}: {len(made)} equation{'' if len(made) == 1 else 's'}"
+        return (
+            f'<span {identity} data-line="{line}">'
+            f'<a class="linenos" href="#{escape(made[0])}" aria-label="{told}">{number}</a>'
+        )
+
+    def made(self) -> dict[int, list[str]]:
+        """For lines of Python the ids of the equations that they made, as shown."""
+        found: dict[int, list[str]] = {}
+        for block in self.blocks:
+            lines = self.python(block)
+            printed = self.engine.printed(block) if lines else None
+            if printed is not None:
+                ids = equation_ids(printed[0], self.id_of(block))
+                for start, (line, _) in sorted(lines.items()):
+                    found.setdefault(line, []).append(ids[start])
         return found
 
     def line(self, block: Block) -> str:

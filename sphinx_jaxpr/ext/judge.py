@@ -41,13 +41,10 @@ def findings(engine: Engine, galleries: dict[str, list[Gallery]]) -> list[Findin
     return found
 
 
-def report(found: list[Finding], srcdir: str) -> None:
-    """Warn, each finding once at its place."""
-    seen: set[Finding] = set()
-    for finding in found:
-        if finding in seen:
-            continue
-        seen.add(finding)
+def report(found: list[Finding], srcdir: str) -> list[Finding]:
+    """Warn, each finding once at its place; what was told."""
+    told = list(dict.fromkeys(found))
+    for finding in told:
         source = finding.source
         if "docstring of" not in source:
             source = os.path.normpath(os.path.join(srcdir, source))
@@ -58,6 +55,7 @@ def report(found: list[Finding], srcdir: str) -> None:
             type="jaxpr",
             subtype=finding.kind,
         )
+    return told
 
 
 def _subtype(kind: str) -> str:

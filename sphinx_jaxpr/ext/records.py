@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Final, Protocol
 
 from ..tracing.request import Request
 
@@ -32,6 +32,25 @@ class Note:
     path: str
     source: str
     line: int
+
+
+@dataclass(frozen=True)
+class Quote:
+    """What a sentence says about a program: a role, a line of ``jaxpr-claims``, a condition.
+
+    ``what`` is the role's name (``claim`` for a line of claims, ``when`` for a condition).
+    ``only`` are the conditions of ``only`` around it, ``when`` those of ``jaxpr-when``.
+    ``problem`` says what is wrong with its form; such a one is told, but not judged.
+    """
+
+    what: str
+    expression: str
+    words: str
+    source: str
+    line: int
+    only: tuple[str, ...] = ()
+    when: tuple[str, ...] = ()
+    problem: str = ""
 
 
 @dataclass(frozen=True)
@@ -87,3 +106,60 @@ class Gallery:
     def tolerates(self, block: Block) -> bool:
         """Whether a failure of ``block`` may be no fault: a base that only its variants need."""
         return not block.label and not block.shown and len(self.blocks) > 1
+
+
+@dataclass(frozen=True)
+class Place:
+    """A block with the directive and the page that it stands on."""
+
+    page: str
+    gallery: Gallery
+    block: Block
+
+
+#: What became of a quote.  ``UNJUDGED``: of a block that could not be traced, told at the block.
+TRUE: Final = "true"
+FALSE: Final = "false"
+WRONG: Final = "wrong"
+UNJUDGED: Final = "unjudged"
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """``state`` of a quote; ``text`` is a value in words, or what a warning says.
+
+    ``block`` and ``starts`` are the block and the equations that a path leads to.
+    """
+
+    state: str
+    text: str = ""
+    hints: tuple[str, ...] = ()
+    block: str = ""
+    starts: tuple[int, ...] = ()
+
+    @property
+    def start(self) -> int:
+        """The equation of a path to exactly one, else -1."""
+        return self.starts[0] if self.starts else -1
+
+    @property
+    def kind(self) -> str:
+        """The type of its warning."""
+        return "claim" if self.state == FALSE else "path"
+
+
+class Judge(Protocol):
+    """Judges quotes; what an engine gives to those who show pages."""
+
+    @property
+    def versions(self) -> dict[str, str]:
+        """The versions that expressions may ask for."""
+
+    def of(self, page: str, quote: Quote, inside: Gallery | None = None) -> Verdict:
+        """The verdict on a quote of a page; ``inside`` its directive, for the path of a note."""
+
+    def place(self, page: str, verdict: Verdict) -> Place | None:
+        """Where the block stands that a verdict leads to."""
+
+    def save(self) -> None:
+        """Keep what was judged for the next build."""

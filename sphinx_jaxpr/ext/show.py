@@ -8,9 +8,9 @@ from sphinx.builders.html import StandaloneHTMLBuilder
 from sphinx.transforms.post_transforms import SphinxPostTransform
 
 from .domain import JaxprDomain
-from .engine import Engine
 from .nodes import jaxpr_gallery
 from .records import COMPARE
+from .verdicts import judging
 
 
 class ShowBlocks(SphinxPostTransform):
@@ -34,7 +34,10 @@ class ShowBlocks(SphinxPostTransform):
         is_html = isinstance(self.app.builder, StandaloneHTMLBuilder)
         taken: set[str] = set()
         for node in nodes:
-            engine = domain.engine or Engine(self.app)
+            engine = domain.engine or judging(self.app, domain.visible(self.app.tags))
             gallery = node["gallery"]
             form = (Pairs if gallery.layout == COMPARE else Figures) if is_html else Listings
-            node.replace_self(form(engine, gallery, node, taken).shown())
+            shown = form(engine, gallery, node, taken)
+            page = node.get("docname", self.env.docname)
+            engine.renamed.update(((page, old), new) for old, new in shown.ids.items())
+            node.replace_self(shown.shown())

@@ -396,6 +396,7 @@ jaxpr_transforms = {"twice": "layers:twice"}
 jaxpr_allowed_modules = ["layers"]
 jaxpr_elide = "params, casts dead"
 jaxpr_glossary = {"neg": {"meaning": "Turns the sign."}}
+jaxpr_claim_mark = True
 jaxpr_max_equations = 100
 jaxpr_max_constants = 1000
 exclude_patterns = ["_cache"]

@@ -181,6 +181,15 @@ def test_an_address_leads_into_a_copy(visit: Visit) -> None:
     assert at == "jaxpr-dense.scan-base-eqn-3"
 
 
+def test_an_address_opens_a_fold_of_equations(visit: Visit) -> None:
+    page = visit("furo")
+    fold = page.locator('[id="jaxpr-wave.vmap"] .jaxpr-elided')
+    assert fold.get_attribute("open") is None
+    page.evaluate("location.hash = '#jaxpr-wave.vmap-eqn-1'")
+    page.wait_for_function("document.activeElement.id === 'jaxpr-wave.vmap-eqn-1'")
+    assert fold.get_attribute("open") is not None
+
+
 def test_paper_has_one_under_the_other(
     visit: Visit, compared: Callable[[str], Build], tmp_path: Path
 ) -> None:

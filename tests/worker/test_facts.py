@@ -13,6 +13,7 @@ import jax.numpy as jnp
 import pytest
 
 from sphinx_jaxpr.worker import facts
+from tests.program.corpus import PROGRAMS
 
 SQUARE = jax.ShapeDtypeStruct((4, 4), jnp.float32)
 
@@ -131,3 +132,10 @@ def test_a_program_called_in_several_phases_has_none() -> None:
 )
 def test_phase_of_a_stack(stack: str, on_tangents: bool, phase: str) -> None:
     assert facts._phase(stack, on_tangents) == phase
+
+
+def test_effects_have_no_addresses() -> None:
+    found = facts.collect(PROGRAMS["reference_in_scan"]())
+    names = [name for program in found["programs"] for name in program["effects"]]
+    assert any("Read" in name for name in names)
+    assert not [name for name in names if "id=" in name]

@@ -5,17 +5,32 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator, Set
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from docutils import nodes
 from sphinx import addnodes
 from sphinx.domains import Domain, ObjType
+from sphinx.util.tags import Tags
 
+from ..tracing.lock import file_name
 from .nodes import jaxpr_gallery, jaxpr_primitives
 from .records import Finding, Gallery
 
 if TYPE_CHECKING:
     from .engine import Engine
+
+
+#: Format and name of the builders that show blocks.
+BUILDERS: Final = (
+    ("html", "html"),
+    ("html", "dirhtml"),
+    ("html", "singlehtml"),
+    ("html", "epub"),
+    ("latex", "latex"),
+    ("text", "text"),
+    ("man", "man"),
+    ("texinfo", "texinfo"),
+)
 
 
 class JaxprDomain(Domain):
@@ -25,7 +40,7 @@ class JaxprDomain(Domain):
     label = "jaxpr"
     object_types: ClassVar[dict[str, ObjType]] = {"block": ObjType("block", "ref")}
     initial_data: ClassVar[dict[str, Any]] = {"galleries": {}, "lists": {}, "findings": {}}
-    data_version = 2
+    data_version = 3
     engine: Engine | None = None
 
     @property
@@ -72,7 +87,7 @@ class JaxprDomain(Domain):
         taken: set[str] = set()
         found: list[Gallery] = []
         for node in doctree.findall(jaxpr_gallery):
-            gallery = _unique(node["gallery"], taken)
+            gallery = _with_files(_unique(node["gallery"], taken), docname)
             conditions = tuple(_conditions(node))
             node["gallery"] = gallery = replace(gallery, only=conditions)
             found.append(gallery)
@@ -105,6 +120,21 @@ class JaxprDomain(Domain):
                 gallery
                 for gallery in galleries
                 if all(_holds(condition, tags) for condition in gallery.only)
+            ]
+            for docname, galleries in sorted(self.galleries.items())
+        }
+
+    def visible_anywhere(self, tags: Any) -> dict[str, list[Gallery]]:
+        """The directives that some builder shows, with the other tags of this build."""
+        kinds = [
+            Tags([*tags, form, name, f"format_{form}", f"builder_{name}"])
+            for form, name in BUILDERS
+        ]
+        return {
+            docname: [
+                gallery
+                for gallery in galleries
+                if any(all(_holds(c, kind) for c in gallery.only) for kind in kinds)
             ]
             for docname, galleries in sorted(self.galleries.items())
         }
@@ -149,6 +179,16 @@ def _unique(gallery: Gallery, taken: set[str]) -> Gallery:
             count += 1
         taken.add(identity)
         blocks.append(replace(block, identity=identity))
+    return replace(gallery, blocks=tuple(blocks))
+
+
+def _with_files(gallery: Gallery, docname: str) -> Gallery:
+    """The file of each block in the lock: a name that holds for a page alone is in its folder."""
+    blocks = []
+    for block in gallery.blocks:
+        local = block.identity.removeprefix("jaxpr-")
+        name, page = (block.name, "") if gallery.explicit else (local, docname)
+        blocks.append(replace(block, lock=file_name(name, page)))
     return replace(gallery, blocks=tuple(blocks))
 
 

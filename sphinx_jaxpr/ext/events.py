@@ -23,6 +23,7 @@ from .engine import Engine
 from .glossary import JaxprGlossary, ShowGlossaries
 from .judge import findings, report
 from .lexing import JaxprOnDemand
+from .lockbuilder import JaxprLock, JaxprRecord
 from .nodes import (
     HIDDEN,
     HTML,
@@ -60,6 +61,8 @@ def connect(app: Sphinx) -> dict[str, Any]:
     app.add_domain(JaxprDomain)
     app.add_directive("jaxpr-transform", JaxprTransform)
     app.add_directive("jaxpr-glossary", JaxprGlossary)
+    app.add_builder(JaxprLock)
+    app.add_builder(JaxprRecord)
     app.add_post_transform(ShowBlocks)
     app.add_post_transform(ShowGlossaries)
     COMPLAINTS.install()
@@ -100,10 +103,14 @@ def update(app: Sphinx, env: BuildEnvironment) -> list[str]:
     domain.engine = engine = Engine(app)
     if app.builder.name == "gettext":  # messages of the pages alone
         return []
-    galleries = domain.visible(app.tags)
+    asked = getattr(app.builder, "galleries", None)
+    galleries = asked(domain) if asked else domain.visible(app.tags)
     engine.prepare(gallery for page in galleries.values() for gallery in page)
     if engine.mode != "skip":
-        report([*findings(engine, galleries), *domain.findings()], str(app.srcdir))
+        engine.findings = [*findings(engine, galleries), *domain.findings()]
+        report(engine.findings, str(app.srcdir))
+    if engine.recorder is not None:  # it writes no pages
+        return []
     engine.pages = engine.page_digests(galleries, domain.lists)
     return sorted(engine.outdated() & env.found_docs)
 
@@ -145,5 +152,7 @@ def add_assets(
 def finish(app: Sphinx, exception: Exception | None) -> None:
     """Remember what the pages show now."""
     engine = _domain(app.env).engine
-    if engine is not None and exception is None and app.builder.name != "gettext":
+    if engine is None or exception is not None or engine.recorder is not None:
+        return
+    if app.builder.name != "gettext":
         engine.note_written()

@@ -76,15 +76,18 @@ class Parameters:
         if known and old.plain == new.plain and type(old.plain) is type(new.plain):
             return Level.PRINTING if (old.text or new.text) is not None else Level.SAME
         if old.text is None or new.text is None:
-            return Level.PROGRAM
+            return self.spelled(name, old, new)
         texts = normal(old.text), normal(new.text)
         if (self.primitive, name) in table().unordered:
             texts = _sorted(texts[0]), _sorted(texts[1])
         if texts[0] == texts[1]:
             return Level.PRINTING
-        return _LEVELS.get(
-            table().spelling(self.primitive, name, old.text, new.text), Level.PROGRAM
-        )
+        return self.spelled(name, old, new)
+
+    def spelled(self, name: str, old: Value, new: Value) -> Level:
+        """The level at which two texts, or one and none, are one value by the table."""
+        known = table().spelling(self.primitive, name, old.text or "", new.text or "")
+        return _LEVELS.get(known, Level.PROGRAM)
 
     def programs(self, name: str, old: Value, new: Value) -> list[Difference]:
         if len(old.members) != len(new.members):
@@ -134,7 +137,7 @@ class Parameters:
         """A parameter that came or went."""
         rows = table().about(self.primitive, name)
         neutral = any(self.is_neutral(row, value, is_new) for row in rows)
-        level = Level.NEUTRAL if neutral else Level.PROGRAM
+        level = Level.NEUTRAL if neutral else self.spelled(name, value, Value(None))
         shown = f"{name}={value.shown}"
         return Difference(level, "", "parameter", *(("", shown) if is_new else (shown, "")))
 

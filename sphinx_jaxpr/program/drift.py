@@ -87,6 +87,8 @@ def _kind(recorded: Mapping[str, Any]) -> str:
 
 def _texts(old: str, new: str) -> list[Difference]:
     """Of texts that can't be read: equal but for white space, or not."""
+    if old == new:
+        return []
     same = collapsed(old) == collapsed(new)
     return [Difference(Level.PRINTING if same else Level.PROGRAM, "", "printed text")]
 

@@ -32,9 +32,9 @@ class ParameterRename:
 
 @dataclass(frozen=True, slots=True)
 class Spelling:
-    """Texts of one value of a parameter, as regular expressions."""
+    """Texts of one value of a parameter, as regular expressions; empty: not printed."""
 
-    primitive: str
+    primitives: tuple[str, ...]
     parameter: str
     level: str
     patterns: tuple[re.Pattern[str], ...]
@@ -99,15 +99,20 @@ class Renames:
         """The level at which two texts are one value, or ``""``."""
         names = self.names(primitive)
         for row in self.spellings:
-            if row.primitive in names and row.parameter == name and row.covers(one, two):
+            about = row.parameter == name and not set(names).isdisjoint(row.primitives)
+            if about and row.covers(one, two):
                 return row.level
         return ""
 
 
-def _parameter(row: dict[str, Any]) -> ParameterRename:
+def _primitives(row: dict[str, Any]) -> tuple[str, ...]:
     given = row["primitive"]
+    return (given,) if isinstance(given, str) else tuple(given)
+
+
+def _parameter(row: dict[str, Any]) -> ParameterRename:
     return ParameterRename(
-        primitives=(given,) if isinstance(given, str) else tuple(given),
+        primitives=_primitives(row),
         old=row["old"],
         new=tuple(row["new"]),
         carries=row["carries"],
@@ -127,7 +132,7 @@ def table() -> Renames:
         tuple(map(_parameter, data["parameter"])),
         tuple(
             Spelling(
-                row["primitive"],
+                _primitives(row),
                 row["parameter"],
                 row["level"],
                 tuple(map(re.compile, row["spelled"])),

@@ -8,8 +8,8 @@ from typing import Final
 from .drift import Drift
 from .levels import Level
 
-#: Widest cell, in characters.
-WIDEST: Final = 44
+#: Widest cell of each column, in characters.
+WIDEST: Final = (60, 40, 40, 40)
 #: Most rows of one block.
 MOST: Final = 24
 
@@ -24,10 +24,16 @@ def rows(drift: Drift) -> list[tuple[str, str, str, str]]:
 
 
 def table(drift: Drift, most: int = MOST) -> list[str]:
-    """The lines of the table, without a title; a long one is cut, and says so."""
+    """The lines of the table, without a title; a long one is cut, and says so.
+
+    Where there is more than printing, what is printing alone is only counted.
+    """
     found = rows(drift)
+    printing = [row for row in found if row[3] == Level.PRINTING.words]
+    if drift.level is not Level.PRINTING:
+        found = [row for row in found if row not in printing]
     head = ("where", "old", "new", "level")
-    shown = [head, *(tuple(map(_cut, row)) for row in found[:most])]
+    shown = [head, *(tuple(map(_cut, row, WIDEST)) for row in found[:most])]
     widths = [max(len(row[column]) for row in shown) for column in range(4)]
     lines = [
         " | ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
@@ -35,6 +41,8 @@ def table(drift: Drift, most: int = MOST) -> list[str]:
     ]
     if len(found) > most:
         lines.append(f"... and {len(found) - most} more")
+    if printing and drift.level is not Level.PRINTING:
+        lines.append(f"... and {len(printing)} of printing alone")
     return lines
 
 
@@ -48,6 +56,6 @@ def counted(drifts: list[Drift]) -> str:
     return ", ".join(parts)
 
 
-def _cut(text: str) -> str:
+def _cut(text: str, width: int) -> str:
     text = " ".join(text.split())
-    return text if len(text) <= WIDEST else text[: WIDEST - 3] + "..."
+    return text if len(text) <= width else text[: width - 3] + "..."

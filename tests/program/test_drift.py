@@ -11,6 +11,7 @@ import pytest
 
 from sphinx_jaxpr.program.drift import Drift, compare
 from sphinx_jaxpr.program.levels import Difference, Level
+from sphinx_jaxpr.program.tabular import table
 from tests.program.record_versions import FOLDER
 
 pytestmark = pytest.mark.once
@@ -317,3 +318,37 @@ def test_long_programs_take_no_time() -> None:
     assert (found.level, len(found.differences)) == (P, 4000)
     changed = text.replace("mul a2000 ", "add a2000 ")
     assert compare(program(text, **PURE), program(changed, **PURE)).level is X
+
+
+def test_a_table_says_first_what_means_most() -> None:
+    lines = table(of("grad dense", OLD, NEW))
+    cells = [[cell.strip() for cell in line.split("|")] for line in lines]
+    assert cells[0] == ["where", "old", "new", "level"]
+    assert cells[1] == ["[sub] equation", "f32[8,4] = sub", "", "program"]
+    assert ["[one_minus_square] equation", "", "f32[8,4] = one_minus_square", "program"] in cells
+    assert cells[-2][-1] == "neutral parameter"
+    assert lines[-1].startswith("... and ") and lines[-1].endswith(" of printing alone")
+    assert all(line.count("|") == 3 for line in lines[:-1])
+    printed = table(of("vmap dense", OLD, NEW))
+    assert len(printed) > 1 and all(line.endswith("printing") for line in printed[1:])
+
+
+def test_a_long_table_is_cut() -> None:
+    many = [Difference(X, f"[mul][{n}]", "equation", "x" * 200, "") for n in range(100)]
+    lines = table(Drift(X, tuple(many)))
+    assert lines[-1] == "... and 76 more"
+    assert max(map(len, lines)) < 130
+    same = [Difference(P, "[mul]", "literal", "1", "2")] * 50
+    assert table(Drift(P, tuple(same)))[1].startswith("[mul] literal (50 times)")
+
+
+def test_a_sharding_over_an_empty_mesh_says_nothing() -> None:
+    mesh = "NamedSharding(mesh=AbstractMesh({}), spec=PartitionSpec(None, None))"
+    cast = "convert_element_type[new_dtype=bfloat16 {}]"
+    text = f"{{{{ lambda ; a:f32[8,4]. let b:bf16[8,4] = {cast} a in (b,) }}}}"
+    without = program(text.format("weak_type=False"))
+    empty = program(text.format(f"sharding={mesh.format('(), axis_types=()')} weak_type=False"))
+    real = program(text.format(f"sharding={mesh.format(repr('x') + ': 2')} weak_type=False"))
+    assert compare(empty, without).level is P
+    assert compare(without, empty).level is P
+    assert compare(real, without).level is X

@@ -83,6 +83,8 @@ class JaxprRecord(_Recording):
         from ..tracing import lock
         from ..tracing.files import write_changed
 
+        out = Path(self.outdir)
+        written = set()
         for _, block in self.blocks():
             outcome = self.engine.outcome(block)
             if block.request is None or outcome is None or self.engine.from_lock(block):
@@ -91,7 +93,11 @@ class JaxprRecord(_Recording):
             if result is None:
                 result = {"error": outcome.error}
             data = lock.encoded(block.name, block.request, result, {})
-            write_changed(Path(self.outdir) / block.lock, lock.dumped(data))
+            write_changed(out / block.lock, lock.dumped(data))
+            written.add(block.lock)
+        for file in set(lock.stored(out)) - written:  # of blocks that are gone
+            if lock.load(out / file) is not None:
+                (out / file).unlink()
 
 
 class JaxprLock(_Recording):

@@ -61,7 +61,9 @@ def compared(
     asked = {b.lock for page in everything.values() for g in page for b in g.blocks}
     for file in lock.stored(engine.locks.folder):
         if file not in asked:
-            message = f"no block asks for it; {_MAKE} removes it"
+            damaged = engine.locks.data(file) is None
+            more = "it is no whole lock file either" if damaged else f"{_MAKE} removes it"
+            message = f"no block asks for it; {more}"
             place = str(Path(engine.locks.folder) / file)
             found.findings.append(Finding("lock", message, place, 1))
     return found

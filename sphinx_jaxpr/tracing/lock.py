@@ -19,7 +19,7 @@ from .files import read
 from .grammar import Aval, Call, Name, Value
 from .request import Request
 
-#: Raised when the meaning of a file changes.
+#: Raised when the meaning of a file changes, or of the results in it.
 SCHEMA: Final = 1
 
 _PLAIN: Final = re.compile(r"[a-z0-9_](?:[a-z0-9_.-]{0,78}[a-z0-9_-])?")

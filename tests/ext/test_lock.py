@@ -410,3 +410,20 @@ def test_what_the_lock_lacks_and_has_too_much(tmp_path: Path) -> None:
     # A block that can't be traced is told as that alone.
     project.write("src/layers.py", "def dense(x, w, b):\n    raise ValueError('x')\n")
     assert {w.kind for w in warned(project.build("html"))} == {"trace", "lock"}
+
+
+def test_recordings_for_other_programs(project: Project) -> None:
+    project.write("docs/index.md", PAGE.replace("grad(argnums=w)", "grad(argnums=w, sum=False)"))
+    done = project.build("jaxpr-record")
+    root = done.out
+    files = {path.relative_to(root).as_posix() for path in root.glob("*.json")}
+    assert files == {"dense.json", "dense.grad.json", "dense.vmap.json"}
+    assert (root / "index/dense-2.json").exists()
+    failed = json.loads((root / "dense.grad.json").read_text("utf-8"))
+    assert failed["error"]["type"] == "TypeError"
+    assert json.loads((root / "dense.json").read_text("utf-8"))["text"][0].startswith("{ lambda")
+    assert not (project.docs / "_jaxprs").exists()
+    project.write("docs/index.md", PAGE.replace(", vmap", ""))
+    project.build("jaxpr-record", "-W")
+    assert not (root / "dense.vmap.json").exists()
+    assert (root / "dense.json").exists()

@@ -70,13 +70,13 @@ class Parameters:
         return [Difference(level, "", what, *shown)]
 
     def level(self, name: str, old: Value, new: Value) -> Level:
-        if old.text is not None and old.text == new.text:
-            return Level.SAME
-        known = old.plain is not MISSING and new.plain is not MISSING
-        if known and old.plain == new.plain and type(old.plain) is type(new.plain):
-            return Level.PRINTING if (old.text or new.text) is not None else Level.SAME
         if old.text is None or new.text is None:
+            known = old.plain is not MISSING and new.plain is not MISSING
+            if known and old.plain == new.plain and type(old.plain) is type(new.plain):
+                return Level.SAME if old.text is new.text else Level.PRINTING
             return self.spelled(name, old, new)
+        if old.text == new.text:
+            return Level.SAME
         texts = normal(old.text), normal(new.text)
         if (self.primitive, name) in table().unordered:
             texts = _sorted(texts[0]), _sorted(texts[1])

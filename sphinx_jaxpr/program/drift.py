@@ -44,7 +44,7 @@ def compare(old: Mapping[str, Any], new: Mapping[str, Any]) -> Drift:
     if one.printed.program is None or two.printed.program is None:
         return _drift(_texts(old["text"], new["text"]))
     try:
-        found = _Comparison(one, two).programs(one.printed.program, two.printed.program)
+        found = _Comparison(one, two).everything(one.printed.program, two.printed.program)
     except RecursionError:
         found = _texts(old["text"], new["text"])
     if not found and old["text"] != new["text"]:
@@ -110,6 +110,26 @@ class _Comparison:
         self.old = old
         self.new = new
         self.known: dict[tuple[int, int], list[Difference]] = {}
+
+    def everything(self, one: Program, two: Program) -> list[Difference]:
+        """The differences of the whole, also in programs that are named in opaque text alone."""
+        found = list(self.programs(one, two))
+        met = [{pair[side] for pair in self.known} for side in (0, 1)]
+        left = [
+            [
+                (name, program)
+                for name, program in side.printed.shared
+                if name in side.hidden and program.start not in met[place]
+            ]
+            for place, side in enumerate((self.old, self.new))
+        ]
+        if len(left[0]) != len(left[1]):
+            counts = [", ".join(name for name, _ in programs) or "none" for programs in left]
+            return [*found, Difference(Level.PROGRAM, "", "programs printed first", *counts)]
+        for (_, before), (name, after) in zip(*left, strict=True):
+            inner = self.programs(before, after)
+            found += [replace(d, what=f"{d.what} in `{name}`, printed first") for d in inner]
+        return found
 
     def programs(self, one: Program, two: Program) -> list[Difference]:
         """The differences of two programs; places start in them."""

@@ -19,6 +19,7 @@ SHOWN: Final = 100
 
 _NUMPY: Final = re.compile(r"\bnp\.\w+\(([^()]*)\)")
 _SET: Final = re.compile(r"\b((?:frozen)?set\()\{([^{}]*)\}\)")
+_NAMED: Final = re.compile(r"=([^\W\d]\w*)")
 _SPEC: Final = re.compile(r"\bPartitionSpec\(")
 #: The axes that a value varies over: ``{x,y}`` in older JAX, ``{V:(x,y)}`` in newer.
 _VARYING: Final = re.compile(r"(.*\])\{(?:V:)?\(?([\w,]+)\)?\}")
@@ -53,6 +54,16 @@ class Side:
         self.printed = parse(recorded["text"])
         self.index = Index(self.printed, recorded["facts"])
         self.programs: list[dict[str, Any]] = recorded["facts"].get("programs") or []
+
+    @cached_property
+    def hidden(self) -> set[str]:
+        """Names of shared programs that opaque text holds: ``Solve(matvec=jaxpr)``."""
+        found: set[str] = set()
+        for equation in self.printed.walk() if self.printed.shared else ():
+            for parameter in equation.parameters:
+                if not parameter.members:
+                    found.update(_NAMED.findall(self.index.text, parameter.start, parameter.end))
+        return found
 
     def primitive(self, equation: Equation) -> str:
         """The newest name of an equation's primitive."""

@@ -25,13 +25,13 @@ from .traps import markdown_traps
 
 OPTIONS = (
     "args", "static", "transforms", "name", "caption", "open", "elide", "base", "layout", "source",
-    "jit", "x64", "raises", "timeout", "class",
+    "jit", "x64", "raises", "timeout", "locked", "class",
 )  # fmt: skip
-FLAGS = frozenset({"source", "jit", "x64"})
+FLAGS = frozenset({"source", "jit", "x64", "locked"})
 #: Options that only the worker, or the result, can prove wrong.
 _JUDGED = ("args", "static")
 #: Options that have their place in the interface, but not yet in this version.
-LATER = ("locked",)
+LATER = ()
 
 _TARGET = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*(:[^\W\d]\w*(\.[^\W\d]\w*)*)?")
 
@@ -292,7 +292,10 @@ class JaxprTransform(SphinxDirective):
             shown = bool(label) or show_base or len(requests) == 1
             digest = request.digest if request else ""
             line = lines[place]
-            blocks.append(Block(full, label, identity, request, digest, wrong, shown, line))
+            locked = "locked" in self.options
+            blocks.append(
+                Block(full, label, identity, request, digest, wrong, shown, line, locked=locked)
+            )
         return blocks
 
     def _line_of(self, chain: Chain) -> int:

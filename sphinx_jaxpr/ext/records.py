@@ -59,7 +59,8 @@ class Block:
 
     ``identity`` is the id of its HTML figure.  ``request`` is ``None`` where
     the page's text could not be understood; ``problem`` then says why.
-    ``line`` is that of its transform, or of the directive.
+    ``line`` is that of its transform, or of the directive.  ``lock`` is its
+    file in the lock; ``locked`` where it always comes from there.
     """
 
     name: str
@@ -70,6 +71,13 @@ class Block:
     problem: str = ""
     shown: bool = True
     line: int = 0
+    lock: str = ""
+    locked: bool = False
+
+    @property
+    def full_name(self) -> str:
+        """The name that no other block has: with the page where it holds for that alone."""
+        return self.lock.removesuffix(".json")
 
 
 @dataclass(frozen=True)

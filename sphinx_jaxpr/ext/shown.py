@@ -142,7 +142,10 @@ class Shown:
 
     def version(self, block: Block) -> str:
         result = self.engine.result(block) or {}
-        return f"JAX {result['jax']}" if "jax" in result else ""
+        if "jax" not in result:
+            return ""
+        made = f"JAX {result['jax']}"
+        return f"from the lock, made with {made}" if block.locked else made
 
     def error(self, block: Block) -> dict[str, Any] | None:
         """What to show instead of a program."""

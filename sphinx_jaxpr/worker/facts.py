@@ -33,6 +33,8 @@ PACKAGE = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__)
 MAX_PARAMETER = 400
 
 _ADDRESS = re.compile(r"0x[0-9a-fA-F]{6,}")
+#: How an effect on a reference names its variable: by its address.
+_VARIABLE = re.compile(r"\bVar\(id=\d+\):?")
 _SHORT = (("bfloat", "bf"), ("float", "f"), ("uint", "u"), ("int", "i"), ("complex", "c"))
 
 
@@ -63,7 +65,7 @@ def effects(jaxpr: Any) -> list[str]:
     """Names of the effects, free of addresses, sorted."""
     names = set()
     for effect in getattr(jaxpr, "effects", ()) or ():
-        text = str(effect)
+        text = _VARIABLE.sub("", str(effect))
         names.add(type(effect).__name__ if _ADDRESS.search(text) else text)
     return sorted(names)
 

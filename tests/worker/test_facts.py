@@ -13,6 +13,7 @@ import jax.numpy as jnp
 import pytest
 
 from sphinx_jaxpr.worker import facts
+from tests.program.corpus import PROGRAMS
 
 SQUARE = jax.ShapeDtypeStruct((4, 4), jnp.float32)
 
@@ -163,3 +164,10 @@ def test_an_equation_with_an_effect_is_used() -> None:
     ref = jax.new_ref if hasattr(jax, "new_ref") else jax.array_ref
     found = collect(lambda x: writes(ref(x)), SQUARE)
     assert found["programs"][0]["unused"] == []
+
+
+def test_effects_have_no_addresses() -> None:
+    found = facts.collect(PROGRAMS["reference_in_scan"]())
+    names = [name for program in found["programs"] for name in program["effects"]]
+    assert any("Read" in name for name in names)
+    assert not [name for name in names if "id=" in name]

@@ -17,8 +17,9 @@ from sphinx.util import logging
 from .. import __version__
 from . import config as settings
 from .check import CheckBuilder, Checked
-from .claims import JaxprClaims, JaxprWhen
+from .claims import JaxprClaims
 from .complaints import COMPLAINTS
+from .conditions import JaxprWhen
 from .directives import JaxprTransform
 from .domain import JaxprDomain, every_kind
 from .glossary import JaxprGlossary, ShowGlossaries

@@ -23,6 +23,8 @@ myst_heading_anchors = 3
 # Autodoc reads docstrings without JAX: blocks in them are traced elsewhere.
 autodoc_mock_imports = ["jax"]
 
+# Readers see which words are checked.
+jaxpr_claim_mark = True
 jaxpr_transforms = {"lowered": "examples.transforms:lowered"}
 
 html_theme = "furo"

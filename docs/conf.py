@@ -25,6 +25,13 @@ autodoc_mock_imports = ["jax"]
 
 # Readers see which words are checked.
 jaxpr_claim_mark = True
+jaxpr_glossary = {
+    "rotate_pairs": {
+        "meaning": "Turns each pair of neighbouring features in its plane.",
+        "kind": "elementwise",
+        "words": "by {angle:int} degrees",
+    },
+}
 jaxpr_transforms = {"lowered": "examples.transforms:lowered"}
 
 html_theme = "furo"

@@ -42,17 +42,18 @@ class Row:
 
 @dataclass(frozen=True)
 class Report:
-    """All blocks, and the two versions of JAX."""
+    """All blocks, the two versions of JAX, and the findings that only the new one has."""
 
     old: str
     new: str
     rows: tuple[Row, ...]
+    broken: tuple[dict[str, Any], ...] = ()
 
     @property
     def status(self) -> int:
         """The exit status."""
         worst = max((row.drift.level for row in self.rows), default=Level.SAME)
-        return DRIFTED if worst is Level.PROGRAM else SAME
+        return DRIFTED if worst is Level.PROGRAM or self.broken else SAME
 
     def lines(self) -> Iterator[str]:
         """The report for people."""
@@ -61,9 +62,15 @@ class Report:
                 yield f"{row.name}: {row.drift.level.words}"
                 yield from (f"  {line}" for line in table(row.drift))
                 yield ""
+        for one in self.broken:
+            yield f"{one['source']}:{one['line']}: [{one['type']}] {one['message']}"
+        if self.broken:
+            yield ""
         count = len(self.rows)
         levels = counted([row.drift for row in self.rows])
         yield f"JAX {self.old} -> {self.new}: {count} block{'s' * (count != 1)}: {levels}"
+        sentences = len(self.broken)
+        yield f"{sentences or 'No'} sentence{'s' * (sentences != 1)} would become false"
 
     def data(self) -> dict[str, Any]:
         """The report for programs."""
@@ -87,6 +94,7 @@ class Report:
                 }
                 for row in self.rows
             ],
+            "broken": list(self.broken),
         }
 
 
@@ -110,8 +118,11 @@ def report(docs: str, python: str, settings: Sequence[str] = ()) -> Report:
     other = os.path.abspath(python) if os.sep in python else python
     with tempfile.TemporaryDirectory(prefix="sphinx-jaxpr-") as name:
         scratch = Path(name)
+        theirs = [*settings, f"jaxpr_python={other}"]
         old = _recorded(folder, scratch, "old", settings)
-        new = _recorded(folder, scratch, "new", [*settings, f"jaxpr_python={other}"])
+        new = _recorded(folder, scratch, "new", theirs)
+        told = {_place(one) for one in _findings(folder, scratch, "old", settings)}
+        found = _findings(folder, scratch, "new", theirs)
     if not old:
         raise CommandError(f"{docs!r} has no block to trace")
     gone = Difference(Level.PROGRAM, "", "result", "a recording")
@@ -120,7 +131,25 @@ def report(docs: str, python: str, settings: Sequence[str] = ()) -> Report:
         Row(file.removesuffix(".json"), compare(old[file], new[file]) if file in new else missing)
         for file in old
     ]
-    return Report(_version(old), _version(new), tuple(rows))
+    broken = tuple(one for one in found if _place(one) not in told)
+    return Report(_version(old), _version(new), tuple(rows), broken)
+
+
+def _findings(
+    docs: Path, scratch: Path, name: str, settings: Sequence[str]
+) -> list[dict[str, Any]]:
+    """What is false or leads nowhere, from what was traced just now."""
+    out = scratch / f"{name}-check"
+    _sphinx("jaxpr-check", docs, scratch, name, out, settings)
+    try:
+        data = json.loads((out / "output.json").read_text("utf-8"))
+    except (OSError, ValueError):
+        return []  # what is wrong with the build is told of its recordings
+    return [one for one in data["findings"] if one["type"] in ("jaxpr.claim", "jaxpr.path")]
+
+
+def _place(finding: dict[str, Any]) -> tuple[str, str, int]:
+    return finding["type"], finding["source"], finding["line"]
 
 
 def _recorded(
@@ -128,12 +157,7 @@ def _recorded(
 ) -> dict[str, dict[str, Any]]:
     """The results of all blocks by their files in the lock."""
     out = scratch / name
-    ours = [f"jaxpr_cache_dir={scratch / name}-results", *settings]
-    # Findings are told by the ordinary builds; here a failure is a result like any other.
-    command = [sys.executable, "-m", "sphinx", "-q", "-b", "jaxpr-record"]
-    command += [part for setting in ours for part in ("-D", setting)]
-    command += ["-d", str(scratch / "doctrees"), str(docs), str(out)]
-    done = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False)
+    done = _sphinx("jaxpr-record", docs, scratch, name, out, settings)
     files = list(lock.stored(out))
     loaded = {file: lock.load(out / file) for file in files}
     found = {file: lock.decoded(data) for file, data in loaded.items() if data is not None}
@@ -144,6 +168,18 @@ def _recorded(
         tail = "\n".join(done.stderr.splitlines()[-TAIL:])
         raise CommandError(f"sphinx-build ended with exit status {done.returncode}:\n{tail}")
     return found
+
+
+def _sphinx(
+    builder: str, docs: Path, scratch: Path, name: str, out: Path, settings: Sequence[str]
+) -> subprocess.CompletedProcess[str]:
+    """One build of one side; its builders share what was traced."""
+    ours = [f"jaxpr_cache_dir={scratch / name}-results", *settings]
+    # Findings are told by the ordinary builds; here a failure is a result like any other.
+    command = [sys.executable, "-m", "sphinx", "-q", "-b", builder]
+    command += [part for setting in ours for part in ("-D", setting)]
+    command += ["-d", str(scratch / "doctrees"), str(docs), str(out)]
+    return subprocess.run(command, capture_output=True, text=True, errors="replace", check=False)
 
 
 def _is_worker(result: dict[str, Any]) -> bool:

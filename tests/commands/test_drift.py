@@ -32,6 +32,9 @@ PAGE = """
 ```{jaxpr-transform} changing:fails
 :args: x=f32[3]
 ```
+
+{jaxpr:claim}`a sine <f[sin]>`, {jaxpr:claim}`two <len(same_) == 1>` and
+{jaxpr:claim}`always false <len(same_) == 2>`.
 """
 CODE = """
 import os
@@ -91,13 +94,18 @@ def test_blocks_are_compared(project: Project) -> None:
     assert "[cos] equation | | f32[3] = cos | program" in lines
     assert "index/fails: program" in lines
     assert "result | a program | TypeError | program" in lines
-    assert lines[-1].endswith("5 blocks: 1 same, 4 program")
+    assert lines[-2].endswith("5 blocks: 1 same, 4 program")
+    assert lines[-1] == "1 sentence would become false"
+    broken = next(line for line in lines if "[jaxpr.claim]" in line)
+    assert broken.startswith("index.md:17: [jaxpr.claim] claim 'a sine' is false on JAX")
+    assert "always false" not in done.stdout
     told = command("drift", str(project.docs), "--python", python, "--json")
     data = json.loads(told.stdout)
     assert {block["name"]: block["level"] for block in data["blocks"]} == {
         "f": "program", "f.grad": "program", "f.vmap": "program",
         "index/same_": "same", "index/fails": "program",
     }  # fmt: skip
+    assert [one["line"] for one in data["broken"]] == [17]
     now = {path for path in project.folder.rglob("*") if "__pycache__" not in path.parts}
     assert now == {*before, Path(python)}
 
@@ -105,8 +113,9 @@ def test_blocks_are_compared(project: Project) -> None:
 def test_nothing_differs_from_itself(project: Project) -> None:
     done = command("drift", str(project.docs), "--python", sys.executable)
     assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout.splitlines()[-1].endswith("5 blocks: 5 same")
-    assert len(done.stdout.splitlines()) == 1
+    blocks, sentences = done.stdout.splitlines()
+    assert blocks.endswith("5 blocks: 5 same")
+    assert sentences == "No sentences would become false"
 
 
 def test_what_cannot_be_compared(project: Project, capsys: pytest.CaptureFixture[str]) -> None:
@@ -130,4 +139,4 @@ def test_with_the_newest_jax(project: Project) -> None:
     newest = interpreter("newest")
     done = command("drift", str(project.docs), "--python", str(newest))
     assert done.returncode in (0, 1), done.stderr
-    assert " -> " in done.stdout.splitlines()[-1]
+    assert " -> " in done.stdout.splitlines()[-2]

@@ -1,4 +1,4 @@
-"""``python -m sphinx_jaxpr``: the commands, without Sphinx."""
+"""``python -m sphinx_jaxpr``: commands beside the builders."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ import argparse
 import os
 import sys
 from collections.abc import Sequence
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from . import __version__
-from .commands import show
+from .commands import drift, show
 from .commands.usage import FAILED, WRONG, UsageError
 from .tracing.grammar import nearest
 
-COMMANDS = {"show": show}
+COMMANDS: dict[str, Any] = {"show": show, "drift": drift}
 
 
 class _Parser(argparse.ArgumentParser):
@@ -31,16 +31,19 @@ def _parsed(arguments: Sequence[str]) -> argparse.Namespace:
         summary = (module.__doc__ or "").partition("\n")[0].partition(": ")[2]
         one = commands.add_parser(name, help=summary, description=summary, allow_abbrev=False)
         module.add_options(one)
-        one.set_defaults(run=module.run, known=module.OPTIONS)
+        one.set_defaults(run=module.run)
     first = next((word for word in arguments if not word.startswith("-")), "")
     if first and first not in COMMANDS:
         listed = ", ".join(COMMANDS)
         raise UsageError(f"no command {first!r}{nearest(first, COMMANDS)} (commands: {listed})")
+    if first:  # before argparse asks for what is missing
+        known = (*COMMANDS[first].OPTIONS, "--help", "--version")
+        for word in (word.partition("=")[0] for word in arguments if word.startswith("--")):
+            if word not in known:
+                raise UsageError(f"unknown argument {word!r}{nearest(word, known)}")
     found, unknown = parser.parse_known_args(arguments)
     if unknown:
-        word = unknown[0].partition("=")[0]
-        near = nearest(word, found.known) if word.startswith("-") else ""
-        raise UsageError(f"unknown argument {word!r}{near}")
+        raise UsageError(f"unknown argument {unknown[0]!r}")
     return found
 
 

@@ -32,6 +32,7 @@ ROOMS: dict[str, tuple[frozenset[str], tuple[str, ...]]] = {
     ),
     "worker/": (JAX, (f"{PACKAGE}.program", f"{PACKAGE}.tracing", f"{PACKAGE}.worker")),
     "ext/": (SPHINX, (PACKAGE,)),
+    # Commands run Sphinx as a process and never load it, nor what traces.
     # The modules of ext/ that make HTML are text in, text out; sphinx_rule holds them to it.
     "commands/": (
         frozenset(),

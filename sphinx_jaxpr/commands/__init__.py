@@ -1,1 +1,1 @@
-"""What ``python -m sphinx_jaxpr`` can do, one module a command.  Without Sphinx."""
+"""What ``python -m sphinx_jaxpr`` can do, one module a command; none loads Sphinx."""

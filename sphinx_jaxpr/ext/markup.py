@@ -14,6 +14,7 @@ from ..tracing.outcomes import error_parts
 def figure(
     identity: str,
     classes: str,
+    attributes: str = "",
     *,
     opened: bool,
     summary: str,
@@ -23,11 +24,12 @@ def figure(
 ) -> tuple[str, str]:
     """What stands before and after the caption of a block.
 
-    ``summary`` and ``body`` are HTML, ``about`` the texts of the footer.
+    ``attributes`` (each after a blank), ``summary`` and ``body`` are HTML, ``about`` the
+    texts of the footer.
     """
     state = ' open=""' if opened else ""
     before = (
-        f'<figure class="{escape(classes)}" id="{escape(identity)}">\n'
+        f'<figure class="{escape(classes)}" id="{escape(identity)}"{attributes}>\n'
         f"<details{state}><summary>{summary}</summary>\n"
         f"{body}</details>\n"
     )

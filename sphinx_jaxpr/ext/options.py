@@ -89,3 +89,16 @@ class BlockDirective(SphinxDirective):
         node += caption
         node += messages
         return text
+
+
+def unknown(directive: SphinxDirective, place: Place) -> list[Finding]:
+    """What to tell of the options of a directive that takes none."""
+    return [
+        Finding(
+            "option",
+            f"{directive.name} takes no options; found {option!r}",
+            place.source,
+            place.option(option),
+        )
+        for option in directive.options
+    ]

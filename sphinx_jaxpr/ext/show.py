@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from sphinx.builders.html import StandaloneHTMLBuilder
 from sphinx.transforms.post_transforms import SphinxPostTransform
 
 from .domain import JaxprDomain
-from .engine import Engine
 from .nodes import jaxpr_gallery
+from .records import COMPARE
+from .verdicts import judging
+
+if TYPE_CHECKING:
+    from .shown import Shown
 
 
 class ShowBlocks(SphinxPostTransform):
@@ -26,17 +30,21 @@ class ShowBlocks(SphinxPostTransform):
         if not nodes:
             return
         # They bring the parser and more, which a build that writes nothing never needs.
+        from .compare import Pairs
         from .figure import Figures
         from .pasting import PastedFigures, PastedListings
         from .plain import Listings
 
-        as_html = isinstance(self.app.builder, StandaloneHTMLBuilder)
-        traced, pasted = (Figures, PastedFigures) if as_html else (Listings, PastedListings)
+        is_html = isinstance(self.app.builder, StandaloneHTMLBuilder)
         taken: set[str] = set()
         for node in nodes:
-            engine = domain.engine or Engine(self.app)
+            engine = domain.engine or judging(self.app, domain.visible(self.app.tags))
             gallery = node["gallery"]
-            form = pasted if gallery.blocks[0].pasted else traced
+            form: type[Shown]
+            if gallery.blocks[0].pasted:
+                form = PastedFigures if is_html else PastedListings
+            else:
+                form = (Pairs if gallery.layout == COMPARE else Figures) if is_html else Listings
             shown = form(engine, gallery, node, taken)
             page = node.get("docname", self.env.docname)
             engine.renamed.update(((page, old), new) for old, new in shown.ids.items())

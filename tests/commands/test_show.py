@@ -242,6 +242,8 @@ def test_other_options(shell: Shell, tmp_path: Path) -> None:
         ("", "the following arguments are required: command"),
         ("shwo layers:dense", "no command 'shwo', did you mean 'show'?"),
         ("show", "the following arguments are required: target"),
+        ("drift docs --pyton x", "unknown argument '--pyton', did you mean '--python'?"),
+        ("drift docs", "the following arguments are required: --python"),
         ("show dense", "'dense' names no function; expected package.module:function"),
         ("show a:b --agrs f32[]", "unknown argument '--agrs', did you mean '--args'?"),
         ("show a:b c", "unknown argument 'c'"),
@@ -273,7 +275,7 @@ def test_wrong_usage(arguments: str, says: str, capsys: pytest.CaptureFixture[st
 
 @pytest.mark.once
 def test_help(capsys: pytest.CaptureFixture[str]) -> None:
-    for arguments in (["--help"], ["show", "--help"], ["--version"]):
+    for arguments in (["--help"], ["show", "--help"], ["drift", "--help"], ["--version"]):
         with pytest.raises(SystemExit) as left:
             main(arguments)
         assert left.value.code == 0

@@ -14,12 +14,13 @@ BIN := $(VENV)/bin
 HTML := docs/_build/html
 
 .DELETE_ON_ERROR:
-.PHONY: help docs test lint clean distclean
+.PHONY: help docs test lint picture clean distclean
 
 help:
 	@echo 'make docs       build the documentation with this extension'
 	@echo 'make test       run every test on the oldest, this and the newest JAX (ARGS="--only main")'
 	@echo 'make lint       ruff and mypy'
+	@echo 'make picture    take the pictures of the readme from the lesson (needs Chromium)'
 	@echo 'make clean      remove what was built'
 	@echo 'make distclean  remove the environments too'
 
@@ -66,6 +67,9 @@ lint: $(VENV)/.stamp-dev
 	@$(BIN)/python -m ruff check .
 	@$(BIN)/python -m ruff format --check .
 	@$(BIN)/python -m mypy
+
+picture: $(VENV)/.stamp-dev docs
+	@$(BIN)/python tools/picture.py $(HTML)
 
 clean:
 	rm -rf docs/_build build dist .mypy_cache .pytest_cache .ruff_cache

@@ -8,11 +8,13 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urldefrag
 
 import pytest
+import yaml
 from bs4 import BeautifulSoup, Tag
 
 from sphinx_jaxpr.ext import judge
@@ -21,14 +23,15 @@ from sphinx_jaxpr.ext.directives import OPTIONS as DIRECTIVE_OPTIONS
 from sphinx_jaxpr.ext.pasted import OPTIONS as PASTED_OPTIONS
 from sphinx_jaxpr.tracing.request import RESERVED, TRANSFORMS
 from tests.support import PROJECT, Build, Project
-from tests.walkthrough import steps, walk
+from tests.walkthrough import plain, run_in, steps, walk
 
 DOCS = PROJECT / "docs"
 
 
-def build_docs(out: Path, builder: str, *flags: str) -> Build:
+def build_docs(out: Path, builder: str, *flags: str, store: Path | None = None) -> Build:
     """The documentation, every warning an error."""
     command = [sys.executable, "-m", "sphinx", "-W", "-n", "-b", builder, *flags]
+    command += ["-D", f"jaxpr_cache_dir={store or out / 'store'}"]
     done = subprocess.run(
         [*command, "-d", f"{out}/doctrees", str(DOCS), f"{out}/{builder}"],
         capture_output=True,
@@ -47,15 +50,20 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Build:
 
 
 def pages(site: Build) -> dict[Path, BeautifulSoup]:
+    return _pages(site.out)
+
+
+@cache
+def _pages(folder: Path) -> dict[Path, BeautifulSoup]:
     return {
         path: BeautifulSoup(path.read_text("utf-8"), "html.parser")
-        for path in sorted(site.out.rglob("*.html"))
+        for path in sorted(folder.rglob("*.html"))
     }
 
 
 def fences(text: str, language: str) -> list[str]:
     """The code blocks of a Markdown text in one language."""
-    found = re.findall(r"^(`{3,})(\S*)\n(.*?)^\1$", text, re.MULTILINE | re.DOTALL)
+    found = re.findall(r"^(`{3,})([^\n`]*)\n(.*?)^\1$", text, re.MULTILINE | re.DOTALL)
     return [body for _, name, body in found if name == language]
 
 
@@ -92,7 +100,7 @@ def test_every_block_shows_a_program(site: Build) -> None:
     ]
     assert len(kinds) > 15
     special = {(page, kind) for page, _, kind in kinds if kind != "jaxpr"}
-    assert special == {("expected-errors", "jaxpr jaxpr-raises")}
+    assert special == {("expected-errors", "jaxpr jaxpr-raises"), ("themes", "jaxpr plum")}
 
 
 def test_it_builds_without_jax(tmp_path: Path) -> None:
@@ -102,9 +110,12 @@ def test_it_builds_without_jax(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("builder", ["text", "epub", "latex", "man", "singlehtml"])
-def test_it_builds_in_other_formats(builder: str, tmp_path: Path) -> None:
-    build = build_docs(tmp_path, builder)
+@pytest.mark.parametrize(
+    "builder",
+    ["text", "epub", "latex", "man", "texinfo", "singlehtml", "dirhtml", "gettext", "jaxpr-check"],
+)
+def test_it_builds_in_other_formats(site: Build, builder: str, tmp_path: Path) -> None:
+    build = build_docs(tmp_path, builder, store=site.out.parent / "store")
     assert build.code == 0, build.stderr
 
 
@@ -225,6 +236,8 @@ def test_files_that_markdown_links_exist() -> None:
         for target in re.findall(r"\]\(([^)\s]+)\)", text):
             if "://" not in target:
                 assert (PROJECT / target).exists(), f"{name}: {target}"
+        for target in re.findall(r'\b(?:src|srcset)="([^"]+)"', text):
+            assert (PROJECT / target).exists(), f"{name}: {target}"
 
 
 # --- the examples -----------------------------------------------------------
@@ -241,6 +254,27 @@ def test_the_example_is_the_same_everywhere(site: Build) -> None:
     assert page in index.replace(f"````md\n{page}````", "")  # and live
     written = [line for line in (code + configuration + page).splitlines() if line]
     assert len(written) <= 10
+
+
+def test_the_prose_of_the_readme_is_told_as_it_says(site: Build, tmp_path: Path) -> None:
+    readme = (PROJECT / "README.md").read_text("utf-8")
+    index = (DOCS / "index.md").read_text("utf-8")
+    code, configuration = fences(readme, "python")
+    (page,) = fences(readme, "md")
+    prose, warning = fences(readme, "text")
+    assert [prose, warning] == fences(index, "text")
+    assert f"\n{prose}\n" in index.replace(f"```text\n{prose}```", "")  # and live
+    project = Project(
+        tmp_path, {"docs/layers.py": code, "docs/index.md": f"# A\n\n{page}\n{prose}"}
+    )
+    project.write("docs/conf.py", configuration)
+    assert project.build("text", "-W", "-n").code == 0
+    project.write("docs/layers.py", code.replace("x, w", "x, w, b").replace("@ w", "@ w + b"))
+    changed = page.replace("w=f32[16,4]", "w=f32[16,4], b=f32[4]")
+    project.write("docs/index.md", f"# A\n\n{changed}\n{prose}")
+    build = project.build("text", "-W", "-n")
+    assert build.code == 1
+    assert plain(warning) in plain(build.stderr)
 
 
 def test_the_example_of_the_readme_builds(site: Build, tmp_path: Path) -> None:
@@ -293,6 +327,60 @@ def test_the_quick_start_builds_in_both_forms(site: Build, tmp_path: Path) -> No
     assert figures[0] == figures[1]
     shown_here = site.page("tutorial/quick-start").select("figure.jaxpr")
     assert [str(figure) for figure in shown_here] == figures[0]
+
+
+# --- files that are shown ---------------------------------------------------
+
+
+def commands(workflow: object) -> Iterator[str]:
+    """Every ``run`` of a workflow."""
+    if isinstance(workflow, dict):
+        for key, value in workflow.items():
+            if key == "run":
+                yield str(value)
+            yield from commands(value)
+    elif isinstance(workflow, list):
+        for item in workflow:
+            yield from commands(item)
+
+
+@pytest.mark.parametrize("lie", [False, True])
+def test_the_workflow_runs(tmp_path: Path, lie: bool) -> None:
+    workflow = yaml.safe_load((DOCS / "examples/ci/docs.yml").read_text("utf-8"))
+    claim = f"{{jaxpr:claim}}`four <len(dense) == {3 if lie else 4}>`"
+    page = "```{jaxpr-transform} layers:dense\n:args: x=f32[8,16], w=f32[16,4], b=f32[4]\n```\n"
+    Project(tmp_path, {"docs/index.md": f"# A\n\n{page}\n{claim}\n"})
+    built = [run for run in commands(workflow) if run.startswith("sphinx-build")]
+    assert len(built) == 2
+    for run in built:
+        status, printed = run_in(tmp_path, run)
+        assert bool(status) == lie, printed
+    (summary,) = [run for run in commands(workflow) if "SUMMARY" in run]
+    status, _ = run_in(tmp_path, summary, GITHUB_STEP_SUMMARY=str(tmp_path / "summary"))
+    assert status == 0
+    assert ("is false" in (tmp_path / "summary").read_text("utf-8")) == lie
+
+
+def test_read_the_docs_builds_what_the_project_has() -> None:
+    found = yaml.safe_load((DOCS / "examples/ci/readthedocs.yaml").read_text("utf-8"))
+    assert found["version"] == 2
+    assert found["sphinx"] == {"configuration": "docs/conf.py", "fail_on_warning": True}
+    (install,) = found["python"]["install"]
+    assert install == {"method": "pip", "path": ".", "extra_requirements": ["docs"]}
+
+
+@pytest.mark.browser
+def test_the_pictures_are_of_the_lesson(site: Build, chromium_path: str, tmp_path: Path) -> None:
+    pytest.importorskip("playwright")
+    from tools import picture
+
+    picture.main(site.out, tmp_path)
+    for scheme in ("light", "dark"):
+        name = f"lesson-{scheme}.png"
+        made, kept = ((folder / name).read_bytes() for folder in (tmp_path, DOCS / "_static"))
+        assert made.startswith(b"\x89PNG") and len(made) > 50_000
+        assert made[16:20] == kept[16:20]  # the width
+    assert (tmp_path / "lesson-light.png").read_bytes() != made
 
 
 # --- the lesson -------------------------------------------------------------

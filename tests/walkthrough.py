@@ -66,38 +66,39 @@ def walk(page: str, folder: Path) -> int:
     return len(todo)
 
 
-def _run(step: Step, folder: Path) -> None:
+def run_in(folder: Path, command: str, **env: str) -> tuple[int, str]:
+    """The exit status of a command and all that it printed."""
     bin_folder = folder / ".bin"
     bin_folder.mkdir(exist_ok=True)
     for name, module in (("python", ""), ("sphinx-build", "-m sphinx")):
         script = bin_folder / name
         script.write_text(f'#!/bin/sh\nexec "{sys.executable}" {module} "$@"\n', "utf-8")
         script.chmod(0o755)
+    path = f"{bin_folder}{os.pathsep}{os.environ['PATH']}"
     done = subprocess.run(
-        ["sh", "-c", step.command],
+        ["sh", "-c", command],
         cwd=folder,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
-        env={
-            **os.environ,
-            "PATH": f"{bin_folder}{os.pathsep}{os.environ['PATH']}",
-            "PYTHONPATH": str(PROJECT),
-            "NO_COLOR": "1",
-        },
+        env={**os.environ, "PATH": path, "PYTHONPATH": str(PROJECT), "NO_COLOR": "1", **env},
         timeout=300,
         check=False,
     )
-    must_fail = " -W" in step.command and "WARNING:" in step.text
-    told = f"$ {step.command}\n{done.stdout}\n[exit status {done.returncode}]"
-    assert bool(done.returncode) == must_fail, told
-    wanted = [re.escape(part) for part in _plain(step.text).split("…")]
-    assert re.search(".*".join(wanted), _plain(done.stdout)), f"{told}\nwanted:\n{step.text}"
+    return done.returncode, done.stdout
+
+
+def _run(step: Step, folder: Path) -> None:
+    status, printed = run_in(folder, step.command)
+    told = f"$ {step.command}\n{printed}\n[exit status {status}]"
+    assert bool(status) == (" -W" in step.command and "WARNING:" in step.text), told
+    wanted = [re.escape(part) for part in plain(step.text).split("…")]
+    assert re.search(".*".join(wanted), plain(printed)), f"{told}\nwanted:\n{step.text}"
     if not step.text and " -q" in step.command:
-        assert not done.stdout.strip(), told
+        assert not printed.strip(), told
 
 
-def _plain(text: str) -> str:
+def plain(text: str) -> str:
     """Without line breaks, and with one version for all."""
     return re.sub(r"\bJAX \d[\w.]*", "JAX N", " ".join(text.split()))
 

@@ -58,11 +58,11 @@ const partners = (place) => {
   return place === all[0] ? all : all.slice(0, 1);
 };
 
-const LIGHTS = { "jaxpr-hit": [variableAt, sameAs], "jaxpr-made": [placeOf, partners] };
+const LIGHTS = [["jaxpr-hit", variableAt, sameAs], ["jaxpr-made", placeOf, partners]];
 const lit = {}; // class -> because of what
 /** Mark what belongs to a node, or else to what has the focus. */
 const light = (node) => {
-  for (const [name, [find, found]] of Object.entries(LIGHTS)) {
+  for (const [name, find, found] of LIGHTS) {
     const from = find(node) ?? find(document.activeElement);
     if (from === lit[name]) continue;
     lit[name] = from;
@@ -296,9 +296,9 @@ const equip = (figure) => {
   const buttons = Object.keys(NEEDED)
     .filter((what) => figure.querySelector(NEEDED[what]))
     .map((what) => `<button type="button" data-copy="${what}">Copy ${what}</button>`);
+  const group = `class="jaxpr-tools" role="group" aria-label="Copy ${figure.id.slice(6)}"`;
   const tools = `${buttons.join("")}<span class="jaxpr-status" role="status"></span>`;
-  details.insertAdjacentHTML("afterend", `<div class="jaxpr-tools" role="group">${tools}</div>`);
-  details.nextSibling.setAttribute("aria-label", figure.id.replace("jaxpr-", "Copy "));
+  details.insertAdjacentHTML("afterend", `<div ${group}>${tools}</div>`);
   rove(figure.querySelector(STOP));
 };
 
@@ -320,6 +320,7 @@ const start = () => {
   addEventListener("hashchange", reveal);
   reveal();
 };
-if (document.readyState === "loading") addEventListener("DOMContentLoaded", start);
-else start();
+// After others have put blocks into folds.
+if (document.readyState === "complete") start();
+else addEventListener("DOMContentLoaded", start);
 })();

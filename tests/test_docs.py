@@ -115,7 +115,7 @@ def test_every_option_of_conf_py_is_documented(site: Build) -> None:
 
 def test_every_warning_type_is_documented(site: Build) -> None:
     rows = {code.get_text() for code in site.page("reference/config").select("td code")}
-    used = {"trace", "path", "glossary", *judge._SUBTYPES.values()}
+    used = {"trace", "path", "glossary", "claim", *judge._SUBTYPES.values()}
     assert {row for row in rows if row.startswith("jaxpr.")} == {f"jaxpr.{kind}" for kind in used}
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 import sysconfig
 from collections.abc import Callable
@@ -18,6 +19,9 @@ from ..tracing.places import SITE_FOLDERS
 
 MODES: Final = ("trace", "skip")
 
+
+#: Words of what may be folded away.
+ELIDED: Final = ("params", "casts", "dead")
 
 #: Fields of a definition in ``jaxpr_glossary``.
 _DEFINITION: Final = frozenset({"meaning", "kind", "page", "words", "aliases"})
@@ -47,6 +51,12 @@ def _choice(*known: str) -> Callable[[Any], str]:
         return "" if value in known else f"must be one of {', '.join(map(repr, known))}"
 
     return problem
+
+
+def _elided(value: Any) -> str:
+    words = re.split(r"[\s,]+", value.strip()) if isinstance(value, str) else [""]
+    good = words == ["none"] or all(word in ELIDED for word in words)
+    return "" if good else f"must be 'none', or words of {', '.join(ELIDED)} with commas"
 
 
 def _positive(value: Any) -> str:
@@ -115,9 +125,10 @@ OPTIONS: Final = (
         "jaxpr_elide",
         "params",
         "html",
-        "What starts folded away in HTML: `params` (lines of parameters with neutral values, and"
-        " huge ones) or `none`.",
-        _choice("params", "none"),
+        "What starts folded away in HTML, separated by commas: `params` (lines of parameters with"
+        " neutral values, and huge ones), `casts` (equations that only change a dtype), `dead`"
+        " (equations without effects that nothing uses); or `none`.",
+        _elided,
     ),
     Option(
         "jaxpr_timeout",
@@ -196,6 +207,13 @@ OPTIONS: Final = (
         _strings,
     ),
     Option(
+        "jaxpr_claim_mark",
+        False,
+        "html",
+        "Show readers a small check mark behind every claim that the build has checked (HTML).",
+        _is(bool, "True or False"),
+    ),
+    Option(
         "jaxpr_max_equations",
         2000,
         "html",
@@ -220,6 +238,8 @@ def _given(config: Config, option: Option) -> Any:
         return found
     if isinstance(option.default, list):
         return found.split(",") if found else []
+    if isinstance(option.default, bool):
+        return {"0": False, "1": True}.get(found, found)
     if isinstance(option.default, int):
         try:
             return int(found) if found.isdigit() else float(found)

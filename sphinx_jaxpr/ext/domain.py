@@ -9,13 +9,18 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from docutils import nodes
 from sphinx import addnodes
+from sphinx.builders import Builder
 from sphinx.domains import Domain, ObjType
+from sphinx.environment import BuildEnvironment
+from sphinx.util.nodes import make_refnode
 
+from . import quotes
 from .index import PrimitiveIndex
 from .nodes import jaxpr_gallery, jaxpr_primitives
-from .records import Finding, Gallery
+from .records import Finding, Gallery, Quote
 
 if TYPE_CHECKING:
+    from .check import Checked
     from .engine import Engine
 
 
@@ -26,9 +31,15 @@ class JaxprDomain(Domain):
     label = "jaxpr"
     object_types: ClassVar[dict[str, ObjType]] = {"block": ObjType("block", "ref")}
     indices = [PrimitiveIndex]
-    initial_data: ClassVar[dict[str, Any]] = {"galleries": {}, "lists": {}, "findings": {}}
-    data_version = 2
+    initial_data: ClassVar[dict[str, Any]] = {
+        "galleries": {},
+        "lists": {},
+        "findings": {},
+        "quotes": {},
+    }
+    data_version = 3
     engine: Engine | None = None
+    checked: Checked | None = None  # by the builder jaxpr-check
 
     @property
     def galleries(self) -> dict[str, list[Gallery]]:
@@ -59,9 +70,21 @@ class JaxprDomain(Domain):
                 if block.shown:
                     yield block.name, block.name, "block", docname, block.identity, 1
 
-    def resolve_any_xref(self, *args: Any, **kwargs: Any) -> list[tuple[str, Any]]:
-        """Nothing yet: without this method MyST warns at its first Markdown link."""
-        return []
+    def resolve_any_xref(
+        self,
+        env: BuildEnvironment,
+        fromdocname: str,
+        builder: Builder,
+        target: str,
+        node: addnodes.pending_xref,
+        contnode: nodes.Element,
+    ) -> list[tuple[str, nodes.reference]]:
+        """Blocks with a name for the whole project, for ``any`` and Markdown links."""
+        return [
+            ("jaxpr:ref", make_refnode(builder, fromdocname, docname, identity, contnode))
+            for name, _, _, docname, identity, _ in self.get_objects()
+            if name == target
+        ]
 
     def ordered(self) -> Iterator[tuple[str, Gallery]]:
         """All directives of the project, by page name and place."""
@@ -75,15 +98,25 @@ class JaxprDomain(Domain):
         found: list[Gallery] = []
         for node in doctree.findall(jaxpr_gallery):
             gallery = _unique(node["gallery"], taken)
-            conditions = tuple(_conditions(node))
+            conditions = quotes.conditions(node, addnodes.only, "expr")
             node["gallery"] = gallery = replace(gallery, only=conditions)
+            node["docname"] = docname
             found.append(gallery)
         if found:
             self.galleries[docname] = found
         lists = list(doctree.findall(jaxpr_primitives))
         if lists:
             self.data["lists"][docname] = sorted({node["scope"] for node in lists})
-            self.data["findings"][docname] = [found for node in lists for found in node["findings"]]
+        said, wrong = quotes.collect(docname, doctree)
+        if said:
+            self.data["quotes"][docname] = said
+        wrong += [one for node in lists for one in node["findings"]]
+        self.note(docname, wrong)
+
+    def note(self, docname: str, findings: list[Finding]) -> None:
+        """Keep what is wrong on a page, to be told by every build."""
+        if findings:
+            self.data["findings"].setdefault(docname, []).extend(findings)
 
     @property
     def lists(self) -> dict[str, list[str]]:
@@ -102,13 +135,17 @@ class JaxprDomain(Domain):
 
     def visible(self, tags: Any) -> dict[str, list[Gallery]]:
         """The directives that this build shows: those in ``only`` may not be."""
+        return {page: self.visible_galleries(tags, page) for page in sorted(self.galleries)}
+
+    def visible_galleries(self, tags: Any, page: str) -> list[Gallery]:
+        """The directives of one page that this build shows; all where there are no tags."""
+        return [one for one in self.galleries.get(page, ()) if _are_met(one.only, tags)]
+
+    def visible_quotes(self, tags: Any) -> dict[str, list[Quote]]:
+        """The quotes that this build shows, by page."""
+        said: dict[str, list[Quote]] = self.data["quotes"]
         return {
-            docname: [
-                gallery
-                for gallery in galleries
-                if all(_holds(condition, tags) for condition in gallery.only)
-            ]
-            for docname, galleries in sorted(self.galleries.items())
+            page: [one for one in found if _are_met(one.only, tags)] for page, found in said.items()
         }
 
     def _place(self, gallery: Gallery) -> str:
@@ -154,12 +191,8 @@ def _unique(gallery: Gallery, taken: set[str]) -> Gallery:
     return replace(gallery, blocks=tuple(blocks))
 
 
-def _conditions(node: nodes.Node) -> Iterator[str]:
-    parent = node.parent
-    while parent is not None:
-        if isinstance(parent, addnodes.only):
-            yield parent["expr"]
-        parent = parent.parent
+def _are_met(conditions: tuple[str, ...], tags: Any) -> bool:
+    return tags is None or all(_holds(condition, tags) for condition in conditions)
 
 
 def _holds(condition: str, tags: Any) -> bool:

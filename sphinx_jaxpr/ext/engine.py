@@ -23,7 +23,7 @@ from ..tracing.request import Request
 from ..tracing.store import Seen, Store
 from . import config as settings
 from .meanings import Meanings
-from .records import Block, Gallery
+from .records import Block, Gallery, Judge
 
 if TYPE_CHECKING:
     from ..program.match import Match
@@ -64,6 +64,9 @@ class Engine:
         self._matches: dict[tuple[str, str], Match] = {}
         self._tolerated: set[str] = set()  # keys of programs whose failure may be no fault
         self.meanings = Meanings(app)
+        self.verdicts: Judge
+        #: Ids that are others where several pages are put together, by page and id.
+        self.renamed: dict[tuple[str, str], str] = {}
         self._store: Store | None = None
         self._environments: dict[bool, str] = {}
 
@@ -238,12 +241,22 @@ class Engine:
             self._matches[pair] = match(one[0], two[0])
         return self._matches[pair]
 
+    def versions(self) -> dict[str, str]:
+        """The versions that an expression may ask for, as far as they are known."""
+        installed = self.store.installed
+        found = {name: installed.version(name) for name in ("jax", "jaxlib")}
+        found["python"] = installed.python_version
+        return {name: version for name, version in found.items() if version}
+
     # -- pages that have to be written again
 
     def page_digests(
-        self, galleries: dict[str, list[Gallery]], lists: dict[str, list[str]]
+        self,
+        galleries: dict[str, list[Gallery]],
+        lists: dict[str, list[str]],
+        sentences: dict[str, str],
     ) -> dict[str, str]:
-        """For each page a digest of all that its blocks and its lists of primitives show."""
+        """For each page a digest of all that its blocks, sentences and lists show."""
         pages = {}
         for docname, found in galleries.items():
             parts = [self.mode, __version__, self.meanings.digest]
@@ -255,6 +268,8 @@ class Engine:
                         parts.append(outcome.seen.source)
             pages[docname] = hashlib.sha256("\n".join(parts).encode()).hexdigest()[:20]
         everything = digest(pages)
+        for docname, shown in sentences.items():
+            pages[docname] = f"{pages.get(docname, '')} {shown}"
         for docname, scopes in lists.items():
             if "project" in scopes:
                 pages[docname] = f"{pages.get(docname, '')} {everything}"

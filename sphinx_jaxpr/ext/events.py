@@ -16,10 +16,11 @@ from sphinx.util import logging
 
 from .. import __version__
 from . import config as settings
+from .check import CheckBuilder, Checked
+from .claims import JaxprClaims, JaxprWhen
 from .complaints import COMPLAINTS
 from .directives import JaxprTransform
 from .domain import JaxprDomain
-from .engine import Engine
 from .glossary import JaxprGlossary, ShowGlossaries
 from .judge import findings, report
 from .lexing import JaxprOnDemand
@@ -28,14 +29,22 @@ from .nodes import (
     HTML,
     PLAIN,
     SOURCE,
+    jaxpr_claims,
     jaxpr_figure,
     jaxpr_gallery,
     jaxpr_note,
     jaxpr_primitives,
+    jaxpr_quote,
     jaxpr_source,
+    jaxpr_when,
     jaxpr_words,
 )
+from .quotes import take_from_titles
+from .quoting import ShowQuotes
+from .roles import ROLES
+from .sentences import Sentences
 from .show import ShowBlocks
+from .verdicts import judging
 
 logger = logging.getLogger(__name__)
 
@@ -51,22 +60,29 @@ def connect(app: Sphinx) -> dict[str, Any]:
         # Of any type for Sphinx: what is wrong with a value is told by us, once.
         app.add_config_value(option.name, option.default, option.rebuild, types=Any)
     plain: dict[str, Any] = dict.fromkeys(_BUILDERS, PLAIN)
-    app.add_node(jaxpr_gallery, **plain)
-    app.add_node(jaxpr_primitives, **plain)
-    app.add_node(jaxpr_note, **plain)
+    for kind in (jaxpr_gallery, jaxpr_primitives, jaxpr_note, jaxpr_quote, jaxpr_when):
+        app.add_node(kind, **plain)
     app.add_node(jaxpr_figure, **{**plain, "html": HTML})
     app.add_node(jaxpr_source, **{**plain, "html": SOURCE})
     hidden: dict[str, Any] = dict.fromkeys(_BUILDERS, HIDDEN)
     app.add_node(jaxpr_words, **hidden)
+    app.add_node(jaxpr_claims, **hidden)
     # The entry point is there only where the package is installed.
     app.add_lexer("jaxpr", JaxprOnDemand)
     app.add_domain(JaxprDomain)
     app.add_directive("jaxpr-transform", JaxprTransform)
     app.add_directive("jaxpr-glossary", JaxprGlossary)
+    app.add_directive("jaxpr-claims", JaxprClaims)
+    app.add_directive("jaxpr-when", JaxprWhen)
+    for name, role in ROLES.items():
+        app.add_role_to_domain("jaxpr", name, role)
+    app.add_builder(CheckBuilder)
     app.add_post_transform(ShowBlocks)
     app.add_post_transform(ShowGlossaries)
+    app.add_post_transform(ShowQuotes)
     COMPLAINTS.install()
     app.connect("config-inited", check_config)
+    app.connect("doctree-read", clear_titles, priority=100)  # before Sphinx copies them
     app.connect("doctree-read", collect)
     app.connect("env-updated", update)
     app.connect("doctree-resolved", note_page)
@@ -92,6 +108,11 @@ def _domain(env: BuildEnvironment) -> JaxprDomain:
     return cast(JaxprDomain, env.get_domain("jaxpr"))
 
 
+def clear_titles(app: Sphinx, doctree: nodes.document) -> None:
+    """Find the lines of all roles; take those out of titles that can't stand there."""
+    _domain(app.env).note(app.env.docname, take_from_titles(doctree))
+
+
 def collect(app: Sphinx, doctree: nodes.document) -> None:
     """Note what a page asks for, once it is read."""
     _domain(app.env).collect(app.env.docname, doctree)
@@ -100,14 +121,24 @@ def collect(app: Sphinx, doctree: nodes.document) -> None:
 def update(app: Sphinx, env: BuildEnvironment) -> list[str]:
     """Trace what is new, judge all pages, name those that must be written again."""
     domain = _domain(env)
-    domain.engine = engine = Engine(app)
     if app.builder.name == "gettext":  # messages of the pages alone
         return []
-    galleries = domain.visible(app.tags)
+    # What is checked is checked for all formats.
+    tags = None if app.builder.name == CheckBuilder.name else app.tags
+    galleries = domain.visible(tags)
+    domain.engine = engine = judging(app, galleries)
     engine.prepare(gallery for page in galleries.values() for gallery in page)
+    sentences = Sentences(engine, domain.visible_quotes(tags))
     if engine.mode != "skip":
-        report([*findings(engine, galleries), *domain.findings()], str(app.srcdir))
-    engine.pages = engine.page_digests(galleries, domain.lists)
+        found = [*findings(engine, galleries), *domain.findings(), *sentences.findings()]
+        found = report(found, str(app.srcdir))
+        if app.builder.name == CheckBuilder.name:
+            domain.checked = Checked(engine, galleries, sentences, found)
+    shown = sentences.digests() if engine.mode != "skip" else {}
+    engine.pages = engine.page_digests(galleries, domain.lists, shown)
+    engine.verdicts.save()
+    if app.builder.name == CheckBuilder.name:  # writes no pages
+        return []
     return sorted(engine.outdated() & env.found_docs)
 
 
@@ -148,5 +179,11 @@ def add_assets(
 def finish(app: Sphinx, exception: Exception | None) -> None:
     """Remember what the pages show now."""
     engine = _domain(app.env).engine
-    if engine is not None and exception is None and app.builder.name != "gettext":
+    if engine is None or exception is not None:
+        return
+    checked = _domain(app.env).checked
+    if checked is not None:
+        checked.write(Path(app.outdir), Path(app.srcdir))
+        app.statuscode = app.statuscode or int(checked.has_failed)
+    elif app.builder.name != "gettext":
         engine.note_written()

@@ -17,6 +17,7 @@ from .nodes import jaxpr_primitives
 from .options import AnyOption
 from .place import locate
 from .records import Block, Finding
+from .verdicts import judging
 
 SCOPES: Final = ("project", "page")
 
@@ -60,7 +61,7 @@ class ShowGlossaries(SphinxPostTransform):
             return
         domain = cast(JaxprDomain, self.env.get_domain("jaxpr"))
         for node in list(self.document.findall(jaxpr_primitives)):
-            engine = domain.engine or Engine(self.app)
+            engine = domain.engine or judging(self.app, domain.visible(self.app.tags))
             node.replace_self(self.filled(domain, engine, node["scope"]))
 
     def filled(self, domain: JaxprDomain, engine: Engine, scope: str) -> list[nodes.Node]:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from sphinx.domains import Index, IndexEntry
 
 from .records import Block, Gallery
 
 if TYPE_CHECKING:
-    from .domain import JaxprDomain
     from .engine import Engine
 
 #: The letter of names that begin with none.
@@ -42,7 +41,7 @@ class PrimitiveIndex(Index):
         self, docnames: Iterable[str] | None = None
     ) -> tuple[list[tuple[str, list[IndexEntry]]], bool]:
         """The primitives by their first letter; nothing where no block shows any."""
-        domain = cast("JaxprDomain", self.domain)
+        domain: Any = self.domain  # ours, which names this class
         engine = domain.engine
         if engine is None:  # no build is running
             return [], False

@@ -9,7 +9,7 @@ from typing import Any, Final
 from sphinx.util import logging
 
 from . import config as settings
-from . import notes
+from . import elide, notes
 from .engine import Engine
 from .records import Block, Finding, Gallery
 
@@ -41,13 +41,10 @@ def findings(engine: Engine, galleries: dict[str, list[Gallery]]) -> list[Findin
     return found
 
 
-def report(found: list[Finding], srcdir: str) -> None:
-    """Warn, each finding once at its place."""
-    seen: set[Finding] = set()
-    for finding in found:
-        if finding in seen:
-            continue
-        seen.add(finding)
+def report(found: list[Finding], srcdir: str) -> list[Finding]:
+    """Warn, each finding once at its place; what was told."""
+    told = list(dict.fromkeys(found))
+    for finding in told:
         source = finding.source
         if "docstring of" not in source:
             source = os.path.normpath(os.path.join(srcdir, source))
@@ -58,6 +55,7 @@ def report(found: list[Finding], srcdir: str) -> None:
             type="jaxpr",
             subtype=finding.kind,
         )
+    return told
 
 
 def _subtype(kind: str) -> str:
@@ -111,6 +109,7 @@ def _of_gallery(
                 found.append(Finding(subtype, describe(error), gallery.source, gallery.line))
     found.extend(_of_cause(engine, gallery, blocks) for blocks in alike.values())
     found.extend(notes.findings(engine, gallery))
+    found.extend(elide.findings(engine, gallery))
     found.extend(_constants(engine, gallery))
     return found
 

@@ -8,11 +8,11 @@ of these links warns where it leads nowhere: it is not there then.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from html import escape
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from sphinx.application import Sphinx
 
@@ -21,6 +21,8 @@ from . import config as settings
 if TYPE_CHECKING:
     from ..program.glossary import Glossary
     from ..program.model import Equation, EquationFacts, Printed
+
+_PYTHON: Final = ("py:function", "py:class", "py:method", "py:data", "py:attribute")
 
 
 @dataclass
@@ -74,7 +76,7 @@ class Meanings:
             if name.lower() in self.terms:
                 docname, anchor = self.terms[name.lower()]
                 return self._local(page, docname, anchor), False
-        found = self._inventory(known.page) if known and known.page else ""
+        found = self.in_inventories(known.page) if known and known.page else ""
         return found, bool(found)
 
     def _local(self, page: str, docname: str, anchor: str) -> str:
@@ -83,10 +85,10 @@ class Meanings:
             return f"#{anchor}"
         return f"{builder.get_relative_uri(page, docname)}#{anchor}"
 
-    def _inventory(self, name: str) -> str:
-        """The address of a Python object in what intersphinx has loaded, if anything."""
+    def in_inventories(self, name: str, kinds: Iterable[str] = _PYTHON) -> str:
+        """The address of an object in what intersphinx has loaded, if anything."""
         inventory: Mapping[str, Any] = getattr(self.app.env, "intersphinx_inventory", {})
-        for kind in ("py:function", "py:class", "py:method", "py:data", "py:attribute"):
+        for kind in kinds:
             item = inventory.get(kind, {}).get(name)
             if item is not None:
                 return str(getattr(item, "uri", None) or item[2])

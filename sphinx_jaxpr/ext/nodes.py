@@ -28,6 +28,18 @@ class jaxpr_primitives(nodes.General, nodes.Element):
     """A list of primitives, not yet made; ``scope`` says of which pages."""
 
 
+class jaxpr_quote(nodes.Inline, nodes.TextElement):
+    """A role, not yet shown: ``what`` it is, its ``expression``; its text are the words."""
+
+
+class jaxpr_claims(nodes.Invisible, nodes.Element):
+    """Claims that readers don't see; ``lines`` are expressions with the lines of their file."""
+
+
+class jaxpr_when(nodes.General, nodes.Element):
+    """A part of a page that is kept where its ``expression`` is true."""
+
+
 class jaxpr_words(nodes.Invisible, nodes.Element):
     """Words by which the search finds a block; shown nowhere."""
 

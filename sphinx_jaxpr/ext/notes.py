@@ -6,7 +6,6 @@ It is shown as a numbered marker at the equation and as text under the block.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from textwrap import dedent
@@ -15,10 +14,9 @@ from typing import TYPE_CHECKING, Any
 from docutils import nodes
 
 from .nodes import jaxpr_note
-from .records import Block, Finding, Gallery, Note
+from .records import TRUE, Block, Finding, Gallery, Note, Quote
 
 if TYPE_CHECKING:
-    from ..program.scope import Scope
     from .engine import Engine
 
 
@@ -77,31 +75,17 @@ def placed(engine: Engine, gallery: Gallery) -> list[Placed]:
         return [Placed(note, None, -1) for note in gallery.notes]
     if not gallery.notes:
         return []
-    from ..program.evaluate import resolve_equation
-    from ..program.paths import PathError
-
-    scope = _scope(engine, gallery)
-    by_name = {block.name: block for block in gallery.blocks}
-    failed = {block.name for block in gallery.blocks if engine.result(block) is None}
     found = []
+    by_name = {block.name: block for block in gallery.blocks}
     for note in gallery.notes:
-        try:
-            equation = resolve_equation(note.path, scope, inside=gallery.name)
-            block = by_name[equation.block.name]
-            found.append(Placed(note, block, equation.equation.start))
-        except PathError as error:
-            # Of a block that could not be traced the author has been told already.
-            told = _named(note.path, gallery) in failed
-            problem = "" if told else f"note at {note.path!r}: {error}"
+        quote = Quote("note", note.path, "", note.source, note.line)
+        verdict = engine.verdicts.of("", quote, gallery)
+        if verdict.state == TRUE:
+            found.append(Placed(note, by_name[verdict.block], verdict.start))
+        else:  # of a block that could not be traced the author has been told already
+            problem = f"note at {note.path!r}: {verdict.text}" if verdict.text else ""
             found.append(Placed(note, None, -1, problem))
     return found
-
-
-def _named(path: str, gallery: Gallery) -> str:
-    """The block at which a path begins: the base, or the variant of that label."""
-    label = re.match(r"[^\W\d]\w*", path)
-    variants = {block.label: block.name for block in gallery.blocks if block.label}
-    return variants.get(label[0], gallery.name) if label else gallery.name
 
 
 def findings(engine: Engine, gallery: Gallery) -> list[Finding]:
@@ -111,35 +95,6 @@ def findings(engine: Engine, gallery: Gallery) -> list[Finding]:
         for found in placed(engine, gallery)
         if found.problem
     ]
-
-
-def _scope(engine: Engine, gallery: Gallery) -> Scope:
-    from ..program import blocks as program
-    from ..program.scope import Scope
-
-    known: dict[str, program.Block] = {}
-    base: program.Block | None = None
-    versions: dict[str, str] = {}
-    for block in gallery.blocks:
-        result, printed = engine.result(block), engine.printed(block)
-        if result is not None and "error" in result:  # an expected one
-            said = (result["error"]["type"], result["error"]["message"].partition("\n")[0])
-            known[block.name] = program.Block(block.name, None, error=said)
-        if result is None or printed is None or printed[0].program is None:
-            continue
-        names = tuple(name for name, _ in result.get("args", []))
-        fits = len(names) == len(printed[0].program.inputs)
-        made = program.Block(
-            block.name,
-            printed[0],
-            result["facts"],
-            names if fits else (),
-            base if block.label else None,
-        )
-        base = base or made
-        known[block.name] = made
-        versions = {"jax": result["jax"]}
-    return Scope(known, versions, frozenset(n for b in known.values() for n in b.primitives))
 
 
 def as_list(

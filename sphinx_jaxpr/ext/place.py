@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -76,6 +77,13 @@ class Place:
                     return offset + 1
         return last + 1
 
+    def content(self, lines: Sequence[str]) -> int:
+        """The line of the file at which a directive's content, as parsed, begins."""
+        written = self.lines[self.body() :]
+        skipped = next((n for n, line in enumerate(written) if line.strip(" >\t")), 0)
+        ahead = next((n for n, line in enumerate(lines) if line.strip()), 0)
+        return self.line + self.body() + skipped - ahead
+
 
 def locate(directive: SphinxDirective) -> Place:
     """The place of a directive, in its own file where it was included."""
@@ -83,7 +91,7 @@ def locate(directive: SphinxDirective) -> Place:
     if os.path.exists(source):
         source = os.path.abspath(source)  # docutils names an included file from the current folder
     markdown = type(directive.state).__module__.partition(".")[0] == "myst_parser"
-    lines = _lines(source)
+    lines = lines_of(source)
     for shift in _REACH:
         start = line - 1 + shift
         if 0 <= start < len(lines) and directive.name in lines[start]:
@@ -91,7 +99,8 @@ def locate(directive: SphinxDirective) -> Place:
     return Place(source, line, (), markdown)
 
 
-def _lines(source: str) -> tuple[str, ...]:
+def lines_of(source: str) -> tuple[str, ...]:
+    """The lines of a file, none where it can't be read."""
     path = Path(source)
     try:
         state = path.stat()

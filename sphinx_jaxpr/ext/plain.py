@@ -8,11 +8,12 @@ from typing import Any, Final
 from docutils import nodes
 
 from ..program.model import Printed
+from ..program.summary import in_words
 from . import config as settings
 from . import tex
 from .notes import Placed, as_list, letters
 from .records import Block
-from .shown import Shown, error_parts
+from .shown import ONLY_IN_BASE, Shown, error_parts
 
 #: A word longer than this can leave a printed page's margin.
 LONG_WORD: Final = 70
@@ -110,10 +111,24 @@ class Listings(Shown):
         if marks := self.marks(block):
             text = ". ".join(f"{mark.capitalize()}: {letters}" for mark, letters in marks)
             body.append(nodes.paragraph("", f"{text}."))
+        body.extend(self.only_in_base(block))
         if rest:
             more = f"... and {rest} more equation{'' if rest == 1 else 's'}, shown in HTML."
             body.append(nodes.paragraph("", more))
         return body
+
+    def only_in_base(self, block: Block) -> list[nodes.Node]:
+        """The equations that the base has and this block lacks."""
+        gone, more = self.dropped(block)
+        if not gone:
+            return []
+        line = nodes.paragraph("", ONLY_IN_BASE)
+        for place, equation in enumerate(gone):
+            said = in_words(equation)
+            line += [nodes.Text(", ")] if place else []
+            line += nodes.literal(said, said)
+        line += nodes.Text(f", and {more} more." if more else ".")
+        return [line]
 
     def captioned(self, body: list[nodes.Node], caption: nodes.Element | None) -> list[nodes.Node]:
         """``body`` with the caption in the way that Sphinx captions a listing."""

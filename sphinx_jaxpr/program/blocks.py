@@ -30,8 +30,9 @@ class Block:
 
     ``arguments`` has a name per input of the program, the same one for each leaf
     of an argument that is a tree.  ``base`` is the untransformed block of a variant.
-    ``error`` is (type, message) where it could not be traced.  ``found`` is the
-    match with the base, where the caller has it already.
+    ``error`` is (type, message) where that is what the page wants to show; ``failed``
+    is a block that could not be traced though it should.  ``found`` is the match with
+    the base, where the caller has it already.
     """
 
     name: str
@@ -41,6 +42,7 @@ class Block:
     base: Block | None = None
     error: tuple[str, str] | None = None
     found: Match | None = None
+    failed: bool = False
 
     @cached_property
     def index(self) -> Index:

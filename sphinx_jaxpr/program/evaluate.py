@@ -18,10 +18,20 @@ from .comparing import compare, elements, kind, number_of, program_of, weigh
 from .glossary import known
 from .kinds import Asking, Version, View
 from .paths import FUNCTIONS, VERSIONS, Expression, PathError, nearest, parse
+from .same import same
 from .scope import BlockView, Scope
-from .views import OF_PROGRAMS, Equations, EquationView, ProgramView
+from .views import OF_PROGRAMS, Equations, EquationView, Programs, ProgramView
 
-__all__ = ["PathError", "Result", "Scope", "evaluate", "resolve_block", "resolve_equation"]
+__all__ = [
+    "PathError",
+    "Result",
+    "Scope",
+    "Walker",
+    "evaluate",
+    "resolve_block",
+    "resolve_equation",
+    "resolve_equations",
+]
 
 _WORDS_OF_PROGRAMS: Final = frozenset(OF_PROGRAMS)
 
@@ -46,7 +56,7 @@ class Result:
 
 def evaluate(text: str, scope: Scope) -> Result:
     """The value of an expression; :class:`PathError` where it has none."""
-    walker = _Walker(parse(text), scope)
+    walker = Walker(parse(text), scope)
     return Result(walker.run(), tuple(walker.asking.hints), tuple(walker.sides))
 
 
@@ -64,7 +74,7 @@ def resolve(text: str, scope: Scope, inside: str = "") -> tuple[EquationView, tu
     text = " ".join(text.split())
     prefix = inside if inside and text.startswith(("[", ".")) else ""
     try:
-        walker = _Walker(parse(prefix + text), scope, inside)
+        walker = Walker(parse(prefix + text), scope, inside)
         value = walker.run()
         if isinstance(value, ProgramView):
             raise PathError(
@@ -76,13 +86,35 @@ def resolve(text: str, scope: Scope, inside: str = "") -> tuple[EquationView, tu
         if not isinstance(value, EquationView):
             raise PathError(f"this is {kind(value)}, not one equation")
     except PathError as error:
-        raise PathError(error.message, max(0, error.offset - len(prefix))) from None
+        error.offset = max(0, error.offset - len(prefix))
+        raise
     return value, tuple(walker.asking.hints)
+
+
+def resolve_equations(text: str, scope: Scope, inside: str = "") -> Equations:
+    """The equations that a path points at: one or many, or those of a program; never none."""
+    text = " ".join(text.split())
+    prefix = inside if inside and text.startswith(("[", ".")) else ""
+    try:
+        value = Walker(parse(prefix + text), scope, inside).run()
+        if isinstance(value, EquationView):
+            value = Equations(value.block, value.path, (value.equation,))
+        if isinstance(value, Programs):
+            own = [e for program in value.programs for e in program.equations]
+            value = Equations(value.programs[0].block, value.path, own) if own else value
+        if not isinstance(value, Equations):
+            raise PathError(f"this is {kind(value)}, not equations")
+        if not value.equations:
+            raise PathError(value.missing())
+    except PathError as error:
+        error.offset = max(0, error.offset - len(prefix))
+        raise
+    return value
 
 
 def resolve_block(text: str, scope: Scope) -> BlockView:
     """The block that a path names."""
-    walker = _Walker(parse(text), scope)
+    walker = Walker(parse(text), scope)
     value = walker.visit(walker.expression.body)
     if isinstance(value, BlockView):
         return value
@@ -98,7 +130,7 @@ def _primitives() -> frozenset[str]:
     return frozenset(known())
 
 
-class _Walker:
+class Walker:
     """One evaluation: what is bound, what it has cost, what was noticed."""
 
     def __init__(self, expression: Expression, scope: Scope, inside: str = "") -> None:
@@ -119,6 +151,14 @@ class _Walker:
         except (RecursionError, MemoryError):
             raise PathError("this expression takes too much memory", 0) from None
         return value
+
+    def holds(self, node: ast.expr) -> bool:
+        """Whether a part counts as true."""
+        return truth(self.visit(node))
+
+    def same(self, one: Any, two: Any) -> bool:
+        """:func:`.same.same` in this evaluation."""
+        return same(one, two, self.asking)
 
     def visit(self, node: ast.expr) -> Any:
         """The value of a node; an error is given the place of the innermost one."""

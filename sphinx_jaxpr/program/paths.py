@@ -48,6 +48,10 @@ class PathError(ValueError):
         self.offset = offset
 
 
+class NoProgram(PathError):
+    """An expression asks of a block that could not be traced, which is told elsewhere."""
+
+
 @dataclass(frozen=True, slots=True)
 class Expression:
     """A checked expression: its collapsed text and its tree."""

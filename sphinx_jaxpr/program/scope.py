@@ -8,7 +8,7 @@ from typing import Any
 
 from .blocks import Block
 from .kinds import Asking, Error, View
-from .paths import PathError, nearest
+from .paths import NoProgram, PathError, nearest
 from .views import OF_EQUATIONS, OF_PROGRAMS, ProgramView
 
 
@@ -42,6 +42,8 @@ class BlockView(View):
         block = self.block
         if block.printed is not None and block.printed.program is not None:
             return ProgramView(block, block.name, block.printed.program)
+        if block.failed:
+            raise NoProgram(f"`{block.name}` could not be traced")
         if block.error is not None:
             raise PathError(f"`{block.name}` has no program: {block.error[0]}: {block.error[1]}")
         raise PathError(f"`{block.name}` has no program that could be read")
@@ -51,6 +53,8 @@ class BlockView(View):
         if inner is not None:
             return BlockView(inner)
         if name == "error":
+            if self.block.failed:
+                self.program()
             if self.block.error is None:
                 raise PathError(f"`{self.path}` has no error: it could be traced")
             return Error(f"{self.path}.error", self.block.error)

@@ -16,7 +16,7 @@ pytestmark = pytest.mark.once
 
 WRONG: dict[str, list[Any]] = {  # of each, some values that it can not have
     "jaxpr_open": ["some", 3, None],
-    "jaxpr_elide": ["casts", 3, None],
+    "jaxpr_elide": ["cast", "none, params", "[mul]", "params casts,", ["params"], "", 3, None],
     "jaxpr_glossary": [
         "add",
         {"add": 3},
@@ -32,6 +32,7 @@ WRONG: dict[str, list[Any]] = {  # of each, some values that it can not have
     "jaxpr_cache_dir": [3, ["a"]],
     "jaxpr_transforms": [["a:b"], {"a": "b"}, {"a": ":b"}, {"1": "a:b"}, {"a": 1}],
     "jaxpr_allowed_modules": ["jax", [1]],
+    "jaxpr_claim_mark": ["yes", 1, None],
     "jaxpr_max_equations": ["many", -1, True],
     "jaxpr_max_constants": ["1 MB", -1],
 }

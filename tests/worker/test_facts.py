@@ -131,3 +131,35 @@ def test_a_program_called_in_several_phases_has_none() -> None:
 )
 def test_phase_of_a_stack(stack: str, on_tangents: bool, phase: str) -> None:
     assert facts._phase(stack, on_tangents) == phase
+
+
+def test_unused_equations() -> None:
+    def lost(x: jax.Array) -> jax.Array:
+        jnp.sin(x) * 2.0  # both: only an unused one uses the first
+        jax.debug.print("{}", jnp.cos(x))
+        jax.jit(jnp.exp)(x)
+
+        def body(carry: jax.Array, _: None) -> tuple[jax.Array, None]:
+            jnp.tan(carry)
+            return -carry, None
+
+        return jax.lax.scan(body, x, None, length=2)[0]
+
+    found = collect(lost, SQUARE)
+
+    def unused(place: int) -> list[str]:
+        return [str(rows(found, place)[n][0]) for n in found["programs"][place]["unused"]]
+
+    assert unused(0)[:2] == ["sin", "mul"]
+    assert len(unused(0)) == 3  # and the call
+    inner = [place for place, program in enumerate(found["programs"]) if program["unused"]]
+    assert [unused(place) for place in inner if place] == [["tan"]]
+
+
+def test_an_equation_with_an_effect_is_used() -> None:
+    def writes(ref: Any) -> None:
+        ref[...] = ref[...] * 2.0
+
+    ref = jax.new_ref if hasattr(jax, "new_ref") else jax.array_ref
+    found = collect(lambda x: writes(ref(x)), SQUARE)
+    assert found["programs"][0]["unused"] == []

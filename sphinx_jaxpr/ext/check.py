@@ -1,0 +1,208 @@
+"""``jaxpr-check``: a builder that writes no pages and says what is true of them."""
+
+from __future__ import annotations
+
+import json
+import keyword
+import os
+from collections import Counter
+from collections.abc import Iterator, Set
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from docutils import nodes
+from sphinx.builders import Builder
+from sphinx.util import logging
+
+from .notes import placed
+from .records import FALSE, TRUE, UNJUDGED, WRONG, Block, Finding, Gallery, Quote, Verdict
+from .sentences import Sentences
+
+if TYPE_CHECKING:
+    from .engine import Engine
+
+logger = logging.getLogger(__name__)
+
+SCHEMA: Final = 1
+_STATES: Final = (TRUE, FALSE, WRONG, UNJUDGED)
+
+
+class CheckBuilder(Builder):
+    """Reads all pages, judges them, writes ``output.txt`` and ``output.json``."""
+
+    name = "jaxpr-check"
+    epilog = "Look at output.txt or output.json in %(outdir)s for the findings."
+    allow_parallel = True
+
+    def get_outdated_docs(self) -> set[str]:
+        """All pages: what is true of them may have changed."""
+        return set(self.env.found_docs)
+
+    def get_target_uri(self, docname: str, typ: str | None = None) -> str:
+        """No page is written, so none has an address."""
+        return ""
+
+    def write_documents(self, docnames: Set[str]) -> None:
+        """Nothing: pages are judged once all are read."""
+
+    def write_doc(self, docname: str, doctree: nodes.document) -> None:
+        """Nothing."""
+
+
+@dataclass
+class Checked:
+    """What a build found out about its pages."""
+
+    engine: Engine
+    galleries: dict[str, list[Gallery]]
+    sentences: Sentences
+    findings: list[Finding]
+
+    @property
+    def has_failed(self) -> bool:
+        """Whether anything is false, or could not be judged."""
+        return bool(self.findings)
+
+    def write(self, folder: Path, srcdir: Path) -> None:
+        """The two files, and a summary for the terminal."""
+        data = self.to_json(srcdir)
+        folder.mkdir(parents=True, exist_ok=True)
+        lines = [_line(found) for found in data["findings"]]
+        lines += [_line({**hint, "type": "hint"}) for hint in data["hints"]]
+        summary = _summary(data)
+        text = "\n".join([*lines, *([""] if lines else []), *summary]) + "\n"
+        (folder / "output.txt").write_text(text, "utf-8", newline="\n")
+        text = json.dumps(data, indent=2, ensure_ascii=False) + "\n"
+        (folder / "output.json").write_text(text, "utf-8", newline="\n")
+        for line in summary:
+            logger.info("%s", line)
+
+    def to_json(self, srcdir: Path) -> dict[str, Any]:
+        """All of it as plain data; places are relative to the folder of the pages."""
+        quotes = [
+            (page, quote, verdict)
+            for page in self.sentences.quotes
+            for quote, verdict in self.sentences.judged(page)
+        ]
+        return {
+            "schema": SCHEMA,
+            "versions": self.sentences.verdicts.versions,
+            "findings": [
+                {"type": f"jaxpr.{one.kind}", **_place(one, srcdir), "message": one.message}
+                for one in self.findings
+            ],
+            "hints": [
+                {**_place(quote, srcdir), "message": f"{quote.expression}: {hint}"}
+                for _, quote, verdict in quotes
+                for hint in (verdict.hints if verdict else ())
+            ],
+            "sentences": [
+                {
+                    **_place(quote, srcdir),
+                    "page": page,
+                    "what": quote.what,
+                    "words": quote.words,
+                    "expression": quote.expression,
+                    "state": verdict.state if verdict else WRONG,
+                    "value": verdict.text if verdict and quote.what == "val" else "",
+                }
+                for page, quote, verdict in quotes
+            ],
+            "pages": self._pages(quotes),
+            "blocks": dict(self._blocks(quotes)),
+        }
+
+    def _pages(self, quotes: list[tuple[str, Quote, Verdict | None]]) -> dict[str, Any]:
+        """For each page how many sentences of each kind are true, false, wrong, not judged."""
+        pages: dict[str, dict[str, Counter[str]]] = {}
+        for page, quote, verdict in quotes:
+            counted = pages.setdefault(page, {}).setdefault(quote.what, Counter())
+            counted[verdict.state if verdict else WRONG] += 1
+        for page, found in self.galleries.items():
+            for one in (one for gallery in found for one in placed(self.engine, gallery)):
+                state = TRUE if one.block else WRONG if one.problem else UNJUDGED
+                pages.setdefault(page, {}).setdefault("note", Counter())[state] += 1
+        return {
+            page: {what: {s: n[s] for s in _STATES if n[s]} for what, n in sorted(kinds.items())}
+            for page, kinds in sorted(pages.items())
+        }
+
+    def _blocks(
+        self, quotes: list[tuple[str, Quote, Verdict | None]]
+    ) -> Iterator[tuple[str, dict[str, Any]]]:
+        """For each block its equations, and those that no sentence points at."""
+        pointed: dict[tuple[str, str], set[int]] = {}
+        for page, _, verdict in quotes:
+            where = self.sentences.verdicts.place(page, verdict) if verdict else None
+            if where and verdict and verdict.start >= 0:
+                identity = (where.page, where.block.identity)
+                pointed.setdefault(identity, set()).add(verdict.start)
+        for page, gallery in ((p, g) for p, found in self.galleries.items() for g in found):
+            for one in placed(self.engine, gallery):
+                if one.block:
+                    identity = (page, one.block.identity)
+                    pointed.setdefault(identity, set()).add(one.start)
+            for block in gallery.blocks:
+                known = self._equations(block, pointed.get((page, block.identity), set()))
+                if known is not None:
+                    yield f"{page}#{block.identity}", {"name": block.name, **known}
+
+    def _equations(self, block: Block, pointed: set[int]) -> dict[str, Any] | None:
+        found = self.engine.printed(block) if block.shown else None
+        if found is None:
+            return None
+        seen: Counter[str] = Counter()
+        silent = []
+        total = 0
+        for equation in found[0].walk():
+            total += 1
+            if equation.start not in pointed:
+                silent.append(_path(equation.primitive, seen[equation.primitive]))
+            seen[equation.primitive] += 1
+        return {"equations": total, "pointed_at": total - len(silent), "not_mentioned": silent}
+
+
+def _path(primitive: str, place: int) -> str:
+    """Where an equation is, as a path that begins at its block."""
+    word = primitive
+    if not word.isidentifier() or keyword.iskeyword(word):
+        word = f'"{word}"'
+    return f".all[{word}][{place}]"
+
+
+def _place(thing: Finding | Quote, srcdir: Path) -> dict[str, Any]:
+    source = thing.source
+    if os.path.isabs(source) and "docstring of" not in source:
+        source = Path(os.path.relpath(source, srcdir)).as_posix()
+    return {"source": source, "line": thing.line}
+
+
+def _line(found: dict[str, Any]) -> str:
+    return f"{found['source']}:{found['line']}: [{found['type']}] {found['message']}"
+
+
+def _summary(data: dict[str, Any]) -> list[str]:
+    """One page: how much was checked, of what kind, and what came of it."""
+    total: dict[str, Counter[str]] = {}
+    for kinds in data["pages"].values():
+        for what, states in kinds.items():
+            total.setdefault(what, Counter()).update(states)
+    named = {
+        "prim": "primitive links",
+        "val": "values",
+        "eqn": "equation links",
+        "ref": "block links",
+        "when": "conditions",
+    }
+    lines = [f"Checked on {', '.join(f'{k} {v}' for k, v in data['versions'].items())}:"]
+    for what, states in sorted(total.items()):
+        said = ", ".join(f"{states[state]} {state}" for state in _STATES if states[state])
+        lines.append(f"  {named.get(what, what + 's')}: {said}")
+    blocks = data["blocks"].values()
+    equations = sum(block["equations"] for block in blocks)
+    pointed = sum(block["pointed_at"] for block in blocks)
+    lines.append(f"  blocks: {len(blocks)}; {pointed} of {equations} equations are pointed at")
+    count = len(data["findings"])
+    lines.append(f"{count} finding{'s' * (count != 1)}." if count else "All of it is true.")
+    return lines

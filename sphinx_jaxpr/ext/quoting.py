@@ -1,0 +1,103 @@
+"""The post-transform that puts links, values and claims into sentences."""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+from docutils import nodes
+from sphinx.builders.html import StandaloneHTMLBuilder
+from sphinx.transforms.post_transforms import SphinxPostTransform
+from sphinx.util.nodes import make_refnode
+
+from . import config as settings
+from .domain import JaxprDomain
+from .nodes import jaxpr_claims, jaxpr_quote, jaxpr_when
+from .primitives import address
+from .records import TRUE, Block, Place, Quote, Verdict
+from .sentences import Sentences
+from .verdicts import judging
+
+_CLASSES = dict.fromkeys(("ref", "eqn", "prim"), "jaxpr-link")
+_CLASSES |= {"val": "jaxpr-value", "claim": "jaxpr-claim"}
+
+
+class ShowQuotes(SphinxPostTransform):
+    """Replaces the nodes of roles, and keeps or drops what stands under a condition."""
+
+    default_priority = 7  # after the blocks: captions and notes hold roles too
+
+    def run(self, **kwargs: Any) -> None:
+        """Fill the tree; it is one page, or several put together."""
+        if self.app.builder.name == "gettext":  # sentences as their authors wrote them
+            return
+        kinds = (jaxpr_quote, jaxpr_claims, jaxpr_when)
+        found = list(self.document.findall(lambda node: isinstance(node, kinds)))
+        if not found:
+            return
+        self.domain = cast(JaxprDomain, self.env.get_domain("jaxpr"))
+        self.engine = self.domain.engine or judging(self.app, self.domain.visible(self.app.tags))
+        self.sentences = Sentences(self.engine, {})
+        for node in found:
+            assert isinstance(node, nodes.Element)
+            node.replace_self(self.shown(node))
+
+    def shown(self, node: nodes.Element) -> list[nodes.Node]:
+        """What stands for a node."""
+        if isinstance(node, jaxpr_claims):
+            return []
+        page = node["docname"]
+        if isinstance(node, jaxpr_when):
+            kept = node["problem"] or self.sentences.is_kept(page, node["expression"])
+            return list(node.children) if kept else []
+        what = node["what"]
+        children = [child.deepcopy() for child in node.children]
+        shown = nodes.inline("", "", *children, classes=[_CLASSES[what]])
+        if self.engine.mode == "skip" or node["problem"]:
+            return [shown]
+        quote = Quote(what, node["expression"], "", "", 0)
+        verdict = self.engine.verdicts.of(page, quote)
+        if what == "val":
+            text = verdict.text if verdict.state == TRUE else "?"
+            return [nodes.inline(text, text, classes=[_CLASSES[what]], translatable=False)]
+        if what == "claim":
+            return [self.claimed(shown, verdict)]
+        link = self.link(page, verdict, what) if verdict.state == TRUE else None
+        if link is None:
+            return [shown]
+        link += shown
+        return [link]
+
+    def claimed(self, shown: nodes.inline, verdict: Verdict) -> nodes.Node:
+        """The words of a claim, with a mark for readers where the project wants one."""
+        if verdict.state == TRUE and settings.value(self.app.config, "jaxpr_claim_mark"):
+            mark = nodes.inline("", "\u00a0\u2713", classes=["jaxpr-checked"])
+            mark["translatable"] = False
+            if self.app.builder.format == "html":
+                shown += mark
+        return shown
+
+    def link(self, page: str, verdict: Verdict, what: str) -> nodes.reference | None:
+        """An empty link to what a path leads to."""
+        if what == "prim":
+            return address(self.app, self.domain, self.engine, page, verdict.text)
+        if verdict.text:  # a block of another project
+            return nodes.reference("", "", internal=False, refuri=verdict.text)
+        place = self.engine.verdicts.place(page, verdict)
+        if place is None or not place.block.shown:
+            return None
+        target = self.identity(place, verdict.start)
+        nothing = nodes.Text("")
+        link = make_refnode(self.app.builder, page, place.page, target, nothing)
+        link.clear()
+        return link
+
+    def identity(self, place: Place, start: int) -> str:
+        """The id of a block, or of its equation where the format has such."""
+        block: Block = place.block
+        identity = self.engine.renamed.get((place.page, block.identity), block.identity)
+        if start < 0 or not isinstance(self.app.builder, StandaloneHTMLBuilder):
+            return identity
+        from .html import equation_ids
+
+        found = self.engine.printed(block)
+        return equation_ids(found[0], identity).get(start, identity) if found else identity

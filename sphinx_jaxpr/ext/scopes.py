@@ -1,0 +1,127 @@
+"""What the expressions of a page may name: its own blocks first, then the project's."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from .engine import Engine
+from .records import Block, Gallery, Place
+
+if TYPE_CHECKING:
+    from ..program import blocks as programs
+    from ..program.scope import Scope
+
+_WORD = re.compile(r"[^\W\d]\w*")
+
+
+class Scopes:
+    """Names and programs for all pages of a build; a program is read when first asked for."""
+
+    def __init__(self, engine: Engine, galleries: Mapping[str, list[Gallery]]) -> None:
+        self.engine = engine
+        self.galleries = galleries
+        self._names: dict[str, dict[str, Place]] = {}
+        self._made: dict[tuple[str, str, str], programs.Block] = {}
+
+    @cached_property
+    def versions(self) -> dict[str, str]:
+        """Versions of what traces."""
+        return self.engine.versions()
+
+    @cached_property
+    def shared(self) -> dict[str, Place]:
+        """Blocks with a name for the whole project; of two, the first page's."""
+        found: dict[str, Place] = {}
+        taken: dict[str, Gallery] = {}
+        for page in sorted(self.galleries):
+            for gallery in self.galleries[page]:
+                if gallery.explicit and taken.setdefault(gallery.name, gallery) is gallery:
+                    found.update((b.name, Place(page, gallery, b)) for b in gallery.blocks)
+        return found
+
+    def names(self, page: str) -> dict[str, Place]:
+        """The blocks that a page may name; of two with one name, the first on the page."""
+        if page not in self._names:
+            own: dict[str, Gallery] = {}
+            for gallery in self.galleries.get(page, ()):
+                own.setdefault(gallery.name, gallery)
+            found = {
+                block.name: Place(page, gallery, block)
+                for gallery in own.values()
+                for block in gallery.blocks
+            }
+            for name, place in self.shared.items():
+                if place.gallery.name not in own:
+                    found[name] = place
+            self._names[page] = found
+        return self._names[page]
+
+    def places(self, page: str, inside: Gallery | None) -> dict[str, Place]:
+        """What may be named on a page, or inside of a directive: by a note, its own blocks."""
+        if inside is None:
+            return self.names(page)
+        return {block.name: Place(page, inside, block) for block in inside.blocks}
+
+    def mentioned(self, page: str, text: str, inside: Gallery | None = None) -> list[Place]:
+        """The blocks that an expression may ask of, by the words in it."""
+        words = set(_WORD.findall(text))
+        places = self.places(page, inside).values()
+        return [place for place in places if inside or place.gallery.name in words]
+
+    def of(self, page: str, text: str, inside: Gallery | None = None) -> Scope:
+        """The scope of one expression, of a page or ``inside`` of a directive."""
+        from ..program.scope import Scope
+
+        primitives = frozenset(self.met(self.mentioned(page, text, inside)))
+        return Scope(_Blocks(self, self.places(page, inside)), self.versions, primitives)
+
+    def met(self, places: Iterable[Place]) -> Iterator[str]:
+        """The primitives of blocks, without reading them."""
+        for place in places:
+            outcome = self.engine.outcome(place.block)
+            yield from outcome.seen.names if outcome else ()
+
+    def program(self, place: Place) -> programs.Block:
+        """A block as paths see it."""
+        base, block = place.gallery.blocks[0], place.block
+        key = (base.digest, block.digest, block.name)
+        if key not in self._made:
+            above = self.program(Place(place.page, place.gallery, base)) if block.label else None
+            self._made[key] = self._read(block, above)
+        return self._made[key]
+
+    def _read(self, block: Block, base: programs.Block | None) -> programs.Block:
+        from ..program import blocks as programs
+
+        result, printed = self.engine.result(block), self.engine.printed(block)
+        if result is not None and "error" in result:  # an expected one
+            said = (result["error"]["type"], result["error"]["message"].partition("\n")[0])
+            return programs.Block(block.name, None, error=said)
+        if result is None or printed is None or printed[0].program is None:
+            return programs.Block(block.name, None, failed=result is None)
+        names = tuple(name for name, _ in result.get("args", []))
+        fits = len(names) == len(printed[0].program.inputs)
+        return programs.Block(block.name, printed[0], result["facts"], names if fits else (), base)
+
+
+class _Blocks(Mapping[str, "programs.Block"]):
+    """Programs by name, each read when it is first asked for."""
+
+    def __init__(self, scopes: Scopes, places: Mapping[str, Place]) -> None:
+        self.scopes = scopes
+        self.places = places
+
+    def __getitem__(self, name: str) -> programs.Block:
+        return self.scopes.program(self.places[name])
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.places
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.places)
+
+    def __len__(self) -> int:
+        return len(self.places)

@@ -1,0 +1,186 @@
+"""What became of each quote: judged once for the same programs, told at every build."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any, Final
+
+from sphinx.application import Sphinx
+
+from .. import __version__
+from ..tracing.files import canonical, digest, read, write_changed
+from .engine import Engine
+from .records import FALSE, TRUE, UNJUDGED, WRONG, Gallery, Place, Quote, Verdict
+from .scopes import Scopes
+
+
+def judging(app: Sphinx, galleries: Mapping[str, list[Gallery]]) -> Engine:
+    """An engine that can judge what the pages with ``galleries`` say."""
+    engine = Engine(app)
+    engine.verdicts = Verdicts(engine, Scopes(engine, galleries))
+    return engine
+
+
+class Verdicts:
+    """Judges quotes; what it knows from the last build it does not judge again."""
+
+    def __init__(self, engine: Engine, scopes: Scopes) -> None:
+        self.engine = engine
+        self.scopes = scopes
+        self.used: dict[str, dict[str, Any]] = {}
+        self._listed: dict[str, str] = {}  # page -> digest of its names
+
+    @property
+    def versions(self) -> dict[str, str]:
+        """The versions that expressions may ask for."""
+        return self.scopes.versions
+
+    @property
+    def file(self) -> Path:
+        """What was judged so far."""
+        return self.engine.folder / "verdicts.txt"
+
+    def _known(self) -> dict[str, Any]:
+        if not hasattr(self, "_kept"):
+            found = read(self.file)
+            self._kept: dict[str, Any] = found if isinstance(found, dict) else {}
+        return self._kept
+
+    def save(self) -> None:
+        """Keep what this build asked for."""
+        if self.used and self.used != self._known():
+            write_changed(self.file, canonical(self.used) + "\n")
+            self._kept = dict(self.used)
+
+    def of(self, page: str, quote: Quote, inside: Gallery | None = None) -> Verdict:
+        """The verdict on a quote of a page; ``inside`` its directive, for the path of a note."""
+        places = self.scopes.mentioned(page, quote.expression, inside)
+        key = self._key(page, quote, places, inside)
+        kept = _verdict(self.used.get(key) or self._known().get(key))
+        found = kept or self._judge(page, quote, inside)
+        # As JSON would give it back.
+        self.used[key] = {**asdict(found), "hints": [*found.hints], "starts": [*found.starts]}
+        return found
+
+    def place(self, page: str, verdict: Verdict) -> Place | None:
+        """Where the block stands that a verdict leads to."""
+        return self.scopes.names(page).get(verdict.block)
+
+    def _key(self, page: str, quote: Quote, places: list[Place], inside: Gallery | None) -> str:
+        if page not in self._listed:
+            self._listed[page] = digest(sorted(self.scopes.names(page)))
+        listed = self._listed[page] if inside is None else inside.name
+        about = [listed, [[place.block.name, self._seen(place)] for place in places]]
+        facts: list[Any] = [__version__, quote.what, quote.expression, self.scopes.versions, about]
+        facts.append(self._elsewhere(quote))
+        if quote.what == "prim":  # of any block, and of the project's own definitions
+            meanings = self.engine.meanings
+            defined = sorted([*meanings.terms_of, *meanings.defined])
+            facts += [defined, [*map(self._seen, self._all(page))]]
+        return digest(facts)[:24]
+
+    def _elsewhere(self, quote: Quote) -> str:
+        """The address of a block in another project that intersphinx knows."""
+        if quote.what != "ref":
+            return ""
+        return self.engine.meanings.in_inventories(quote.expression, ["jaxpr:block"])
+
+    def _all(self, page: str) -> Iterable[Place]:
+        return self.scopes.names(page).values()
+
+    def _seen(self, place: Place) -> str:
+        outcome = self.engine.outcome(place.block)
+        return (outcome.seen.program + outcome.seen.source) if outcome else place.block.problem
+
+    def _judge(self, page: str, quote: Quote, inside: Gallery | None) -> Verdict:
+        # What judges is loaded where something is new.
+        from ..program.paths import NoProgram, PathError
+
+        if quote.what == "prim":
+            return self._primitive(page, quote.expression)
+        scope = self.scopes.of(page, quote.expression, inside)
+        try:
+            return _JUDGES[quote.what](quote.expression, scope, inside.name if inside else "")
+        except NoProgram:
+            return Verdict(UNJUDGED)
+        except PathError as error:
+            if address := self._elsewhere(quote):
+                return Verdict(TRUE, address)
+            return Verdict(WRONG, error.message)
+
+    def _primitive(self, page: str, expression: str) -> Verdict:
+        from ..program.paths import nearest
+
+        name = expression.strip("\"'")
+        glossary = self.engine.meanings.glossary
+        if name in self.engine.meanings.terms_of or glossary.entry(name):
+            return Verdict(TRUE, name)
+        met = set(self.scopes.met(self._all(page)))
+        if name in met:
+            return Verdict(TRUE, name)
+        near = nearest(name, sorted({*glossary.known(), *met}))
+        return Verdict(WRONG, f"there is no primitive `{name}`{near}")
+
+
+def _verdict(kept: Any) -> Verdict | None:
+    """A verdict as it was kept; ``None`` for anything else."""
+    try:
+        many = {"hints": tuple(kept["hints"]), "starts": tuple(kept["starts"])}
+        found = Verdict(**{**kept, **many})
+    except (TypeError, KeyError):
+        return None
+    texts: list[Any] = [found.state, found.text, found.block, *found.hints]
+    good = all(type(text) is str for text in texts)
+    return found if good and all(type(start) is int for start in found.starts) else None
+
+
+def _claim(text: str, scope: Any, inside: str) -> Verdict:
+    from ..program.evaluate import evaluate
+    from ..program.instead import instead
+
+    found = evaluate(text, scope)
+    if found.is_true:
+        return Verdict(TRUE, hints=found.hints)
+    return Verdict(FALSE, instead(text, scope), found.hints)
+
+
+def _value(text: str, scope: Any, inside: str) -> Verdict:
+    from ..program.evaluate import evaluate
+    from ..program.kinds import words
+
+    found = evaluate(text, scope)
+    return Verdict(TRUE, words(found.value), found.hints)
+
+
+def _equation(text: str, scope: Any, inside: str) -> Verdict:
+    from ..program.evaluate import resolve
+
+    found, hints = resolve(text, scope, inside)
+    return Verdict(TRUE, "", hints, found.block.name, (found.equation.start,))
+
+
+def _equations(text: str, scope: Any, inside: str) -> Verdict:
+    from ..program.evaluate import resolve_equations
+
+    found = resolve_equations(text, scope, inside)
+    starts = tuple(equation.start for equation in found.equations)
+    return Verdict(TRUE, "", (), found.block.name, starts)
+
+
+def _block(text: str, scope: Any, inside: str) -> Verdict:
+    from ..program.evaluate import resolve_block
+
+    return Verdict(TRUE, block=resolve_block(text, scope).block.name)
+
+
+_JUDGES: Final = {
+    "claim": _claim,
+    "when": _claim,
+    "val": _value,
+    "eqn": _equation,
+    "note": _equation,
+    "elide": _equations,
+    "ref": _block,
+}

@@ -1,0 +1,170 @@
+"""The builder jaxpr-check: what it judges, prints and writes, and how it ends."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+import pytest
+
+from tests.support import Build, Project
+
+BLOCK = """
+```{jaxpr-transform} layers:dense
+:name: dense
+:args: x=bf16[32,64], w=bf16[64,64], b=bf16[64]
+:transforms: grad(argnums=w), vmap(axis_size=8)
+
+[tanh]
+    A note.
+```
+"""
+GOOD = f"""# P
+{BLOCK}
+{{jaxpr:val}}`len(dense)`, {{jaxpr:eqn}}`dense.grad[add]`, {{jaxpr:ref}}`dense`, {{jaxpr:prim}}`add`
+{{jaxpr:claim}}`four <len(dense) == 4>`
+
+```{{jaxpr-claims}}
+len(dense.vmap) == 5
+"add" in ops(dense)
+```
+
+```{{jaxpr-when}} jax >= "99"
+{{jaxpr:claim}}`not judged <len(dense) == 5>`
+```
+"""
+BAD = """
+# Q
+
+{jaxpr:claim}`five <len(dense) == 5>` {jaxpr:val}`dense.gard`
+{jaxpr:claim}`five <len(dense) == 5>`
+
+```{jaxpr-transform} layers:dense
+:args: x=f32[2,3], w=f32[3,4], b=f32[4]
+:transforms: grad(sum=False)
+:raises: ValueError
+
+[nothing]
+    Of it.
+```
+
+{jaxpr:eqn}`dense.remat[tanh]`
+"""
+
+
+def data(done: Build) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads((done.out / "output.json").read_text("utf-8"))
+    return found
+
+
+def test_all_of_it_is_true(tmp_path_factory: pytest.TempPathFactory) -> None:
+    project = Project(tmp_path_factory.mktemp("good"), {"docs/index.md": GOOD})
+    done = project.build("jaxpr-check", "-W", "-n")
+    assert (done.code, done.stderr) == (0, "")
+    assert "All of it is true." in done.stdout
+    found = data(done)
+    assert found["findings"] == []
+    assert found["pages"]["index"] == {
+        "claim": {"true": 3},
+        "eqn": {"true": 1},
+        "note": {"true": 1},
+        "prim": {"true": 1},
+        "ref": {"true": 1},
+        "val": {"true": 1},
+        "when": {"false": 1},
+    }
+    claims = [one for one in found["sentences"] if one["what"] == "claim"]
+    assert [(one["words"], one["expression"], one["state"]) for one in claims] == [
+        ("four", "len(dense) == 4", "true"),
+        ("", "len(dense.vmap) == 5", "true"),
+        ("", '"add" in ops(dense)', "true"),
+    ]
+    assert [one["value"] for one in found["sentences"] if one["what"] == "val"] == ["4"]
+    grad = found["blocks"]["index#jaxpr-dense.grad"]
+    assert grad["name"] == "dense.grad"
+    assert grad["pointed_at"] == 1
+    assert ".all[add][0]" not in grad["not_mentioned"]
+    assert len(grad["not_mentioned"]) == grad["equations"] - 1
+    assert set(found["versions"]) == {"jax", "jaxlib", "python"}
+    # The paths of what is not mentioned lead to what they name.
+    silent = grad["not_mentioned"][-1]
+    page = f"{GOOD}\n{{jaxpr:eqn}}`dense.grad{silent}`\n"
+    project.write("docs/index.md", page)
+    done = project.build("jaxpr-check", "-W")
+    assert done.code == 0, done.stderr
+    assert data(done)["blocks"]["index#jaxpr-dense.grad"]["pointed_at"] == 2
+    # No page was written.
+    assert not list(done.out.glob("*.html"))
+
+
+@pytest.fixture(scope="module")
+def bad(tmp_path_factory: pytest.TempPathFactory) -> Project:
+    tree = "\n```{toctree}\nbad\nsub/more\n```\n"
+    more = "# M\n\n```{only} html\n{jaxpr:claim}`only here <len(dense) == 7>`\n```\n"
+    files = {"docs/index.md": GOOD + tree, "docs/bad.md": BAD, "docs/sub/more.md": more}
+    return Project(tmp_path_factory.mktemp("bad"), files)
+
+
+@pytest.mark.parametrize("flags", [(), ("-q",), ("-W",), ("-j", "2"), ("-E",)])
+def test_each_finding_once_at_its_line(bad: Project, flags: tuple[str, ...]) -> None:
+    done = bad.build("jaxpr-check", *flags)
+    assert done.code != 0
+    told = sorted(re.sub(r".*/docs/", "", one) for one in done.warnings)
+    places = [":".join(one.split(":")[:2]) for one in told]
+    assert places == sorted([*(f"bad.md:{n}" for n in (3, 3, 4, 6, 11, 15)), "sub/more.md:4"]), told
+    if "-q" in flags:
+        assert done.stdout == ""
+    else:
+        assert "7 findings." in done.stdout
+
+
+def test_the_files(bad: Project) -> None:
+    done = bad.build("jaxpr-check")
+    assert done.code == 1
+    found = data(done)
+    assert {one["type"] for one in found["findings"]} == {
+        "jaxpr.claim",
+        "jaxpr.path",
+        "jaxpr.raises",
+    }
+    assert {one["source"] for one in found["findings"]} == {"bad.md", "sub/more.md"}
+    text = (done.out / "output.txt").read_text("utf-8")
+    for one in found["findings"]:
+        assert f"{one['source']}:{one['line']}: [{one['type']}] {one['message']}\n" in text
+    assert text.count("bad.md:3:") == 2
+    assert "claims: 3 true, 3 false" in text
+    assert str(bad.folder) not in text + json.dumps(found)
+
+
+def test_hints_are_told_but_fail_nothing(tmp_path_factory: pytest.TempPathFactory) -> None:
+    page = """
+        # P
+
+        ```{jaxpr-transform} layers:dense
+        :name: dense
+        :args: x=f32[2,3], w=f32[3,4], b=f32[4]
+        :transforms: remat, jit
+        ```
+
+        {jaxpr:val}`len(dense.jit[pjit])`
+        """
+    project = Project(tmp_path_factory.mktemp("hints"), {"docs/index.md": page})
+    done = project.build("jaxpr-check", "-W")
+    assert done.code == 0, done.stderr
+    hints = data(done)["hints"]
+    assert [(one["source"], one["line"]) for one in hints] == [("index.md", 9)]
+    assert "`pjit` is `jit` here" in hints[0]["message"]
+    assert "index.md:9: [hint]" in (done.out / "output.txt").read_text("utf-8")
+
+
+def test_a_page_build_after_a_check_and_before_one(bad: Project) -> None:
+    """They share what was traced, and do not disturb one another's pages."""
+    doctrees = ("-d", str(bad.folder / "out" / "shared"))
+    first = bad.build("html", *doctrees)
+    assert first.code == 0
+    check = bad.build("jaxpr-check", *doctrees)
+    assert (check.code, check.traced) == (1, 0)
+    again = bad.build("html", *doctrees)
+    assert again.traced == 0
+    assert len(again.warnings) == len(first.warnings)

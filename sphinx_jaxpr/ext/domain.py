@@ -139,13 +139,13 @@ class JaxprDomain(Domain):
 
     def visible_galleries(self, tags: Any, page: str) -> list[Gallery]:
         """The directives of one page that this build shows; all where there are no tags."""
-        return [one for one in self.galleries.get(page, ()) if _are_met(one.only, tags)]
+        return [one for one in self.galleries.get(page, ()) if are_met(one.only, tags)]
 
     def visible_quotes(self, tags: Any) -> dict[str, list[Quote]]:
         """The quotes that this build shows, by page."""
         said: dict[str, list[Quote]] = self.data["quotes"]
         return {
-            page: [one for one in found if _are_met(one.only, tags)] for page, found in said.items()
+            page: [one for one in found if are_met(one.only, tags)] for page, found in said.items()
         }
 
     def _place(self, gallery: Gallery) -> str:
@@ -191,7 +191,7 @@ def _unique(gallery: Gallery, taken: set[str]) -> Gallery:
     return replace(gallery, blocks=tuple(blocks))
 
 
-def _are_met(conditions: tuple[str, ...], tags: Any) -> bool:
+def are_met(conditions: tuple[str, ...], tags: Any) -> bool:
     return tags is None or all(_holds(condition, tags) for condition in conditions)
 
 

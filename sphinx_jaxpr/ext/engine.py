@@ -66,6 +66,7 @@ class Engine:
         self.meanings = Meanings(app)
         self.verdicts: Judge
         #: Ids that are others where several pages are put together, by page and id.
+        self.defined: dict[str, str] = {}  # of the tree that is filled: ids of definitions
         self.renamed: dict[tuple[str, str], str] = {}
         self._store: Store | None = None
         self._environments: dict[bool, str] = {}

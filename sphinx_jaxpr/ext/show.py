@@ -7,7 +7,7 @@ from typing import Any, cast
 from sphinx.builders.html import StandaloneHTMLBuilder
 from sphinx.transforms.post_transforms import SphinxPostTransform
 
-from .domain import JaxprDomain
+from .domain import JaxprDomain, are_met
 from .nodes import jaxpr_gallery
 from .records import COMPARE
 from .verdicts import judging
@@ -33,11 +33,15 @@ class ShowBlocks(SphinxPostTransform):
 
         is_html = isinstance(self.app.builder, StandaloneHTMLBuilder)
         taken: set[str] = set()
+        defined: dict[str, str] = {}
         for node in nodes:
             engine = domain.engine or judging(self.app, domain.visible(self.app.tags))
             gallery = node["gallery"]
+            # What an `only` takes away later defines nothing for others.
+            hidden = not are_met(gallery.only, self.app.tags)
+            engine.defined = {**defined} if hidden else defined
             form = (Pairs if gallery.layout == COMPARE else Figures) if is_html else Listings
             shown = form(engine, gallery, node, taken)
             page = node.get("docname", self.env.docname)
             engine.renamed.update(((page, old), new) for old, new in shown.ids.items())
-            node.replace_self(shown.shown())
+            node.replace_self([*shown.shown(), *shown.closing()])

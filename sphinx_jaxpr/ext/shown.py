@@ -49,6 +49,14 @@ class Shown:
     def id_of(self, block: Block) -> str:
         return self.ids[block.identity]
 
+    def shown(self) -> list[nodes.Node]:
+        """The blocks, with all that belongs to each."""
+        raise NotImplementedError
+
+    def closing(self) -> list[nodes.Node]:
+        """What follows the last block."""
+        return []
+
     # -- facts for all formats
 
     def call(self, block: Block) -> str:

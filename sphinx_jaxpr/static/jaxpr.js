@@ -21,7 +21,7 @@ const figureOf = (node) => node.closest(FIGURE);
 
 const stateOf = (figure) => (figure.sphinxJaxpr ??= {}); // tab stop, equation, lists
 
-/** Its variables in printed order, and those of a binding: looked up when first wanted. */
+/** Its variables in printed order, and those of a binding. */
 const allOf = (figure) => (stateOf(figure).all ??= every(VARIABLE, figure));
 const sameAs = (node) => {
   const [figure, name] = [figureOf(node), `[data-var="${node.dataset.var}"]`];
@@ -232,14 +232,14 @@ const reveal = () => {
   try {
     node = document.getElementById(decodeURIComponent(location.hash.slice(1)));
   } catch {} // not valid
-  const figure = near(node, FIGURE);
+  const figure = near(node, `${FIGURE}, .jaxpr-meanings`);
   if (!figure) return;
   const opened = unfold(node);
   stateOf(figure).equation = owner(node);
   rove(owner(node)?.querySelector(STOP));
   if (node.tabIndex < 0) node.tabIndex = -1;
   focusOn(node);
-  // Else the browser has gone there itself, or back to where the reader was.
+  // Else the browser has gone there, or back to where the reader was.
   if (opened) scrollTo(node, "start");
 };
 
@@ -306,7 +306,7 @@ const equip = (figure) => {
 
 const closed = [];
 addEventListener("beforeprint", () => {
-  closed.push(...every(`${FIGURE} details:not([open])`));
+  closed.push(...every(`:is(${FIGURE} details, .jaxpr-meanings):not([open])`));
   for (const fold of closed) fold.open = true;
 });
 addEventListener("afterprint", () => {

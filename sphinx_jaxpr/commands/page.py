@@ -28,6 +28,7 @@ def page(target: str, programs: Sequence[Program], opened: str) -> str:
     """The whole page."""
     style = (STATIC / "jaxpr.css").read_text("utf-8")
     script = (STATIC / "jaxpr.js").read_text("utf-8")
+    explained = definitions.Explained({})
     title = escape(f"{target}: jaxprs")
     return "".join(
         [
@@ -35,20 +36,21 @@ def page(target: str, programs: Sequence[Program], opened: str) -> str:
             '<meta name="viewport" content="width=device-width, initial-scale=1">\n',
             f"<title>{title}</title>\n<style>\n{_STYLE}\n{style}</style>\n</head>\n<body>\n",
             f"<main>\n<h1><code>{escape(target)}</code></h1>\n",
-            *(_figure(program, opened) for program in programs),
+            *(_figure(program, opened, explained) for program in programs),
+            explained.as_html(opened=False),
             f"</main>\n<script>\n{script}</script>\n</body>\n</html>\n",
         ]
     )
 
 
-def _figure(program: Program, opened: str) -> str:
+def _figure(program: Program, opened: str, explained: definitions.Explained) -> str:
     identity = f"jaxpr-{program.name}"
     summary = markup.call(program.call or program.name)
     if program.error is not None:
         kind = "jaxpr-raises" if program.is_expected else "jaxpr-error"
         state, body = True, markup.error(program.error)
     else:
-        kind, state, body = "", _is_open(program, opened), _body(program, identity)
+        kind, state, body = "", _is_open(program, opened), _body(program, identity, explained)
         phases = account.phases(program.printed, program.facts)
         summary += markup.computed(program.acted, phases)
     before, after = markup.figure(
@@ -63,17 +65,18 @@ def _figure(program: Program, opened: str) -> str:
     return before + after
 
 
-def _body(program: Program, identity: str) -> str:
+def _body(program: Program, identity: str, explained: definitions.Explained) -> str:
     printed, facts = program.printed, program.facts
     ids = equation_ids(printed, identity)
     known = definitions.of_block(builtin(), printed, facts, ids, lambda primitive: ("", False))
+    explained.add(known, identity, program.label)
     marks = Marks(
         changes=program.match.change,
-        links=definitions.links(known, identity),
+        links=definitions.links(known, explained.defined),
         folded=folds(printed),
     )
     lines = code(printed, facts, identity, marks)
-    return markup.code(lines) + definitions.as_html(known, identity, opened=False)
+    return markup.code(lines)
 
 
 def _is_open(program: Program, opened: str) -> bool:

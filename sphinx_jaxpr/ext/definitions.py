@@ -71,29 +71,50 @@ def _words(
     )
 
 
-def as_html(meanings: dict[str, Meaning], block: str, opened: bool) -> str:
-    """A fold with one definition for each primitive that has one."""
-    rows = []
-    for meaning in meanings.values():
-        name = escape(meaning.primitive)
-        if not meaning.text:
-            continue
-        said = "".join(
-            f'<li><a href="#{escape(identity)}"><code>{escape(binders or name)}</code></a>'
-            f" {escape(words)}</li>"
-            for identity, binders, words in meaning.equations
+class Explained:
+    """What the primitives of one directive do: each definition once, each wording once.
+
+    ``defined`` has the ids of all definitions of a page: what an earlier
+    directive has defined is a link to there.
+    """
+
+    def __init__(self, defined: dict[str, str]) -> None:
+        self.defined = defined
+        self.rows: dict[str, tuple[str, dict[str, list[str]]]] = {}
+
+    def add(self, meanings: dict[str, Meaning], block: str, label: str) -> None:
+        """Take in a block with this id."""
+        for name, meaning in meanings.items():
+            if not meaning.text:
+                continue
+            new = name not in self.defined
+            self.defined.setdefault(name, anchor(block, name))
+            _, said = self.rows.setdefault(name, (meaning.text if new else "", {}))
+            for identity, binders, words in meaning.equations:
+                link = f'<a href="#{escape(identity)}">{escape(binders or name)}</a>'
+                said.setdefault(words, []).append(f"{escape(label)} {link}" if label else link)
+
+    def as_html(self, opened: bool) -> str:
+        """A fold with one entry for each primitive, or nothing."""
+        rows = []
+        for name, (text, said) in self.rows.items():
+            items = "".join(
+                f"<li>{escape(words)}: {', '.join(links)}</li>" for words, links in said.items()
+            )
+            if not text and not items:
+                continue
+            address = escape(self.defined[name])
+            term = f'<a href="#{address}">{escape(name)}</a>' if not text else escape(name)
+            identity = f' id="{address}"' if text else ""
+            listed = f"<ul>{items}</ul>" if items else ""
+            rows.append(f"<dt{identity}>{term}</dt><dd>{escape(text)}{listed}</dd>")
+        if not rows:
+            return ""
+        state = ' open=""' if opened else ""
+        return (
+            f'<details class="jaxpr-meanings"{state}><summary>What the primitives do</summary>'
+            f"<dl>{''.join(rows)}</dl></details>\n"
         )
-        rows.append(
-            f'<dt id="{escape(anchor(block, meaning.primitive))}"><code>{name}</code></dt>'
-            f"<dd>{escape(meaning.text)}{f'<ul>{said}</ul>' if said else ''}</dd>"
-        )
-    if not rows:
-        return ""
-    state = ' open=""' if opened else ""
-    return (
-        f'<details class="jaxpr-meanings"{state}><summary>What the primitives do</summary>'
-        f"<dl>{''.join(rows)}</dl></details>"
-    )
 
 
 def anchor(block: str, primitive: str) -> str:
@@ -101,11 +122,11 @@ def anchor(block: str, primitive: str) -> str:
     return f"{block}-prim-{primitive}"
 
 
-def links(meanings: dict[str, Meaning], block: str) -> dict[str, str]:
-    """For each primitive the attributes of its link."""
+def links(meanings: dict[str, Meaning], defined: dict[str, str]) -> dict[str, str]:
+    """For each primitive the attributes of its link; ``defined`` are ids on the page."""
     found = {}
     for name, meaning in meanings.items():
-        href = meaning.href or f"#{anchor(block, name)}"
+        href = meaning.href or f"#{defined[name]}"
         away = " reference external" if meaning.external else ""
         found[name] = f'class="jaxpr-prim{away}" href="{escape(href)}"'
     return found

@@ -152,13 +152,13 @@ class JaxprDomain(Domain):
 
     def visible_galleries(self, tags: Any, page: str) -> list[Gallery]:
         """The directives of one page that are shown; ``tags`` may be those of several builders."""
-        return [one for one in self.galleries.get(page, ()) if _are_met(one.only, tags)]
+        return [one for one in self.galleries.get(page, ()) if are_met(one.only, tags)]
 
     def visible_quotes(self, tags: Any) -> dict[str, list[Quote]]:
         """The quotes that this build shows, by page."""
         said: dict[str, list[Quote]] = self.data["quotes"]
         return {
-            page: [one for one in found if _are_met(one.only, tags)] for page, found in said.items()
+            page: [one for one in found if are_met(one.only, tags)] for page, found in said.items()
         }
 
     def visible_anywhere(self, tags: Any) -> dict[str, list[Gallery]]:
@@ -215,7 +215,7 @@ def every_kind(tags: Any) -> list[Tags]:
     ]
 
 
-def _are_met(conditions: tuple[str, ...], tags: Any) -> bool:
+def are_met(conditions: tuple[str, ...], tags: Any) -> bool:
     kinds = tags if isinstance(tags, list) else [tags]
     return any(all(_holds(condition, kind) for condition in conditions) for kind in kinds)
 

@@ -79,6 +79,7 @@ class Engine:
         self.meanings = Meanings(app)
         self.verdicts: Judge
         #: Ids that are others where several pages are put together, by page and id.
+        self.defined: dict[str, str] = {}  # of the tree that is filled: ids of definitions
         self.renamed: dict[tuple[str, str], str] = {}
         self.findings: list[Finding] = []  # what was told of all pages
         self.stored: dict[str, Seen] = {}  # of requests that are traced all the same

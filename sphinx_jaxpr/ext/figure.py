@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from html import escape
 from typing import Final
 
@@ -12,7 +13,7 @@ from ..program.noise import Run, folds, runs
 from ..program.rows import Side
 from ..program.summary import in_words
 from . import markup
-from .definitions import as_html, links
+from .definitions import Explained, links
 from .html import Marks, code, equation_ids
 from .nodes import jaxpr_figure, jaxpr_source, jaxpr_words
 from .notes import Placed, as_list, marker
@@ -113,11 +114,13 @@ class Figures(Shown):
         page = self.engine.app.env.docname
         ids = equation_ids(printed, identity)
         known = self.engine.meanings.of_block(printed, facts, ids, page)
+        if not look.copy:
+            self.explained.add(known, identity, block.label)
         marks = Marks(
             changes=self.matched(block).change,
             source=self.python(block),
             notes=self.markers(block) if not look.copy else {},
-            links=links(known, identity),
+            links=links(known, self.engine.defined),
             folded=folds(printed) if self.elides_parameters() else (),
             runs=self.runs(block),
             side=look.side,
@@ -126,9 +129,17 @@ class Figures(Shown):
         body = markup.code(lines)
         if look.side is None:  # else the base stands beside it
             body += self.only_in_base(block)
-        body += as_html(known, identity, self.epub)
         opened = self.is_open(block, printed) if look.opened is None else look.opened
         return "", opened, summary, body
+
+    @cached_property
+    def explained(self) -> Explained:
+        return Explained(self.engine.defined)
+
+    def closing(self) -> list[nodes.Node]:
+        """What the primitives of all blocks do, once."""
+        found = self.explained.as_html(self.epub)
+        return [nodes.raw("", found, format="html")] if found else []
 
     def runs(self, block: Block) -> list[Run]:
         """Neighbouring equations that are folded together; in a book nothing may be."""

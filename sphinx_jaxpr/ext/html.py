@@ -336,7 +336,9 @@ class _Renderer:
         return start < end and not self.text[start:end].strip()
 
     def token(self, token: Token, start: int, stop: int, in_summary: bool) -> str:
-        shown = escape(self.text[start:stop], quote=False)
+        shown = self.text[start:stop]
+        if not shown.isalnum():  # most are letters
+            shown = escape(shown, quote=False)
         if token.kind in (BINDER, USE):
             kind = "jaxpr-var jaxpr-binder" if token.kind == BINDER else "jaxpr-var"
             number = f' data-var="{token.variable}"' if token.variable >= 0 else ""

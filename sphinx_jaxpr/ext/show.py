@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, cast
 from sphinx.builders.html import StandaloneHTMLBuilder
 from sphinx.transforms.post_transforms import SphinxPostTransform
 
-from .domain import JaxprDomain
+from .domain import JaxprDomain, are_met
 from .nodes import jaxpr_gallery
 from .records import COMPARE
 from .verdicts import judging
@@ -37,9 +37,13 @@ class ShowBlocks(SphinxPostTransform):
 
         is_html = isinstance(self.app.builder, StandaloneHTMLBuilder)
         taken: set[str] = set()
+        defined: dict[str, str] = {}
         for node in nodes:
             engine = domain.engine or judging(self.app, domain.visible(self.app.tags))
             gallery = node["gallery"]
+            # What an `only` takes away later defines nothing for others.
+            hidden = not are_met(gallery.only, self.app.tags)
+            engine.defined = {**defined} if hidden else defined
             form: type[Shown]
             if gallery.blocks[0].pasted:
                 form = PastedFigures if is_html else PastedListings
@@ -48,4 +52,4 @@ class ShowBlocks(SphinxPostTransform):
             shown = form(engine, gallery, node, taken)
             page = node.get("docname", self.env.docname)
             engine.renamed.update(((page, old), new) for old, new in shown.ids.items())
-            node.replace_self(shown.shown())
+            node.replace_self([*shown.shown(), *shown.closing()])

@@ -55,6 +55,14 @@ class Shown:
         """Whether there is nothing but a placeholder."""
         return self.engine.mode == "skip"
 
+    def shown(self) -> list[nodes.Node]:
+        """The blocks, with all that belongs to each."""
+        raise NotImplementedError
+
+    def closing(self) -> list[nodes.Node]:
+        """What follows the last block."""
+        return []
+
     # -- facts for all formats
 
     def call(self, block: Block) -> str:

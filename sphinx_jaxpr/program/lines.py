@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_right
 
 from .model import Program
@@ -12,7 +13,7 @@ class Lines:
 
     def __init__(self, text: str) -> None:
         self.text = text
-        self.starts = [0, *(place + 1 for place, sign in enumerate(text) if sign == "\n")]
+        self.starts = [0, *(found.end() for found in re.finditer("\n", text))]
 
     def at(self, offset: int) -> int:
         """The line of an offset."""

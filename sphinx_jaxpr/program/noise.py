@@ -107,6 +107,8 @@ def runs(printed: Printed, why: Mapping[int, str]) -> list[Run]:
 
     What is inside a folded equation is folded with it and no further.
     """
+    if not why:
+        return []
     lines_of = Lines(printed.text)
     found: list[Run] = []
     todo = [program for _, program in printed.shared]

@@ -21,7 +21,7 @@ const figureOf = (node) => node.closest(FIGURE);
 
 const stateOf = (figure) => (figure.sphinxJaxpr ??= {}); // tab stop, equation, lists
 
-/** Its variables in printed order, and those of a binding: looked up when first wanted. */
+/** Its variables in printed order, and those of a binding. */
 const allOf = (figure) => (stateOf(figure).all ??= every(VARIABLE, figure));
 const sameAs = (node) => {
   const [figure, name] = [figureOf(node), `[data-var="${node.dataset.var}"]`];
@@ -58,11 +58,11 @@ const partners = (place) => {
   return place === all[0] ? all : all.slice(0, 1);
 };
 
-const LIGHTS = { "jaxpr-hit": [variableAt, sameAs], "jaxpr-made": [placeOf, partners] };
+const LIGHTS = [["jaxpr-hit", variableAt, sameAs], ["jaxpr-made", placeOf, partners]];
 const lit = {}; // class -> because of what
 /** Mark what belongs to a node, or else to what has the focus. */
 const light = (node) => {
-  for (const [name, [find, found]] of Object.entries(LIGHTS)) {
+  for (const [name, find, found] of LIGHTS) {
     const from = find(node) ?? find(document.activeElement);
     if (from === lit[name]) continue;
     lit[name] = from;
@@ -232,14 +232,14 @@ const reveal = () => {
   try {
     node = document.getElementById(decodeURIComponent(location.hash.slice(1)));
   } catch {} // not valid
-  const figure = near(node, FIGURE);
+  const figure = near(node, `${FIGURE}, .jaxpr-meanings`);
   if (!figure) return;
   const opened = unfold(node);
   stateOf(figure).equation = owner(node);
   rove(owner(node)?.querySelector(STOP));
   if (node.tabIndex < 0) node.tabIndex = -1;
   focusOn(node);
-  // Else the browser has gone there itself, or back to where the reader was.
+  // Else the browser has gone there, or back to where the reader was.
   if (opened) scrollTo(node, "start");
 };
 
@@ -296,9 +296,9 @@ const equip = (figure) => {
   const buttons = Object.keys(NEEDED)
     .filter((what) => figure.querySelector(NEEDED[what]))
     .map((what) => `<button type="button" data-copy="${what}">Copy ${what}</button>`);
+  const group = `class="jaxpr-tools" role="group" aria-label="Copy ${figure.id.slice(6)}"`;
   const tools = `${buttons.join("")}<span class="jaxpr-status" role="status"></span>`;
-  details.insertAdjacentHTML("afterend", `<div class="jaxpr-tools" role="group">${tools}</div>`);
-  details.nextSibling.setAttribute("aria-label", figure.id.replace("jaxpr-", "Copy "));
+  details.insertAdjacentHTML("afterend", `<div ${group}>${tools}</div>`);
   rove(figure.querySelector(STOP));
 };
 
@@ -306,7 +306,7 @@ const equip = (figure) => {
 
 const closed = [];
 addEventListener("beforeprint", () => {
-  closed.push(...every(`${FIGURE} details:not([open])`));
+  closed.push(...every(`:is(${FIGURE} details, .jaxpr-meanings):not([open])`));
   for (const fold of closed) fold.open = true;
 });
 addEventListener("afterprint", () => {
@@ -320,6 +320,7 @@ const start = () => {
   addEventListener("hashchange", reveal);
   reveal();
 };
-if (document.readyState === "loading") addEventListener("DOMContentLoaded", start);
-else start();
+// After others have put blocks into folds.
+if (document.readyState === "complete") start();
+else addEventListener("DOMContentLoaded", start);
 })();

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 from collections.abc import Iterable
@@ -42,15 +43,19 @@ class Paths:
             return short
         return "" if short == "." else short + os.sep
 
-    def hide_all(self, data: Any) -> Any:
-        """``hide`` for every string in JSON data, and where libraries are installed."""
+    def hide_all(self, data: Any, depth: int = 2) -> Any:
+        """``hide`` for every string in JSON data, and where libraries are installed.
+
+        The large parts of a result name no file: those, ``depth`` levels down,
+        are looked at as a whole, which costs a tenth.
+        """
         if isinstance(data, str):
             return self.hide(_SITE.sub("", data))
+        if not isinstance(data, (list, dict)) or (depth >= 0 and os.sep not in json.dumps(data)):
+            return data
         if isinstance(data, list):
-            return [self.hide_all(item) for item in data]
-        if isinstance(data, dict):
-            return {key: self.hide_all(item) for key, item in data.items()}
-        return data
+            return [self.hide_all(item, depth - 1) for item in data]
+        return {key: self.hide_all(item, depth - 1) for key, item in data.items()}
 
     def stored(self, file: str) -> str:
         """A file as the store keeps it: relative to the source folder."""

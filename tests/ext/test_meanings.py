@@ -85,15 +85,50 @@ def test_then_the_inventory_of_jax(built: Build) -> None:
 
 def test_definitions_stand_below_with_parameters_in_words(built: Build) -> None:
     page = built.page("index")
-    block = page.find(id="jaxpr-dense.vmap")
-    assert isinstance(block, Tag)
-    words = " ".join(block.select_one(".jaxpr-meanings dl").get_text(" ").split())
-    assert "contracts axis 2 of the left with axis 0 of the right, no batch axes" in words
+    found = page.select("details.jaxpr-meanings")
+    assert len(found) == 1 and found[0].find_parent("figure") is None
+    words = " ".join(found[0].get_text(" ").split())
+    assert "contracts axis 2 of the left with axis 0 of the right, no batch axes: vmap d" in words
     assert "Our <own> addition." in words
-    targets = {str(a["href"]) for a in block.select(".jaxpr-meanings li a")}
-    assert targets
-    for target in targets:
-        assert block.find(id=target.removeprefix("#")) is not None
+    links = found[0].select("li a")
+    assert {str(a["href"]).partition("-eqn-")[0] for a in links} == {
+        "#jaxpr-dense", "#jaxpr-dense.vmap",
+    }  # fmt: skip
+    for link in links:
+        assert page.find(id=str(link["href"]).removeprefix("#"))["class"] == ["jaxpr-eqn"]
+
+
+TWICE = f"""
+# P
+
+:::{{only}} draft
+```{{jaxpr-transform}} layers:dense
+:args: x=f32[8,16], w=f32[16,4], b=f32[4]
+:name: hidden
+```
+:::
+{BLOCK}
+```{{jaxpr-transform}} more:wave
+:args: x=f32[3]
+```
+"""
+MORE = "import jax.numpy as jnp\n\n\ndef wave(x):\n    return jnp.tanh(jnp.sin(x))\n"
+
+
+@pytest.mark.parametrize("builder", ["html", "singlehtml"])
+def test_a_page_defines_each_once(tmp_path: Path, builder: str) -> None:
+    conf = 'myst_enable_extensions = ["colon_fence"]\n'
+    project = Project(tmp_path, {"docs/index.md": TWICE, "src/more.py": MORE}, conf)
+    page = project.build(builder, "-W", "-n").page("index")
+    _, second = page.select("details.jaxpr-meanings")
+    assert [dt.get_text() for dt in second.select("dt")] == ["sin"]
+    assert page.get_text().count("The hyperbolic tangent of each element") == 1
+    ids = [dt.get("id") for dt in page.select(".jaxpr-meanings dt")]
+    assert len(ids) == len(set(ids)) and "jaxpr-dense-prim-tanh" in ids
+    for link in page.select("a.jaxpr-prim"):
+        assert page.find(id=str(link["href"]).removeprefix("#")).name == "dt", link
+    tanh = page.find(id="jaxpr-wave").select_one('[data-primitive="tanh"] a.jaxpr-prim')
+    assert tanh["href"] == "#jaxpr-dense-prim-tanh"
 
 
 def test_without_glossary_and_inventory_nothing_warns(tmp_path: Path) -> None:

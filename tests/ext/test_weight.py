@@ -1,0 +1,65 @@
+"""What a block adds to a page, compressed, against the same text as Pygments shows it."""
+
+from __future__ import annotations
+
+import gzip
+from pathlib import Path
+
+import pytest
+from pygments import highlight
+from pygments.formatters import HtmlFormatter
+from pygments.lexers import PythonLexer
+
+from tests.support import PROJECT, Build, Project
+
+pytestmark = pytest.mark.once
+
+LIMIT = 2.2
+#: Of all blocks of a directive with what their primitives mean, which Pygments says nothing of.
+LIMIT_EXPLAINED = 2.7
+
+
+@pytest.fixture(scope="module")
+def lesson(tmp_path_factory: pytest.TempPathFactory) -> Build:
+    """The lesson of the documentation."""
+    source = PROJECT / "docs/lessons"
+    page = (source / "transforms.md").read_text("utf-8")
+    code = (source / "gallery.py").read_text("utf-8")
+    files = {"docs/index.md": page, "src/lessons/gallery.py": code, "src/lessons/__init__.py": ""}
+    conf = 'myst_enable_extensions = ["colon_fence", "deflist", "dollarmath"]\n'
+    done = Project(tmp_path_factory.mktemp("lesson"), files, conf).build("html")
+    assert done.code == 0
+    return done
+
+
+def weight(html: str) -> int:
+    return len(gzip.compress(html.encode(), 6, mtime=0))
+
+
+def highlighted(text: str) -> str:
+    html: str = highlight(text, PythonLexer(), HtmlFormatter())
+    return html
+
+
+def parts(page: Path) -> tuple[list[str], list[str]]:
+    """The figures and the lists of definitions of a page, as they were written."""
+    text = page.read_text("utf-8")
+    figures = [f"<figure {part}" for part in text.split("<figure ")[1:]]
+    figures = [part[: part.index("</figure>") + 9] for part in figures]
+    lists = text.split('<details class="jaxpr-meanings"')[1:]
+    return figures, [part[: part.index("</details>") + 10] for part in lists]
+
+
+def test_blocks_of_the_lesson_are_light(lesson: Build) -> None:
+    figures, lists = parts(lesson.out / "index.html")
+    texts = list(lesson.texts("index").values())
+    assert len(figures) == len(texts) >= 6 and lists
+    plain = [highlighted(text) for text in texts]
+    ratios = {
+        name: weight(figure) / weight(other)
+        for name, figure, other in zip(lesson.texts("index"), figures, plain, strict=True)
+    }
+    assert {name: ratio for name, ratio in ratios.items() if ratio >= LIMIT} == {}
+    # Blocks of a page share what compresses well: all of them at once, and with their list.
+    assert weight("".join(figures)) / weight("".join(plain)) < LIMIT
+    assert weight("".join(figures + lists)) / weight("".join(plain)) < LIMIT_EXPLAINED

@@ -113,7 +113,7 @@ def test_it_is_the_same_figure(built: Build) -> None:
     uses = old.select(".jaxpr-binder[data-var]")
     assert len({use["data-var"] for use in uses}) == len(uses) > 10
     assert old.select_one('a.jaxpr-prim[href="#jaxpr-old-prim-scan"]')
-    assert old.find(id="jaxpr-old-prim-scan")
+    assert page.find(id="jaxpr-old-prim-scan")  # below the figure, once a page
 
 
 def test_paths_values_and_claims(built: Build) -> None:

@@ -35,7 +35,7 @@ def main(html: Path, out: Path = PROJECT / "docs/_static") -> None:
             page = browser.new_page(
                 color_scheme=scheme,
                 viewport={"width": 1280, "height": 2000},
-                device_scale_factor=1.5,
+                device_scale_factor=2,
                 reduced_motion="reduce",
             )
             page.goto((html / "lessons/transforms.html").as_uri())

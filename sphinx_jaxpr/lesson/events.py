@@ -1,0 +1,108 @@
+"""Connects the parts of lessons with Sphinx."""
+
+from __future__ import annotations
+
+import filecmp
+import shutil
+from pathlib import Path
+from typing import Any, Final, cast
+
+from docutils import nodes
+from sphinx.application import Sphinx
+from sphinx.config import Config
+from sphinx.environment import BuildEnvironment
+from sphinx.util import logging
+
+from .. import __version__
+from ..ext.config import place_of
+from ..ext.judge import report
+from . import config as settings
+from .domain import LessonDomain
+from .judge import findings
+from .nodes import ELEMENT, UNSHOWN, is_interactive, lesson_element
+from .parts import LessonCheck, LessonGoal, LessonPredict
+from .show import ShowReveals
+
+logger = logging.getLogger(__name__)
+
+STATIC: Final = Path(__file__).parents[1] / "static"
+STYLE: Final = "lesson.css"
+SCRIPT: Final = "lesson.js"
+_BUILDERS: Final = ("html", "latex", "text", "man", "texinfo")
+
+
+def connect(app: Sphinx) -> dict[str, Any]:
+    """Register all parts; the metadata of the extension."""
+    app.add_config_value(settings.NAME, settings.CARDS[0], "html", types=Any)
+    for kind, visitors in UNSHOWN.items():
+        plain: dict[str, Any] = dict.fromkeys(_BUILDERS, visitors)
+        app.add_node(kind, **plain)
+    app.add_node(lesson_element, html=ELEMENT)
+    app.add_domain(LessonDomain)
+    app.add_directive("lesson-goal", LessonGoal)
+    app.add_directive("lesson-predict", LessonPredict)
+    app.add_directive("lesson-check", LessonCheck)
+    app.add_post_transform(ShowReveals)
+    app.connect("config-inited", check_config)
+    app.connect("doctree-read", collect)
+    app.connect("env-updated", update, priority=600)  # when blocks have been traced
+    app.connect("write-started", copy_assets)
+    app.connect("html-page-context", add_assets)
+    return {
+        "version": __version__,
+        "env_version": 1,
+        "parallel_read_safe": True,
+        "parallel_write_safe": True,
+    }
+
+
+def check_config(app: Sphinx, config: Config) -> None:
+    """Tell what is wrong in conf.py."""
+    if problem := settings.problem(config):
+        place = place_of(settings.NAME, Path(app.confdir))
+        logger.warning("%s", problem, location=place, type="lesson", subtype="option")
+
+
+def _domain(env: BuildEnvironment) -> LessonDomain:
+    return cast(LessonDomain, env.get_domain("lesson"))
+
+
+def collect(app: Sphinx, doctree: nodes.document) -> None:
+    """Note the parts of a page, once it is read."""
+    _domain(app.env).collect(app.env.docname, doctree)
+
+
+def update(app: Sphinx, env: BuildEnvironment) -> list[str]:
+    """Judge all pages, name those that must be written again."""
+    if app.builder.name == "gettext":  # messages of the pages alone
+        return []
+    report(findings(env, _domain(env)), str(app.srcdir), "lesson")
+    return []
+
+
+def copy_assets(app: Sphinx, builder: Any) -> None:
+    """Put style sheet and script where pages look for them."""
+    if not is_interactive(builder) or not _domain(app.env).has_parts:
+        return
+    for name in (STYLE, SCRIPT):
+        path = Path(app.outdir) / "_static" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if not path.exists() or not filecmp.cmp(STATIC / name, path, shallow=False):
+            shutil.copyfile(STATIC / name, path)
+
+
+def add_assets(
+    app: Sphinx, pagename: str, templatename: str, context: dict[str, Any], doctree: Any
+) -> None:
+    """Only pages that have a part load style sheet and script."""
+    if doctree is None or not is_interactive(app.builder):
+        return
+    if next(iter(doctree.findall(_is_shown)), None) is not None:
+        app.add_css_file(STYLE)
+        app.add_js_file(SCRIPT, loading_method="defer")
+
+
+def _is_shown(node: nodes.Node) -> bool:
+    return isinstance(node, lesson_element) or (
+        isinstance(node, nodes.admonition) and "lesson-goal" in node["classes"]
+    )

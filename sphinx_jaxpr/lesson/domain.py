@@ -9,7 +9,8 @@ from docutils import nodes
 from sphinx.domains import Domain
 
 from ..ext.records import Finding
-from .nodes import lesson_reveal
+from . import checklist
+from .nodes import lesson_checklist, lesson_reveal
 from .records import Lesson
 
 
@@ -51,20 +52,21 @@ class LessonDomain(Domain):
 
     def collect(self, docname: str, doctree: nodes.document) -> None:
         """Note the parts of a page that was read."""
+        parts = [node for node in doctree.findall(nodes.Element) if is_part(node)]
+        findings = [found for node in parts for found in node.attributes.pop("findings", ())]
         questions: dict[str, str] = {}
-        findings: list[Finding] = []
-        is_lesson = False
-        for node in doctree.findall(nodes.Element):
-            is_lesson = is_lesson or is_part(node)
-            findings += node.attributes.pop("findings", ()) if is_part(node) else ()
-            if isinstance(node, lesson_reveal) and node.get("question") and node["ids"]:
+        for node in parts:
+            node["lesson"] = docname
+            if node.get("question") and node["ids"]:
                 questions.setdefault(node["question"], node["ids"][0])
-        if is_lesson:
-            self.lessons[docname] = Lesson((), tuple(questions.items()))
-        if findings:
-            self.data["findings"][docname] = findings
+        items, stray = checklist.collect(doctree)
+        if parts:
+            self.lessons[docname] = Lesson(items, tuple(questions.items()))
+        if findings or stray:
+            self.data["findings"][docname] = [*findings, *stray]
 
 
 def is_part(node: nodes.Element) -> bool:
     """Whether a node is a part of a lesson."""
-    return isinstance(node, lesson_reveal) or "lesson-goal" in node.get("classes", ())
+    kinds = (lesson_reveal, lesson_checklist)
+    return isinstance(node, kinds) or "lesson-goal" in node.get("classes", ())

@@ -17,11 +17,12 @@ from .. import __version__
 from ..ext.config import place_of
 from ..ext.judge import report
 from . import config as settings
+from .checklist import LessonAuto, LessonChecklist
 from .domain import LessonDomain
 from .judge import findings
 from .nodes import ELEMENT, UNSHOWN, is_interactive, lesson_element
 from .parts import LessonCheck, LessonGoal, LessonPredict
-from .show import ShowReveals
+from .show import ShowChecklists, ShowReveals
 
 logger = logging.getLogger(__name__)
 
@@ -42,7 +43,10 @@ def connect(app: Sphinx) -> dict[str, Any]:
     app.add_directive("lesson-goal", LessonGoal)
     app.add_directive("lesson-predict", LessonPredict)
     app.add_directive("lesson-check", LessonCheck)
+    app.add_directive("lesson-checklist", LessonChecklist)
+    app.add_role("lesson-auto", LessonAuto())
     app.add_post_transform(ShowReveals)
+    app.add_post_transform(ShowChecklists)
     app.connect("config-inited", check_config)
     app.connect("doctree-read", collect)
     app.connect("env-updated", update, priority=600)  # when blocks have been traced

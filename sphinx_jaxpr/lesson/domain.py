@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Set
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from docutils import nodes
 from sphinx.domains import Domain
 
 from ..ext.records import Finding
 from . import checklist
-from .nodes import lesson_checklist, lesson_reveal
-from .records import Lesson
+from .nodes import lesson_checklist, lesson_reveal, lesson_steps
+from .records import Lesson, Path
+
+if TYPE_CHECKING:
+    from .written import Written
 
 
 class LessonDomain(Domain):
@@ -19,8 +22,21 @@ class LessonDomain(Domain):
 
     name = "lesson"
     label = "lesson"
-    initial_data: ClassVar[dict[str, Any]] = {"lessons": {}, "findings": {}}
+    initial_data: ClassVar[dict[str, Any]] = {
+        "lessons": {},
+        "paths": {},
+        "findings": {},
+        "terms": {},
+        "uses": {},
+    }
     data_version = 1
+    written: Written | None = None  # of the running build
+
+    def setup(self) -> None:
+        """Begin with no definitions."""
+        super().setup()
+        #: Definitions by page and anchor, loaded by the running build.
+        self.glossaries: dict[str, dict[str, nodes.definition]] = {}
 
     def clear_doc(self, docname: str) -> None:
         """Forget a page that is read again or gone."""
@@ -41,9 +57,27 @@ class LessonDomain(Domain):
         return found
 
     @property
+    def paths(self) -> dict[str, list[Path]]:
+        """The pages that have paths."""
+        found: dict[str, list[Path]] = self.data["paths"]
+        return found
+
+    @property
     def has_parts(self) -> bool:
         """Whether any page has something of ours to show."""
-        return bool(self.lessons)
+        return bool(self.lessons or self.uses)
+
+    @property
+    def terms(self) -> dict[str, dict[str, str]]:
+        """For each page that defines terms digests of their definitions, by anchor."""
+        found: dict[str, dict[str, str]] = self.data["terms"]
+        return found
+
+    @property
+    def uses(self) -> dict[str, list[str]]:
+        """For each page that links terms, which."""
+        found: dict[str, list[str]] = self.data["uses"]
+        return found
 
     def findings(self) -> Iterator[Finding]:
         """What was wrong with directives when their pages were read, page by page."""
@@ -59,6 +93,8 @@ class LessonDomain(Domain):
             node["lesson"] = docname
             if node.get("question") and node["ids"]:
                 questions.setdefault(node["question"], node["ids"][0])
+        if paths := [node["path"] for node in parts if isinstance(node, lesson_steps)]:
+            self.paths[docname] = paths
         items, stray = checklist.collect(doctree)
         if parts:
             self.lessons[docname] = Lesson(items, tuple(questions.items()))
@@ -68,5 +104,5 @@ class LessonDomain(Domain):
 
 def is_part(node: nodes.Element) -> bool:
     """Whether a node is a part of a lesson."""
-    kinds = (lesson_reveal, lesson_checklist)
+    kinds = (lesson_reveal, lesson_checklist, lesson_steps)
     return isinstance(node, kinds) or "lesson-goal" in node.get("classes", ())

@@ -14,15 +14,21 @@ from sphinx.environment import BuildEnvironment
 from sphinx.util import logging
 
 from .. import __version__
+from ..ext.check import CheckBuilder
 from ..ext.config import place_of
 from ..ext.judge import report
+from . import cards
 from . import config as settings
 from .checklist import LessonAuto, LessonChecklist
 from .domain import LessonDomain
 from .judge import findings
 from .nodes import ELEMENT, UNSHOWN, is_interactive, lesson_element
 from .parts import LessonCheck, LessonGoal, LessonPredict
+from .path import LessonPath
+from .paths import Paths
 from .show import ShowChecklists, ShowReveals
+from .walk import ShowPaths
+from .written import Written
 
 logger = logging.getLogger(__name__)
 
@@ -45,13 +51,18 @@ def connect(app: Sphinx) -> dict[str, Any]:
     app.add_directive("lesson-check", LessonCheck)
     app.add_directive("lesson-checklist", LessonChecklist)
     app.add_role("lesson-auto", LessonAuto())
+    app.add_directive("lesson-path", LessonPath)
     app.add_post_transform(ShowReveals)
     app.add_post_transform(ShowChecklists)
+    app.add_post_transform(ShowPaths)
+    app.add_post_transform(cards.ShowCards)
     app.connect("config-inited", check_config)
     app.connect("doctree-read", collect)
     app.connect("env-updated", update, priority=600)  # when blocks have been traced
+    app.connect("doctree-resolved", note_page)
     app.connect("write-started", copy_assets)
     app.connect("html-page-context", add_assets)
+    app.connect("build-finished", finish)
     return {
         "version": __version__,
         "env_version": 1,
@@ -73,15 +84,43 @@ def _domain(env: BuildEnvironment) -> LessonDomain:
 
 def collect(app: Sphinx, doctree: nodes.document) -> None:
     """Note the parts of a page, once it is read."""
-    _domain(app.env).collect(app.env.docname, doctree)
+    domain, docname = _domain(app.env), app.env.docname
+    domain.collect(docname, doctree)
+    if terms := cards.digests_of(doctree):
+        domain.terms[docname] = terms
+    if uses := cards.used(doctree):
+        domain.uses[docname] = uses
 
 
 def update(app: Sphinx, env: BuildEnvironment) -> list[str]:
     """Judge all pages, name those that must be written again."""
     if app.builder.name == "gettext":  # messages of the pages alone
         return []
-    report(findings(env, _domain(env)), str(app.srcdir), "lesson")
-    return []
+    domain = _domain(env)
+    report(findings(env, domain), str(app.srcdir), "lesson")
+    if app.builder.name == CheckBuilder.name:  # writes no pages
+        return []
+    domain.glossaries.clear()
+    shown = Paths(env, domain).digests()
+    if is_interactive(app.builder) and settings.cards(app.config) != "off":
+        for page, found in cards.digests(env, domain).items():
+            shown[page] = shown.get(page, "") + found
+    domain.written = Written(app, shown)
+    return sorted(domain.written.outdated() & env.found_docs)
+
+
+def note_page(app: Sphinx, doctree: nodes.document, docname: str) -> None:
+    """A page is about to be written: a list of files on the command line leaves some out."""
+    written = _domain(app.env).written
+    if written is not None:
+        written.resolved.add(docname)
+
+
+def finish(app: Sphinx, exception: Exception | None) -> None:
+    """Remember what the pages show now."""
+    written = _domain(app.env).written
+    if written is not None and exception is None:
+        written.keep()
 
 
 def copy_assets(app: Sphinx, builder: Any) -> None:

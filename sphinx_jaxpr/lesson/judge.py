@@ -18,7 +18,7 @@ from .records import Auto, Lesson
 
 def findings(env: BuildEnvironment, domain: LessonDomain) -> list[Finding]:
     """All findings, page by page."""
-    return [*domain.findings(), *_autos(env, domain)]
+    return [*domain.findings(), *_autos(env, domain), *_steps(env, domain)]
 
 
 def blocks_of(env: BuildEnvironment, docname: str) -> dict[str, str]:
@@ -69,3 +69,14 @@ def _problem(auto: Auto, known: dict[str, dict[str, str]]) -> str:
 def _listed(names: Iterable[str]) -> str:
     listed = ", ".join(names)
     return f" (here: {listed})" if listed else " (it has none with a name)"
+
+
+def _steps(env: BuildEnvironment, domain: LessonDomain) -> Iterator[Finding]:
+    """Lines of paths that name no page."""
+    for _, paths in sorted(domain.paths.items()):
+        for path in paths:
+            for step in path.steps:
+                if step.docname not in env.found_docs:
+                    text = f"lesson-path: no page is named {step.docname!r}"
+                    text += nearest(step.docname, sorted(env.found_docs))
+                    yield Finding("path", text, path.source, step.line)

@@ -1,29 +1,22 @@
-/* Adds to lessons: ticks that stay in the reader's browser, counts, all open on paper.
-   A page is complete without it. */
+/* Adds to lessons: ticks that stay in the reader's browser, counts, cards of terms, all open
+   on paper.  A page is complete without it. */
 (() => {
 "use strict";
 if (window.sphinxJaxprLesson) return;
 window.sphinxJaxprLesson = true;
 
 const all = (selector, within = document) => [...within.querySelectorAll(selector)];
-const make = (tag, name, text = "", attributes = {}) => {
-  const made = document.createElement(tag);
-  made.className = `lesson-${name}`;
-  made.textContent = text;
-  for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
-  return made;
-};
-const FOLD = "details.lesson-predict, details.lesson-check";
+const make = (tag, name, properties) =>
+  Object.assign(document.createElement(tag), { className: `lesson-${name}` }, properties);
 
 // -- what is ticked: the keys of items, for each lesson of a project
 
 const unsaved = new Map(); // where the browser keeps nothing: until the page is left
-const placeOf = (project, lesson) => `sphinx-jaxpr-lesson:1:${project}:${lesson}`;
+const placeOf = (node, lesson) => `sphinx-jaxpr-lesson:1:${node.dataset.project}:${lesson}`;
 const load = (place) => {
   if (unsaved.has(place)) return unsaved.get(place);
   try {
-    const found = JSON.parse(localStorage.getItem(place));
-    return new Set(Array.isArray(found) ? found : []);
+    return new Set(JSON.parse(localStorage.getItem(place)));
   } catch {
     return new Set();
   }
@@ -37,130 +30,195 @@ const save = (place, done) => {
     unsaved.set(place, done);
   }
 };
-const tick = (place, key, isDone = true) => {
+const shown = []; // what to do when a tick has changed
+const refresh = () => shown.forEach((show) => show());
+const tick = (place, key, isDone) => {
   const done = load(place);
-  if (done.has(key) === isDone) return;
   if (isDone) done.add(key);
   else done.delete(key);
   save(place, done);
   refresh();
 };
 
-// -- checklists
+// -- counts: of one lesson, of all of a path
 
-const listed = (keys, place) => keys.filter((key) => load(place).has(key)).length;
-const say = (node, text) => {
-  if (node.textContent !== text) node.textContent = text;
+const counter = (parts, properties) => {
+  const made = make("span", "count", properties);
+  const after = made.textContent;
+  shown.push(() => {
+    let [done, total] = [0, 0];
+    for (const { place, keys } of parts) {
+      const ticked = load(place);
+      done += keys.filter((key) => ticked.has(key)).length;
+      total += keys.length;
+    }
+    const text = `${done} of ${total}${after}`;
+    if (made.textContent !== text) made.textContent = text; // else it is told again
+  });
+  return made;
 };
-const shown = []; // what to do when a tick has changed
-const refresh = () => shown.forEach((show) => show());
-
-const foot = (count, reset) => {
+const foot = (parts) => {
+  const button = make("button", "reset", { type: "button", textContent: "Reset" });
+  button.onclick = () => {
+    for (const { place } of parts) save(place, new Set());
+    refresh();
+  };
   const made = make("p", "foot");
-  const button = make("button", "reset", "Reset", { type: "button" });
-  button.addEventListener("click", reset);
-  made.append(make("span", "count", "", { role: "status" }), " ", button);
-  shown.push(() => say(made.firstChild, count()));
+  made.append(counter(parts, { role: "status", textContent: " done" }), " ", button);
   return made;
 };
 
-const watched = new Map(); // fold -> what to tick when it opens
-const watch = (id, done) => {
-  const node = document.getElementById(id);
-  const fold = node?.matches("details") ? node : node?.querySelector(":scope > details");
-  if (fold) watched.set(fold, [...(watched.get(fold) ?? []), done]);
-};
+// -- checklists and paths
 
+const watched = new Map(); // fold -> what to tick when it opens
 const equipItem = (item, place) => {
   const { key, watch: target } = item.dataset;
   const words = item.querySelector(":scope > p") ?? item;
   const said = make("span", "said");
   said.append(...words.childNodes);
   if (target) {
-    const mark = make("span", "mark", "", { role: "img" });
+    const mark = make("span", "mark", { role: "img" });
     words.append(mark, " ", said);
     shown.push(() => {
       const isDone = load(place).has(key);
       mark.classList.toggle("lesson-done", isDone);
-      mark.setAttribute("aria-label", isDone ? "done" : "not done yet");
+      mark.ariaLabel = isDone ? "done" : "not done yet";
     });
-    watch(target, () => tick(place, key));
-    return;
+    const node = document.getElementById(target);
+    const fold = node?.matches("details") ? node : node?.querySelector(":scope > details");
+    if (fold) watched.set(fold, [...(watched.get(fold) ?? []), () => tick(place, key, true)]);
+  } else {
+    const [label, box] = [make("label", "tick"), make("input", "box", { type: "checkbox" })];
+    label.append(box, " ", said);
+    words.append(label);
+    box.onchange = () => tick(place, key, box.checked);
+    shown.push(() => { box.checked = load(place).has(key); });
   }
-  const label = make("label", "tick");
-  const box = make("input", "box", "", { type: "checkbox" });
-  label.append(box, " ", said);
-  words.append(label);
-  box.addEventListener("change", () => tick(place, key, box.checked));
-  shown.push(() => { box.checked = load(place).has(key); });
 };
 const equip = (list) => {
-  const place = placeOf(list.dataset.project, list.dataset.lesson);
-  const items = all("[data-key]", list);
-  for (const item of items) equipItem(item, place);
-  // Of the whole lesson, which may have several lists.
-  const lists = all(".lesson-checklist").filter((one) => one.dataset.lesson === list.dataset.lesson);
+  const { lesson } = list.dataset;
+  const place = placeOf(list, lesson);
+  all("[data-key]", list).forEach((item) => equipItem(item, place));
+  // The count is that of the lesson, which may have several lists.
+  const lists = all(".lesson-checklist").filter((one) => one.dataset.lesson === lesson);
   const keys = lists.flatMap((one) => all("[data-key]", one).map((item) => item.dataset.key));
-  const reset = () => {
-    save(place, new Set());
-    refresh();
-  };
-  if (items.length) list.append(foot(() => `${listed(keys, place)} of ${keys.length} done`, reset));
+  if (keys.length) list.append(foot([{ place, keys }]));
+};
+const equipPath = (node) => {
+  const parts = Object.entries(JSON.parse(node.dataset.path)).map(([name, keys]) => ({
+    name, keys: keys.split(" "), place: placeOf(node, name),
+  }));
+  if (!parts.length) return;
+  const words = node.querySelector(".lesson-place");
+  if (words) {
+    words.append(", ", counter(parts, { role: "status", textContent: " done along the path" }));
+    return;
+  }
+  for (const step of all("[data-lesson]", node)) {
+    const own = parts.filter(({ name }) => name === step.dataset.lesson);
+    if (own.length) step.querySelector("p").append(" ", counter(own));
+  }
+  node.append(foot(parts));
 };
 
-// -- folds: what a reader opened, what paper needs, what an address names
+// -- folds: what a reader opened, what paper needs
 
 let printing = false;
 let closed = [];
 const before = new Map(); // fold -> whether it was open: folds that start open say so too
-const opened = ({ target: fold }) => {
+const finish = (fold) => watched.get(fold).forEach((done) => done());
+const toggled = ({ target: fold }) => {
   if (!watched.has(fold) || before.get(fold) === fold.open) return;
   before.set(fold, fold.open);
-  if (fold.open && !printing) watched.get(fold).forEach((done) => done());
+  if (fold.open && !printing) finish(fold);
 };
 /** What starts open is seen when it comes into view. */
 const seen = new IntersectionObserver((entries) => {
   for (const { target, isIntersecting } of entries) {
     if (!isIntersecting) continue;
-    if (target.open) watched.get(target).forEach((done) => done());
+    if (target.open) finish(target);
     seen.unobserve(target);
   }
 });
 addEventListener("beforeprint", () => {
   printing = true;
-  closed = all(FOLD).filter((fold) => !fold.open);
+  closed = all("details:is(.lesson-predict, .lesson-check):not([open])");
   for (const fold of closed) fold.open = true;
 });
 addEventListener("afterprint", () => {
   for (const fold of closed) fold.open = false;
   setTimeout(() => { printing = false; });
 });
-const reveal = () => {
-  let node = null;
-  try {
-    node = document.getElementById(decodeURIComponent(location.hash.slice(1)));
-  } catch {
-    return; // not valid
-  }
-  let moved = false;
-  // A link to a question is none to its answer.
-  for (let fold = node?.parentElement.closest(FOLD); fold; fold = fold.parentElement.closest(FOLD)) {
-    if (!fold.open) moved = fold.open = true;
-  }
-  if (moved) node.scrollIntoView();
+
+// -- cards: shown by pointing, by the keyboard, by a first tap
+
+let open = null; // what is shown: its term, its link, its card
+const hide = () => {
+  if (!open) return;
+  const { link, card } = open;
+  if (card.contains(document.activeElement)) link.focus();
+  card.hidePopover();
+  open = null;
+};
+const put = () => {
+  if (!open) return;
+  const { link, card: { style, offsetWidth, offsetHeight } } = open;
+  const { left, top, bottom } = link.getClientRects()[0];
+  const above = top - offsetHeight - 4;
+  const fits = bottom + offsetHeight + 4 <= innerHeight || above < 0;
+  style.top = `${fits ? bottom + 4 : above}px`;
+  style.left = `${Math.max(8, Math.min(left, document.body.clientWidth - offsetWidth - 8))}px`;
+};
+const equipTerm = (term) => {
+  const link = term.querySelector("a");
+  const card = document.getElementById(`lesson-card-${decodeURIComponent(link.hash.slice(1))}`);
+  if (!card) return;
+  card.popover = "manual";
+  link.setAttribute("aria-describedby", card.id);
+  let [timer, isFirstTap] = [0, false];
+  const later = (what, delay) => {
+    clearTimeout(timer);
+    timer = setTimeout(what, delay);
+  };
+  const show = () => {
+    if (open?.term === term) return;
+    hide();
+    term.append(card); // the keyboard goes from a term into its card
+    card.showPopover();
+    open = { term, link, card };
+    put();
+  };
+  const leave = (isStill) => open?.term === term && !isStill && hide();
+  term.onpointerenter = ({ pointerType }) => pointerType !== "touch" && later(show, 150);
+  term.onpointerleave = () => later(() => leave(term.contains(document.activeElement)), 250);
+  term.addEventListener("focusin", show);
+  term.addEventListener("focusout", ({ relatedTarget }) =>
+    leave(term.contains(relatedTarget) || term.matches(":hover")));
+  link.onpointerdown = ({ pointerType }) => {
+    isFirstTap = pointerType === "touch" && open?.term !== term;
+  };
+  link.onclick = (event) => {
+    if (!isFirstTap) return;
+    event.preventDefault();
+    show();
+  };
 };
 
 const start = () => {
   all(".lesson-checklist").forEach(equip);
+  all("[data-path]").forEach(equipPath);
   for (const fold of watched.keys()) {
     before.set(fold, fold.open);
     if (fold.open) seen.observe(fold);
   }
-  document.addEventListener("toggle", opened, true);
-  addEventListener("hashchange", reveal);
+  document.addEventListener("toggle", toggled, true);
   for (const name of ["storage", "pageshow"]) addEventListener(name, refresh);
   refresh();
-  reveal();
+  if (!("popover" in HTMLElement.prototype)) return;
+  all(".lesson-term:has(> a)").forEach(equipTerm);
+  addEventListener("keydown", ({ key }) => key === "Escape" && hide(), true);
+  addEventListener("pointerdown", ({ target }) => open?.term.contains(target) || hide(), true);
+  for (const name of ["scroll", "resize"]) addEventListener(name, put, true);
 };
 if (document.readyState === "loading") document.addEventListener("DOMContentLoaded", start);
 else start();

@@ -110,27 +110,27 @@ class ShowCards(SphinxPostTransform):
         self.domain = cast(LessonDomain, self.env.get_domain("lesson"))
         terms = Terms(self.env)
         self.cards: dict[str, lesson_element] = {}
-        seen: set[tuple[int, str]] = set()
+        seen: set[tuple[int, int]] = set()
         for node in found:
             place = terms.find(node["reftarget"])
-            if place is None or _around(node, *_PLAIN) is not None:
+            meaning = self.definition(*place) if place else None
+            if place is None or meaning is None or _around(node, *_PLAIN) is not None:
                 continue
-            section = (id(_around(node, nodes.section)), place[1])
-            if (mode == "section" and section in seen) or not self.has_card(node, *place):
+            once = (id(_around(node, nodes.section)), id(meaning))  # a meaning may have two terms
+            if (mode == "section" and once in seen) or not self.has_card(node, meaning, *place):
                 continue
             if _around(node, addnodes.only) is None:  # else it may be taken out
-                seen.add(section)
+                seen.add(once)
             node.replace_self(words("term", node.deepcopy()))
         if self.cards:
             cards = element("div", "cards", *self.cards.values(), hidden="")
             cards["classes"].append("no-search")  # pages are not about what they link
             self.document += cards
 
-    def has_card(self, node: addnodes.pending_xref, docname: str, anchor: str) -> bool:
+    def has_card(
+        self, node: addnodes.pending_xref, meaning: nodes.definition, docname: str, anchor: str
+    ) -> bool:
         """Whether there is a card for a term, made when first asked for."""
-        meaning = self.definition(docname, anchor)
-        if meaning is None:
-            return False
         if anchor not in self.cards:
             page = node.get("refdoc", self.env.docname)
             card = element("div", "card", *_copied(meaning, docname, page))

@@ -57,6 +57,7 @@ def connect(app: Sphinx) -> dict[str, Any]:
     app.add_post_transform(ShowPaths)
     app.add_post_transform(cards.ShowCards)
     app.connect("config-inited", check_config)
+    app.connect("env-get-outdated", read_again)
     app.connect("doctree-read", collect)
     app.connect("env-updated", update, priority=600)  # when blocks have been traced
     app.connect("doctree-resolved", note_page)
@@ -80,6 +81,17 @@ def check_config(app: Sphinx, config: Config) -> None:
 
 def _domain(env: BuildEnvironment) -> LessonDomain:
     return cast(LessonDomain, env.get_domain("lesson"))
+
+
+def read_again(
+    app: Sphinx, env: BuildEnvironment, added: set[str], changed: set[str], removed: set[str]
+) -> list[str]:
+    """Paths whose pages have come or gone: what a toctree holds is decided when it is read."""
+    return [
+        page
+        for page, paths in _domain(env).paths.items()
+        if any(step.docname in added | removed for path in paths for step in path.steps)
+    ]
 
 
 def collect(app: Sphinx, doctree: nodes.document) -> None:

@@ -57,8 +57,6 @@ class LessonPath(Part):
     def toctree(self, page: str, path: Path) -> nodes.Node:
         """What Sphinx's own directive leaves, hidden: the list is shown by us."""
         names = [step.docname for step in path.steps if step.docname in self.env.found_docs]
-        if len(names) < len(path.steps):
-            self.env.note_reread()  # until the page is there
         tree = addnodes.toctree(
             parent=page,
             entries=[(None, name) for name in names],

@@ -57,7 +57,8 @@ class Paths:
     def keys(self, lessons: tuple[str, ...]) -> str:
         """The items of all lessons of a path, for the script."""
         known = {name: self.domain.lessons.get(name, Lesson()).keys for name in lessons}
-        return json.dumps({name: keys for name, keys in known.items() if keys})
+        known = {name: keys for name, keys in known.items() if keys}
+        return json.dumps(known) if known else ""
 
     def digests(self) -> dict[str, str]:
         """For each page what it shows of others: their titles and their items."""

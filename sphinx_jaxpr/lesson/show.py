@@ -16,7 +16,6 @@ from .nodes import (
     lesson_auto,
     lesson_checklist,
     lesson_reveal,
-    words,
 )
 from .records import Lesson
 
@@ -44,21 +43,23 @@ class ShowReveals(SphinxPostTransform):
 
 
 def _fold(node: lesson_reveal) -> list[nodes.Node]:
+    # The question is no part of the fold's button: it may hold links.
     question, *answer = node.children
     label, ask = LABELS[node["kind"]]
     assert isinstance(question, nodes.Element)
-    summary = element(
-        "summary",
-        "question",
-        words("label", nodes.Text(label)),
-        nodes.Text(" "),
-        words("asked", *question.children),
-        nodes.Text(" "),
-        words("ask", nodes.Text(ask)),
+    question["classes"].append("lesson-asked")
+    summary = element("summary", "ask", nodes.Text(ask))
+    box = element(
+        "div",
+        node["kind"],
+        nodes.paragraph("", label, classes=["lesson-label"]),
+        question,
+        element("details", "fold", summary, element("div", "answer", *answer)),
+        role="group",
+        aria_label=label,
     )
-    fold = element("details", node["kind"], summary, element("div", "answer", *answer))
-    fold["ids"] = node["ids"]
-    return [fold]
+    box["ids"] = node["ids"]
+    return [box]
 
 
 def _paragraphs(node: lesson_reveal) -> list[nodes.Node]:

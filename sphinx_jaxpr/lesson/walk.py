@@ -79,8 +79,9 @@ class ShowPaths(SphinxPostTransform):
         )
 
     def data(self, lessons: tuple[str, ...]) -> dict[str, str]:
-        """By what the script counts along a path."""
-        return {"data_project": self.config.project, "data_path": self.paths.keys(lessons)}
+        """By what the script counts along a path, where there is something to count."""
+        keys = self.paths.keys(lessons)
+        return {"data_project": self.config.project, "data_path": keys} if keys else {}
 
     def link(self, page: str, name: str) -> addnodes.pending_xref:
         """A link to a page that shows its title, which Sphinx resolves."""

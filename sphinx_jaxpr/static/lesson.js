@@ -1,15 +1,11 @@
-/* Adds to lessons: ticks that stay in the reader's browser, counts, cards of terms, all open
-   on paper.  A page is complete without it. */
+/* Adds to lessons: ticks that stay in the reader's browser, counts, cards, all open on paper. */
 (() => {
 "use strict";
-if (window.sphinxJaxprLesson) return;
-window.sphinxJaxprLesson = true;
-
 const all = (selector, within = document) => [...within.querySelectorAll(selector)];
 const make = (tag, name, properties) =>
   Object.assign(document.createElement(tag), { className: `lesson-${name}` }, properties);
 
-// -- what is ticked: the keys of items, for each lesson of a project
+// -- what is ticked: keys of items, by lesson
 
 const unsaved = new Map(); // where the browser keeps nothing: until the page is left
 const placeOf = (node, lesson) => `sphinx-jaxpr-lesson:1:${node.dataset.project}:${lesson}`;
@@ -34,17 +30,15 @@ const shown = []; // what to do when a tick has changed
 const refresh = () => shown.forEach((show) => show());
 const tick = (place, key, isDone) => {
   const done = load(place);
-  if (isDone) done.add(key);
-  else done.delete(key);
+  done[isDone ? "add" : "delete"](key);
   save(place, done);
   refresh();
 };
 
 // -- counts: of one lesson, of all of a path
 
-const counter = (parts, properties) => {
-  const made = make("span", "count", properties);
-  const after = made.textContent;
+const counter = (parts, after = "") => {
+  const made = make("span", "count", after ? { role: "status" } : {});
   shown.push(() => {
     let [done, total] = [0, 0];
     for (const { place, keys } of parts) {
@@ -64,16 +58,16 @@ const foot = (parts) => {
     refresh();
   };
   const made = make("p", "foot");
-  made.append(counter(parts, { role: "status", textContent: " done" }), " ", button);
+  made.append(counter(parts, " done"), " ", button);
   return made;
 };
 
-// -- checklists and paths
+// -- checklists, paths
 
 const watched = new Map(); // fold -> what to tick when it opens
 const equipItem = (item, place) => {
   const { key, watch: target } = item.dataset;
-  const words = item.querySelector(":scope > p") ?? item;
+  const words = item.querySelector("p") ?? item;
   const said = make("span", "said");
   said.append(...words.childNodes);
   if (target) {
@@ -84,8 +78,7 @@ const equipItem = (item, place) => {
       mark.classList.toggle("lesson-done", isDone);
       mark.ariaLabel = isDone ? "done" : "not done yet";
     });
-    const node = document.getElementById(target);
-    const fold = node?.matches("details") ? node : node?.querySelector(":scope > details");
+    const fold = document.getElementById(target)?.querySelector(":scope > details");
     if (fold) watched.set(fold, [...(watched.get(fold) ?? []), () => tick(place, key, true)]);
   } else {
     const [label, box] = [make("label", "tick"), make("input", "box", { type: "checkbox" })];
@@ -99,7 +92,7 @@ const equip = (list) => {
   const { lesson } = list.dataset;
   const place = placeOf(list, lesson);
   all("[data-key]", list).forEach((item) => equipItem(item, place));
-  // The count is that of the lesson, which may have several lists.
+  // A lesson may have several lists.
   const lists = all(".lesson-checklist").filter((one) => one.dataset.lesson === lesson);
   const keys = lists.flatMap((one) => all("[data-key]", one).map((item) => item.dataset.key));
   if (keys.length) list.append(foot([{ place, keys }]));
@@ -108,31 +101,27 @@ const equipPath = (node) => {
   const parts = Object.entries(JSON.parse(node.dataset.path)).map(([name, keys]) => ({
     name, keys: keys.split(" "), place: placeOf(node, name),
   }));
-  if (!parts.length) return;
   const words = node.querySelector(".lesson-place");
-  if (words) {
-    words.append(", ", counter(parts, { role: "status", textContent: " done along the path" }));
-    return;
-  }
+  words?.append(", ", counter(parts, " done along the path"));
   for (const step of all("[data-lesson]", node)) {
     const own = parts.filter(({ name }) => name === step.dataset.lesson);
     if (own.length) step.querySelector("p").append(" ", counter(own));
   }
-  node.append(foot(parts));
+  if (!words) node.append(foot(parts));
 };
 
 // -- folds: what a reader opened, what paper needs
 
 let printing = false;
 let closed = [];
-const before = new Map(); // fold -> whether it was open: folds that start open say so too
+const before = new Map(); // fold -> whether it was open: those that start open toggle too
 const finish = (fold) => watched.get(fold).forEach((done) => done());
 const toggled = ({ target: fold }) => {
   if (!watched.has(fold) || before.get(fold) === fold.open) return;
   before.set(fold, fold.open);
   if (fold.open && !printing) finish(fold);
 };
-/** What starts open is seen when it comes into view. */
+// What starts open is seen when it comes into view.
 const seen = new IntersectionObserver((entries) => {
   for (const { target, isIntersecting } of entries) {
     if (!isIntersecting) continue;
@@ -142,7 +131,7 @@ const seen = new IntersectionObserver((entries) => {
 });
 addEventListener("beforeprint", () => {
   printing = true;
-  closed = all("details:is(.lesson-predict, .lesson-check):not([open])");
+  closed = all("details.lesson-fold:not([open])");
   for (const fold of closed) fold.open = true;
 });
 addEventListener("afterprint", () => {
@@ -171,15 +160,13 @@ const put = () => {
 };
 const equipTerm = (term) => {
   const link = term.querySelector("a");
-  const card = document.getElementById(`lesson-card-${decodeURIComponent(link.hash.slice(1))}`);
+  const card = document.getElementById(`lesson-card-${decodeURIComponent(link.hash.split("#").pop())}`);
   if (!card) return;
   card.popover = "manual";
+  // In a label or a summary a click would be one on those.
+  card.onclick = (event) => event.target.closest("a") || event.preventDefault();
   link.setAttribute("aria-describedby", card.id);
-  let [timer, isFirstTap] = [0, false];
-  const later = (what, delay) => {
-    clearTimeout(timer);
-    timer = setTimeout(what, delay);
-  };
+  let timer, isFirstTap;
   const show = () => {
     if (open?.term === term) return;
     hide();
@@ -189,37 +176,42 @@ const equipTerm = (term) => {
     put();
   };
   const leave = (isStill) => open?.term === term && !isStill && hide();
-  term.onpointerenter = ({ pointerType }) => pointerType !== "touch" && later(show, 150);
-  term.onpointerleave = () => later(() => leave(term.contains(document.activeElement)), 250);
+  // Not by touch, which leaves as soon as it is there.
+  const byMouse = (what, delay) => ({ pointerType }) => {
+    if (pointerType === "touch") return;
+    clearTimeout(timer);
+    timer = setTimeout(what, delay);
+  };
+  term.onpointerenter = byMouse(show, 150);
+  term.onpointerleave = byMouse(() => leave(term.contains(document.activeElement)), 250);
   term.addEventListener("focusin", show);
-  term.addEventListener("focusout", ({ relatedTarget }) =>
-    leave(term.contains(relatedTarget) || term.matches(":hover")));
+  term.addEventListener("focusout", ({ relatedTarget: to }) =>
+    leave(!to || term.contains(to) || term.matches(":hover")));
   link.onpointerdown = ({ pointerType }) => {
     isFirstTap = pointerType === "touch" && open?.term !== term;
   };
   link.onclick = (event) => {
     if (!isFirstTap) return;
     event.preventDefault();
+    isFirstTap = false;
     show();
   };
 };
 
-const start = () => {
-  all(".lesson-checklist").forEach(equip);
-  all("[data-path]").forEach(equipPath);
-  for (const fold of watched.keys()) {
-    before.set(fold, fold.open);
-    if (fold.open) seen.observe(fold);
-  }
-  document.addEventListener("toggle", toggled, true);
-  for (const name of ["storage", "pageshow"]) addEventListener(name, refresh);
-  refresh();
-  if (!("popover" in HTMLElement.prototype)) return;
-  all(".lesson-term:has(> a)").forEach(equipTerm);
-  addEventListener("keydown", ({ key }) => key === "Escape" && hide(), true);
-  addEventListener("pointerdown", ({ target }) => open?.term.contains(target) || hide(), true);
-  for (const name of ["scroll", "resize"]) addEventListener(name, put, true);
-};
-if (document.readyState === "loading") document.addEventListener("DOMContentLoaded", start);
-else start();
+// -- a deferred script finds the page whole
+
+all(".lesson-checklist").forEach(equip);
+all("[data-path]").forEach(equipPath);
+for (const fold of watched.keys()) {
+  before.set(fold, fold.open);
+  if (fold.open) seen.observe(fold);
+}
+document.addEventListener("toggle", toggled, true);
+for (const name of ["storage", "pageshow"]) addEventListener(name, refresh);
+refresh();
+if (!("popover" in HTMLElement.prototype)) return;
+all(".lesson-term:has(> a)").forEach(equipTerm);
+addEventListener("keydown", ({ key }) => key === "Escape" && hide(), true);
+addEventListener("pointerdown", ({ target }) => open?.term.contains(target) || hide(), true);
+for (const name of ["scroll", "resize"]) addEventListener(name, put, true);
 })();

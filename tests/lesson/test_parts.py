@@ -101,12 +101,11 @@ def test_questions_are_folds(build: Builder, builder: str) -> None:
     (goal,) = page.select(".admonition.lesson-goal")
     assert goal.select_one(".admonition-title").get_text() == "Goal"
     assert goal.select_one("em").get_text() == "adds"
-    predict, check, inner = page.select("details.lesson-predict, details.lesson-check")
-    assert not any(fold.has_attr("open") for fold in (predict, check, inner))
+    predict, check, inner = page.select("div.lesson-predict, div.lesson-check")
+    assert not page.select("details.lesson-fold[open]")
     assert predict["id"] == "how-many"
     assert page.select_one('a[href="#how-many"]').get_text() == "the question"
-    summary = predict.select_one("summary")
-    asked = summary.select_one(".lesson-asked")
+    asked = predict.select_one(":scope > p.lesson-asked")
     assert asked.get_text() == "How many equations has the gradient & 1 < 2?"
     assert asked.select_one("a[href]")["href"] == "#jaxpr-dense.grad"
     assert [label.get_text() for label in page.select(".lesson-label")] == [
@@ -114,8 +113,9 @@ def test_questions_are_folds(build: Builder, builder: str) -> None:
     ]  # fmt: skip
     assert len(predict.select(".lesson-answer figure.jaxpr")) == 2
     assert "in 4 steps" in " ".join(check.select_one(".lesson-answer").get_text().split())
-    assert inner.find_parent("details") is check
-    assert not summary.select("p, div")
+    assert inner.find_parent(class_="lesson-check") is check
+    asks = [summary.get_text() for summary in page.select(".lesson-fold > summary")]
+    assert asks == ["Then look", "Show the answer", "Show the answer"]
     for name in ("lesson.css", "lesson.js"):
         assert (done.out / "_static" / name).read_bytes() == (
             PROJECT / "sphinx_jaxpr/static" / name
@@ -201,4 +201,9 @@ def test_it_works_without_the_main_extension(tmp_path: Path) -> None:
     made = project(tmp_path, {"index.md": text}, 'extensions.remove("sphinx_jaxpr")\n')
     done = made.build("html", "-W", "-n")
     assert done.code == 0, done.stderr
-    assert len(done.page("index").select("details.lesson-check")) == 1
+    assert len(done.page("index").select(".lesson-check > details")) == 1
+
+
+def test_style_and_script_are_small() -> None:
+    for name in ("lesson.css", "lesson.js"):
+        assert (PROJECT / "sphinx_jaxpr/static" / name).stat().st_size < 8192

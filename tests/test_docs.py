@@ -15,6 +15,7 @@ from bs4 import BeautifulSoup, Tag
 from sphinx_jaxpr.ext import judge
 from sphinx_jaxpr.ext.config import OPTIONS
 from sphinx_jaxpr.ext.directives import OPTIONS as DIRECTIVE_OPTIONS
+from sphinx_jaxpr.lesson.config import CARDS
 from sphinx_jaxpr.tracing.request import RESERVED, TRANSFORMS
 from tests.support import PROJECT, Build, Project
 
@@ -142,6 +143,24 @@ def test_every_variable_of_the_style_sheet_is_documented(site: Build) -> None:
     used = set(re.findall(r"--jaxpr-[\w-]+", style))
     cells = {code.get_text() for code in site.page("reference/html").select("td code")}
     assert {cell for cell in cells if cell.startswith("--")} == used
+
+
+def test_lessons_are_documented(site: Build) -> None:
+    style = (PROJECT / "sphinx_jaxpr/static/lesson.css").read_text("utf-8")
+    page = site.page("reference/lesson")
+    cells = {code.get_text() for code in page.select("td:first-child code")}
+    assert {cell for cell in cells if cell.startswith("--")} == set(
+        re.findall(r"--lesson-[\w-]+", style)
+    )
+    source = "".join(p.read_text("utf-8") for p in (PROJECT / "sphinx_jaxpr/lesson").glob("*.py"))
+    kinds = {"part", *re.findall(r'Finding\(\s*"(\w+)"', source)}
+    kinds |= set(re.findall(r'self\.tell\([^()]*?, "(\w+)"', source))
+    assert {cell for cell in cells if cell.startswith("lesson.")} == {f"lesson.{k}" for k in kinds}
+    entry = page.find(id="confval-lesson_cards")
+    told = entry.find_next("dd").get_text(" ", strip=True)
+    assert all(value in told for value in CARDS)
+    assert len(page.select(".lesson-goal, .lesson-predict, .lesson-check, .lesson-checklist")) == 4
+    assert len(page.select(".lesson-term")) == 2
 
 
 def test_every_class_that_the_reference_names_is_one(site: Build) -> None:

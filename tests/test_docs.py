@@ -21,6 +21,7 @@ from sphinx_jaxpr.ext import judge
 from sphinx_jaxpr.ext.config import OPTIONS
 from sphinx_jaxpr.ext.directives import OPTIONS as DIRECTIVE_OPTIONS
 from sphinx_jaxpr.ext.pasted import OPTIONS as PASTED_OPTIONS
+from sphinx_jaxpr.lesson.config import CARDS
 from sphinx_jaxpr.tracing.request import RESERVED, TRANSFORMS
 from tests.support import PROJECT, Build, Project
 from tests.walkthrough import plain, run_in, steps, walk
@@ -173,6 +174,7 @@ def checked(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
         "{jaxpr:val}`len(f)` {jaxpr:claim}`two <len(f) == 2>` {jaxpr:eqn}`f.remat[checkpoint]`\n"
     )
     project = Project(tmp_path_factory.mktemp("checked"), {"docs/index.md": page})
+    assert project.build("jaxpr-lock").code == 0
     build = project.build("jaxpr-check")
     found: dict[str, Any] = json.loads((build.out / "output.json").read_text("utf-8"))
     assert found["findings"] and found["hints"]
@@ -186,7 +188,7 @@ def test_every_field_of_output_json_is_documented(site: Build, checked: dict[str
     ]
     documented = {cells[0]: cells[1] for cells in rows if cells}
     kinds = {str: "text", int: "number"}
-    free = {"pages": 3, "blocks": 1}  # so many levels down keys are names of things
+    free = {"pages": 3, "blocks": 1, "lock": 1}  # so many levels down keys are names of things
 
     def fields(value: object, path: tuple[str, ...] = ()) -> Iterator[tuple[str, str]]:
         if isinstance(value, dict):
@@ -200,6 +202,24 @@ def test_every_field_of_output_json_is_documented(site: Build, checked: dict[str
             yield ".".join(path).replace(".[]", "[]"), kinds[type(value)]
 
     assert dict(fields(checked)) == documented
+
+
+def test_lessons_are_documented(site: Build) -> None:
+    style = (PROJECT / "sphinx_jaxpr/static/lesson.css").read_text("utf-8")
+    page = site.page("reference/lesson")
+    cells = {code.get_text() for code in page.select("td:first-child code")}
+    assert {cell for cell in cells if cell.startswith("--")} == set(
+        re.findall(r"--lesson-[\w-]+", style)
+    )
+    source = "".join(p.read_text("utf-8") for p in (PROJECT / "sphinx_jaxpr/lesson").glob("*.py"))
+    kinds = {"part", *re.findall(r'Finding\(\s*"(\w+)"', source)}
+    kinds |= set(re.findall(r'self\.tell\([^()]*?, "(\w+)"', source))
+    assert {cell for cell in cells if cell.startswith("lesson.")} == {f"lesson.{k}" for k in kinds}
+    entry = page.find(id="confval-lesson_cards")
+    told = entry.find_next("dd").get_text(" ", strip=True)
+    assert all(value in told for value in CARDS)
+    assert len(page.select(".lesson-goal, .lesson-predict, .lesson-check, .lesson-checklist")) == 4
+    assert len(page.select(".lesson-term")) == 2
 
 
 def test_every_class_that_the_reference_names_is_one(site: Build) -> None:

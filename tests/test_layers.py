@@ -50,7 +50,10 @@ ROOMS: dict[str, tuple[frozenset[str], tuple[str, ...]]] = {
         JAX,
         tuple(f"{PACKAGE}.{room}" for room in ("program", "tracing", "worker")),
     ),
+    "lesson/": (SPHINX, (PACKAGE,)),
 }
+# The rooms that work inside Sphinx.
+SPHINX_SIDE = ("ext/", "lesson/")
 # The room that imports JAX and user code.  Sphinx's process must never load it.
 WORKER = f"{PACKAGE}.worker"
 
@@ -214,7 +217,7 @@ def room_rule(module: Module) -> Iterator[Finding]:
 
 
 def private_rule(module: Module) -> Iterator[Finding]:
-    """No private JAX anywhere; no private Sphinx or docutils in ``ext``."""
+    """No private JAX anywhere; no private Sphinx or docutils where Sphinx is used."""
     bound: dict[str, str] = {}
     used: list[tuple[int, str]] = [(found.line, found.full) for found in module.imports()]
     for node in ast.walk(module.tree):
@@ -233,7 +236,7 @@ def private_rule(module: Module) -> Iterator[Finding]:
     for line, name in used:
         if within(name, PRIVATE_JAX):
             yield module.path, line, f"{name}: jax._src and jax.core are not to be used"
-        if module.room == "ext/" and within(name, ("sphinx", "docutils")) and private(name):
+        if module.room in SPHINX_SIDE and within(name, ("sphinx", "docutils")) and private(name):
             yield module.path, line, f"{name} is private to {name.partition('.')[0]}"
 
 
@@ -279,7 +282,9 @@ def reached(modules: list[Module], rooms: Container[str]) -> Iterator[tuple[str,
 
 def reach_rule(modules: list[Module]) -> Iterator[Finding]:
     """What Sphinx's process, or a command's, loads never leads to a module that imports JAX."""
-    for target, path, found in reached(modules, {"ext/", "lexer.py", "commands/", "__main__.py"}):
+    for target, path, found in reached(
+        modules, {*SPHINX_SIDE, "lexer.py", "commands/", "__main__.py"}
+    ):
         if within(target, (WORKER,)):
             text = f"loads {target}, which imports JAX, into Sphinx's process"
             yield path, found.line, text
@@ -359,6 +364,8 @@ def test_package_keeps_its_layers() -> None:
         ("ext/events.py", "import jax", "ext/ must not import jax"),
         ("ext/events.py", "import myst_parser", "ext/ must not import myst_parser"),
         ("ext/events.py", "from sphinx.util import _files", "sphinx.util._files is private"),
+        ("lesson/show.py", "from sphinx.util import _files", "sphinx.util._files is private"),
+        ("lesson/show.py", "import jax", "lesson/ must not import jax"),
         ("ext/html.py", "from sphinx.writers._html4 import X", "is private to sphinx"),
         ("ext/html.py", "from docutils import nodes\nnodes._x", ":2: docutils.nodes._x is"),
         ("lexer.py", "import sphinx", "lexer.py must not import sphinx"),

@@ -41,7 +41,7 @@ def findings(engine: Engine, galleries: dict[str, list[Gallery]]) -> list[Findin
     return found
 
 
-def report(found: list[Finding], srcdir: str) -> list[Finding]:
+def report(found: list[Finding], srcdir: str, family: str = "jaxpr") -> list[Finding]:
     """Warn, each finding once at its place; what was told."""
     told = list(dict.fromkeys(found))
     for finding in told:
@@ -52,7 +52,7 @@ def report(found: list[Finding], srcdir: str) -> list[Finding]:
             "%s",
             finding.message,
             location=f"{source}:{finding.line}",
-            type="jaxpr",
+            type=family,
             subtype=finding.kind,
         )
     return told

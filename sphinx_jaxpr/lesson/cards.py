@@ -1,0 +1,173 @@
+"""Glossary cards: a term in prose shows its definition where the reader is.
+
+Definitions are those of Sphinx's own glossary.  They stand, hidden, once at the end
+of a page; the script shows them at the links, which stay plain links without it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+from typing import Any, Final, cast
+
+from docutils import nodes
+from sphinx import addnodes
+from sphinx.environment import BuildEnvironment
+from sphinx.transforms.post_transforms import SphinxPostTransform
+from sphinx.util import docname_join
+
+from ..ext.nodes import jaxpr_gallery
+from . import config as settings
+from .domain import LessonDomain
+from .judge import jaxprs
+from .nodes import element, is_interactive, lesson_element, words
+
+#: What a card leaves out of a definition: what is elsewhere, or has an address.
+_LEFT_OUT: Final = (
+    jaxpr_gallery,
+    nodes.target,
+    nodes.footnote_reference,
+    nodes.citation_reference,
+    nodes.system_message,
+    addnodes.index,
+)
+#: Where a term stays a plain link: titles are copied, glossaries show the definition.
+_PLAIN: Final = (nodes.title, addnodes.glossary)
+
+
+def defined(doctree: nodes.document) -> Iterator[tuple[str, nodes.definition]]:
+    """The definitions of a page's glossaries with the anchors of their terms."""
+    for glossary in doctree.findall(addnodes.glossary):
+        for item in glossary.findall(nodes.definition_list_item):
+            meaning = next((one for one in item if isinstance(one, nodes.definition)), None)
+            for term in (one for one in item if isinstance(one, nodes.term)):
+                if meaning is not None and term["ids"]:
+                    yield term["ids"][0], meaning
+
+
+def digests_of(doctree: nodes.document) -> dict[str, str]:
+    """For each term that a page defines a digest of its definition, by anchor."""
+    return {
+        anchor: hashlib.sha256(meaning.pformat().encode()).hexdigest()[:12]
+        for anchor, meaning in defined(doctree)
+    }
+
+
+def used(doctree: nodes.document) -> list[str]:
+    """The terms that a page links."""
+    return sorted({node["reftarget"] for node in _terms(doctree)})
+
+
+def _terms(doctree: nodes.document) -> Iterator[addnodes.pending_xref]:
+    for node in doctree.findall(addnodes.pending_xref):
+        if (node.get("refdomain"), node.get("reftype")) == ("std", "term"):
+            yield node
+
+
+class Terms:
+    """The terms of a project, as links find them: as written, else in any case."""
+
+    def __init__(self, env: BuildEnvironment) -> None:
+        self.exact: dict[str, tuple[str, str]] = {}
+        self.lower: dict[str, tuple[str, str]] = {}
+        for name, _, kind, docname, anchor, _ in env.get_domain("std").get_objects():
+            if kind == "term":
+                self.exact[name] = self.lower[name.lower()] = (docname, anchor)
+
+    def find(self, name: str) -> tuple[str, str] | None:
+        """The page and anchor of a term."""
+        return self.exact.get(name) or self.lower.get(name.lower())
+
+
+def digests(env: BuildEnvironment, domain: LessonDomain) -> dict[str, str]:
+    """For each page that links terms what its cards show."""
+    terms = Terms(env)
+    blocks = jaxprs(env)
+    values = blocks.engine.pages if blocks and blocks.engine else {}
+    found: dict[str, str] = {}
+    for page, names in domain.uses.items():
+        shown = []
+        for place in filter(None, map(terms.find, names)):
+            docname, anchor = place
+            # A definition may hold values, which a build computes.
+            shown += [*place, domain.terms.get(docname, {}).get(anchor), values.get(docname)]
+        if shown:
+            found[page] = repr(shown)
+    return found
+
+
+class ShowCards(SphinxPostTransform):
+    """Marks terms and puts their definitions at the end of the page."""
+
+    default_priority = 6  # before quotes and references, which definitions hold too
+
+    def run(self, **kwargs: Any) -> None:
+        """Fill the tree; it is one page, or several put together."""
+        mode = settings.cards(self.config)
+        found = list(_terms(self.document)) if mode != "off" else []
+        if not found or not is_interactive(self.app.builder):
+            return
+        self.domain = cast(LessonDomain, self.env.get_domain("lesson"))
+        terms = Terms(self.env)
+        self.cards: dict[str, lesson_element] = {}
+        seen: set[tuple[int, int]] = set()
+        for node in found:
+            place = terms.find(node["reftarget"])
+            meaning = self.definition(*place) if place else None
+            if place is None or meaning is None or _around(node, *_PLAIN) is not None:
+                continue
+            once = (id(_around(node, nodes.section)), id(meaning))  # a meaning may have two terms
+            if (mode == "section" and once in seen) or not self.has_card(node, meaning, *place):
+                continue
+            if _around(node, addnodes.only) is None:  # else it may be taken out
+                seen.add(once)
+            node.replace_self(words("term", node.deepcopy()))
+        if self.cards:
+            cards = element("div", "cards", *self.cards.values(), hidden="")
+            cards["classes"].append("no-search")  # pages are not about what they link
+            self.document += cards
+
+    def has_card(
+        self, node: addnodes.pending_xref, meaning: nodes.definition, docname: str, anchor: str
+    ) -> bool:
+        """Whether there is a card for a term, made when first asked for."""
+        if anchor not in self.cards:
+            page = node.get("refdoc", self.env.docname)
+            card = element("div", "card", *_copied(meaning, docname, page))
+            card["ids"] = [f"lesson-card-{anchor}"]
+            card["defined"] = docname
+            self.cards[anchor] = card
+        return bool(self.cards[anchor]["defined"] == docname)
+
+    def definition(self, docname: str, anchor: str) -> nodes.definition | None:
+        """A definition as its author wrote it; a page of definitions is loaded once."""
+        known = self.domain.glossaries
+        if docname not in known:
+            terms = self.domain.terms.get(docname)
+            known[docname] = dict(defined(self.env.get_doctree(docname))) if terms else {}
+        return known[docname].get(anchor)
+
+
+def _around(node: nodes.Node, *kinds: type[nodes.Element]) -> nodes.Element | None:
+    parent = node.parent
+    while parent is not None and not isinstance(parent, kinds):
+        parent = parent.parent
+    return parent
+
+
+def _copied(meaning: nodes.definition, docname: str, page: str) -> list[nodes.Node]:
+    """A definition for another page: no ids, links as seen from there."""
+    copy = meaning.deepcopy()
+    for node in list(copy.findall(nodes.Element)):
+        if isinstance(node, _LEFT_OUT):
+            node.parent.remove(node)
+        elif isinstance(node, nodes.image):
+            node.replace_self(nodes.inline("", node.get("alt", "")))
+        else:
+            node["ids"], node["names"] = [], []
+        if isinstance(node, addnodes.pending_xref):
+            if node.get("reftype") == "doc":
+                node["reftarget"] = "/" + docname_join(docname, node["reftarget"])
+            node["refdoc"] = page
+            node["refwarn"] = False  # it is told where it stands
+    return copy.children

@@ -1,0 +1,108 @@
+"""The domain ``lesson``: what all pages have of lessons, kept across builds and processes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Set
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from docutils import nodes
+from sphinx.domains import Domain
+
+from ..ext.records import Finding
+from . import checklist
+from .nodes import lesson_checklist, lesson_reveal, lesson_steps
+from .records import Lesson, Path
+
+if TYPE_CHECKING:
+    from .written import Written
+
+
+class LessonDomain(Domain):
+    """Parts by page; directives and roles are registered for themselves."""
+
+    name = "lesson"
+    label = "lesson"
+    initial_data: ClassVar[dict[str, Any]] = {
+        "lessons": {},
+        "paths": {},
+        "findings": {},
+        "terms": {},
+        "uses": {},
+    }
+    data_version = 1
+    written: Written | None = None  # of the running build
+
+    def setup(self) -> None:
+        """Begin with no definitions."""
+        super().setup()
+        #: Definitions by page and anchor, loaded by the running build.
+        self.glossaries: dict[str, dict[str, nodes.definition]] = {}
+
+    def clear_doc(self, docname: str) -> None:
+        """Forget a page that is read again or gone."""
+        for kept in self.data.values():
+            if isinstance(kept, dict):
+                kept.pop(docname, None)
+
+    def merge_domaindata(self, docnames: Set[str], otherdata: dict[str, Any]) -> None:
+        """Take over what another process read."""
+        for kind in self.initial_data:
+            for docname in docnames & set(otherdata[kind]):
+                self.data[kind][docname] = otherdata[kind][docname]
+
+    @property
+    def lessons(self) -> dict[str, Lesson]:
+        """The pages that have parts."""
+        found: dict[str, Lesson] = self.data["lessons"]
+        return found
+
+    @property
+    def paths(self) -> dict[str, list[Path]]:
+        """The pages that have paths."""
+        found: dict[str, list[Path]] = self.data["paths"]
+        return found
+
+    @property
+    def has_parts(self) -> bool:
+        """Whether any page has something of ours to show."""
+        return bool(self.lessons or self.uses)
+
+    @property
+    def terms(self) -> dict[str, dict[str, str]]:
+        """For each page that defines terms digests of their definitions, by anchor."""
+        found: dict[str, dict[str, str]] = self.data["terms"]
+        return found
+
+    @property
+    def uses(self) -> dict[str, list[str]]:
+        """For each page that links terms, which."""
+        found: dict[str, list[str]] = self.data["uses"]
+        return found
+
+    def findings(self) -> Iterator[Finding]:
+        """What was wrong with directives when their pages were read, page by page."""
+        for docname in sorted(self.data["findings"]):
+            yield from self.data["findings"][docname]
+
+    def collect(self, docname: str, doctree: nodes.document) -> None:
+        """Note the parts of a page that was read."""
+        parts = [node for node in doctree.findall(nodes.Element) if is_part(node)]
+        findings = [found for node in parts for found in node.attributes.pop("findings", ())]
+        questions: dict[str, str] = {}
+        for node in parts:
+            node["lesson"] = docname
+            if node.get("question") and node["ids"]:
+                questions.setdefault(node["question"], node["ids"][0])
+        if paths := [node["path"] for node in parts if isinstance(node, lesson_steps)]:
+            self.paths[docname] = paths
+        items, stray = checklist.collect(doctree)
+        if parts:
+            self.lessons[docname] = Lesson(items, tuple(questions.items()))
+        if findings or stray:
+            self.data["findings"][docname] = [*findings, *stray]
+
+
+def is_part(node: nodes.Element) -> bool:
+    """Whether a node is a part of a lesson."""
+    kinds = (lesson_reveal, lesson_checklist, lesson_steps)
+    return isinstance(node, kinds) or "lesson-goal" in node.get("classes", ())

@@ -14,7 +14,7 @@ author = "The sphinx-jaxpr maintainers"
 copyright = author
 release = version = __version__
 
-extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx_jaxpr", "tables"]
+extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx_jaxpr", "tables", "parts"]
 exclude_patterns = ["_build"]
 
 myst_enable_extensions = ["colon_fence", "deflist"]

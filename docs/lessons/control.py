@@ -6,7 +6,7 @@ import jax
 def undecided(x: jax.Array) -> jax.Array:
     if x > 0:
         return x
-    return 0.1 * x
+    return 0.25 * x
 
 
 def keep(x: jax.Array) -> jax.Array:
@@ -14,7 +14,7 @@ def keep(x: jax.Array) -> jax.Array:
 
 
 def shrink(x: jax.Array) -> jax.Array:
-    return 0.1 * x
+    return 0.25 * x
 
 
 def leaky(x: jax.Array) -> jax.Array:

@@ -26,7 +26,7 @@ TABLE = jnp.arange(5.0)
 
 def shifted(x: jax.Array) -> jax.Array:
     forgotten = jnp.sin(x)
-    return x + TABLE
+    return 2.0 * x + TABLE
 
 
 @jax.jit

@@ -23,6 +23,15 @@ myst_heading_anchors = 3
 # Autodoc reads docstrings without JAX: blocks in them are traced elsewhere.
 autodoc_mock_imports = ["jax"]
 
+# Readers see which words are checked.
+jaxpr_claim_mark = True
+jaxpr_glossary = {
+    "rotate_pairs": {
+        "meaning": "Turns each pair of neighbouring features in its plane.",
+        "kind": "elementwise",
+        "words": "by {angle:int} degrees",
+    },
+}
 jaxpr_transforms = {"lowered": "examples.transforms:lowered"}
 
 html_theme = "furo"

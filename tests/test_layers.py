@@ -30,6 +30,12 @@ ROOMS: dict[str, tuple[frozenset[str], tuple[str, ...]]] = {
         frozenset(),
         (f"{PACKAGE}.__version__", f"{PACKAGE}.program", f"{PACKAGE}.tracing"),
     ),
+    # Commands run Sphinx as a process and never load it, nor what traces.
+    "__main__.py": (frozenset(), (f"{PACKAGE}.commands",)),
+    "commands/": (
+        frozenset(),
+        (f"{PACKAGE}.program", f"{PACKAGE}.tracing", f"{PACKAGE}.commands"),
+    ),
     "worker/": (JAX, (f"{PACKAGE}.program", f"{PACKAGE}.tracing", f"{PACKAGE}.worker")),
     "ext/": (SPHINX, (PACKAGE,)),
 }

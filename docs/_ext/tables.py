@@ -17,6 +17,7 @@ from sphinx.util.docutils import SphinxDirective
 
 from sphinx_jaxpr.ext.config import OPTIONS
 from sphinx_jaxpr.ext.events import STATIC, STYLE
+from sphinx_jaxpr.program.formats import FORMATS
 from sphinx_jaxpr.tracing.grammar import DTYPES, KEYS
 from sphinx_jaxpr.tracing.request import RESERVED, TRANSFORMS
 
@@ -107,6 +108,48 @@ VARIABLES: Final[dict[str, str]] = {
     "--jaxpr-font": "the font of programs",
 }
 
+#: What each format of ``words`` in ``jaxpr_glossary`` takes, with an example.
+WORD_FORMATS: Final[dict[str, tuple[str, object]]] = {
+    "int": ("a whole number", 8),
+    "list": ("whole numbers", (0, 2)),
+    "axes": ("one axis or several, by number or name", (0, 1)),
+    "shape": ("a shape", (8, 4)),
+    "sizes": ("lengths along axes", (8, 4)),
+    "pairs": ("pairs of numbers", ((0, 1), (1, 0))),
+    "groups": ("groups of numbers", ((0, 1), (2, 3))),
+    "dtype": ("a dtype", "float32"),
+    "quoted": ("a text", "softmax"),
+}
+
+#: The fields of ``output.json``; ``[]`` is each item of a list, ``*`` each key of an object.
+OUTPUT: Final[dict[str, tuple[str, str]]] = {
+    "schema": ("number", "`1`"),
+    "versions.jax": ("text", "the JAX that traced; empty where nothing was traced"),
+    "versions.jaxlib": ("text", "its jaxlib"),
+    "versions.python": ("text", "the Python that traced"),
+    "findings[].type": ("text", "the warning's type, such as `jaxpr.claim`"),
+    "findings[].source": ("text", "where: the file"),
+    "findings[].line": ("number", "where: the line"),
+    "findings[].message": ("text", "what is wrong, and what is true instead"),
+    "hints[].source": ("text", "where: the file"),
+    "hints[].line": ("number", "where: the line"),
+    "hints[].message": ("text", "what is no fault: an old name that still resolves"),
+    "sentences[].page": ("text", "the page that shows a role, a claim or a condition"),
+    "sentences[].source": ("text", "where it is written: the file"),
+    "sentences[].line": ("number", "where it is written: the line"),
+    "sentences[].what": ("text", "`claim`, `val`, `eqn`, `ref`, `prim` or `when`"),
+    "sentences[].words": ("text", "what readers see of a claim or a link"),
+    "sentences[].expression": ("text", "the path or the predicate"),
+    "sentences[].state": ("text", "its state"),
+    "sentences[].value": ("text", "of a `val`, the value as it is shown"),
+    "lock.*": ("text", "where the project has a lock, by block: the level of its drift"),
+    "pages.*.*.*": ("number", "by page, kind (as in `what`, or `note`) and state: how many"),
+    "blocks.*.name": ("text", "by page and identity (`page#jaxpr-dense`): the block's name"),
+    "blocks.*.equations": ("number", "its equations at any depth"),
+    "blocks.*.pointed_at": ("number", "how many of them a link or a note points at"),
+    "blocks.*.not_mentioned[]": ("text", "a path to each of the others, from the block on"),
+}
+
 
 def config_table() -> str:
     """Every value of conf.py, each with a target of its own."""
@@ -151,6 +194,22 @@ def dtype_table() -> str:
     return f"{listed}."
 
 
+def word_formats() -> str:
+    """Every format of the words about a primitive's parameters."""
+    _same("formats of words", WORD_FORMATS, FORMATS)
+    rows = ["| format | takes | gives |", "|---|---|---|"]
+    for name, (takes, example) in WORD_FORMATS.items():
+        rows.append(f"| `{name}` | {takes}: `{example!r}` | {FORMATS[name](example)} |")
+    return "\n".join(rows)
+
+
+def output_fields() -> str:
+    """Every field of ``output.json``; a test compares them with what is written."""
+    rows = ["| field | is a | holds |", "|---|---|---|"]
+    rows += [f"| `{field}` | {kind} | {holds} |" for field, (kind, holds) in OUTPUT.items()]
+    return "\n".join(rows)
+
+
 def css_variables() -> str:
     """Every variable of the style sheet, with its value in light and dark."""
     style = (STATIC / STYLE).read_text("utf-8")
@@ -190,6 +249,7 @@ def _directive(make: Callable[[], str]) -> type[SphinxDirective]:
 
 def setup(app: Sphinx) -> dict[str, Any]:
     """Add the directives."""
-    for make in (config_table, transform_table, reserved_words, dtype_table, css_variables):
+    tables = (config_table, transform_table, reserved_words, dtype_table, css_variables)
+    for make in (*tables, word_formats, output_fields):
         app.add_directive(make.__name__.replace("_", "-"), _directive(make))
     return {"parallel_read_safe": True, "parallel_write_safe": True}

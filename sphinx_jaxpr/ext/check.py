@@ -15,12 +15,14 @@ from docutils import nodes
 from sphinx.builders import Builder
 from sphinx.util import logging
 
+from . import config as settings
 from .notes import placed
-from .records import Block, Finding, Gallery, Quote
+from .records import FALSE, TRUE, UNJUDGED, WRONG, Block, Finding, Gallery, Quote, Verdict
 from .sentences import Sentences
-from .verdicts import FALSE, TRUE, UNJUDGED, WRONG, Verdict
 
 if TYPE_CHECKING:
+    from ..program.drift import Drift
+    from .domain import JaxprDomain
     from .engine import Engine
 
 logger = logging.getLogger(__name__)
@@ -35,6 +37,40 @@ class CheckBuilder(Builder):
     name = "jaxpr-check"
     epilog = "Look at output.txt or output.json in %(outdir)s for the findings."
     allow_parallel = True
+    fresh = True  # where it records at all
+
+    def init(self) -> None:
+        """Nothing is known yet."""
+        self.checked: Checked | None = None
+        self.drifts: dict[str, Drift] = {}
+
+    @property
+    def recorder(self) -> CheckBuilder | None:
+        """For the engine: itself, where all is to be traced anew."""
+        return self if settings.value(self.config, "jaxpr_fresh") else None
+
+    def traces(self, engine: Engine, block: Block) -> bool:
+        """Whether a block is traced that is ``locked``."""
+        return False
+
+    def galleries(self, domain: JaxprDomain) -> dict[str, list[Gallery]]:
+        """The directives to judge: what any builder shows."""
+        return domain.visible_anywhere(self.tags)
+
+    def compared(
+        self,
+        engine: Engine,
+        galleries: dict[str, list[Gallery]],
+        everything: dict[str, list[Gallery]],
+    ) -> list[Finding]:
+        """What differs from the lock, and from what was stored before."""
+        if engine.mode != "trace":
+            return []
+        from .locks import compared
+
+        found = compared(engine, galleries, everything)
+        self.drifts = found.drifts
+        return [*found.findings, *_stale(engine, galleries)]
 
     def get_outdated_docs(self) -> set[str]:
         """All pages: what is true of them may have changed."""
@@ -50,6 +86,33 @@ class CheckBuilder(Builder):
     def write_doc(self, docname: str, doctree: nodes.document) -> None:
         """Nothing."""
 
+    def finish(self) -> None:
+        """Write both files; the exit status is 1 where anything is false."""
+        if self.checked is not None:
+            self.checked.write(Path(self.outdir), Path(self.srcdir))
+            engine = self.checked.engine
+            engine.app.statuscode = engine.app.statuscode or int(bool(engine.findings))
+
+
+def _stale(engine: Engine, galleries: dict[str, list[Gallery]]) -> Iterator[Finding]:
+    """Stored results that a fresh trace does not give again."""
+    seen: set[str] = set()
+    for gallery in (gallery for page in galleries.values() for gallery in page):
+        for block in gallery.blocks:
+            before, now = engine.stored.get(block.digest), engine.outcome(block)
+            if before is None or now is None or now.error or block.digest in seen:
+                continue
+            seen.add(block.digest)
+            if before.program != now.seen.program:
+                yield Finding(
+                    "trace",
+                    f"{block.name}: a fresh trace gives another program than the one that was"
+                    " stored; it depends on something that can't be seen (the time, a random"
+                    " number, the network)",
+                    gallery.source,
+                    block.line,
+                )
+
 
 @dataclass
 class Checked:
@@ -58,12 +121,7 @@ class Checked:
     engine: Engine
     galleries: dict[str, list[Gallery]]
     sentences: Sentences
-    findings: list[Finding]
-
-    @property
-    def has_failed(self) -> bool:
-        """Whether anything is false, or could not be judged."""
-        return bool(self.findings)
+    drifts: dict[str, Drift]
 
     def write(self, folder: Path, srcdir: Path) -> None:
         """The two files, and a summary for the terminal."""
@@ -88,10 +146,10 @@ class Checked:
         ]
         return {
             "schema": SCHEMA,
-            "versions": self.sentences.verdicts.scopes.versions,
+            "versions": self.sentences.verdicts.versions,
             "findings": [
                 {"type": f"jaxpr.{one.kind}", **_place(one, srcdir), "message": one.message}
-                for one in self.findings
+                for one in self.engine.findings
             ],
             "hints": [
                 {**_place(quote, srcdir), "message": f"{quote.expression}: {hint}"}
@@ -112,6 +170,7 @@ class Checked:
             ],
             "pages": self._pages(quotes),
             "blocks": dict(self._blocks(quotes)),
+            "lock": {name: drift.level.words for name, drift in sorted(self.drifts.items())},
         }
 
     def _pages(self, quotes: list[tuple[str, Quote, Verdict | None]]) -> dict[str, Any]:
@@ -204,6 +263,8 @@ def _summary(data: dict[str, Any]) -> list[str]:
     equations = sum(block["equations"] for block in blocks)
     pointed = sum(block["pointed_at"] for block in blocks)
     lines.append(f"  blocks: {len(blocks)}; {pointed} of {equations} equations are pointed at")
+    if levels := Counter(data["lock"].values()):
+        lines.append(f"  lock: {', '.join(f'{n} {level}' for level, n in levels.items())}")
     count = len(data["findings"])
     lines.append(f"{count} finding{'s' * (count != 1)}." if count else "All of it is true.")
     return lines

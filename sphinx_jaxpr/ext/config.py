@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 import sysconfig
 from collections.abc import Callable
@@ -16,8 +17,11 @@ from ..tracing.fingerprint import FLAG_PREFIXES
 from ..tracing.jobs import Setup
 from ..tracing.places import SITE_FOLDERS
 
-MODES: Final = ("trace", "skip")
+MODES: Final = ("trace", "locked", "skip")
 
+
+#: Words of what may be folded away.
+ELIDED: Final = ("params", "casts", "dead")
 
 #: Fields of a definition in ``jaxpr_glossary``.
 _DEFINITION: Final = frozenset({"meaning", "kind", "page", "words", "aliases"})
@@ -49,6 +53,12 @@ def _choice(*known: str) -> Callable[[Any], str]:
     return problem
 
 
+def _elided(value: Any) -> str:
+    words = re.split(r"[\s,]+", value.strip()) if isinstance(value, str) else [""]
+    good = words == ["none"] or all(word in ELIDED for word in words)
+    return "" if good else f"must be 'none', or words of {', '.join(ELIDED)} with commas"
+
+
 def _positive(value: Any) -> str:
     good = isinstance(value, (int, float)) and not isinstance(value, bool) and value > 0
     return "" if good else "must be a positive number"
@@ -62,6 +72,11 @@ def _natural(value: Any) -> str:
 def _strings(value: Any) -> str:
     good = isinstance(value, (list, tuple)) and all(isinstance(item, str) for item in value)
     return "" if good else "must be a list of strings"
+
+
+def _folder(value: Any) -> str:
+    good = isinstance(value, str) and bool(value.strip())
+    return "" if good else "must be the name of a folder"
 
 
 def _string_map(value: Any) -> str:
@@ -115,9 +130,10 @@ OPTIONS: Final = (
         "jaxpr_elide",
         "params",
         "html",
-        "What starts folded away in HTML: `params` (lines of parameters with neutral values, and"
-        " huge ones) or `none`.",
-        _choice("params", "none"),
+        "What starts folded away in HTML, separated by commas: `params` (lines of parameters with"
+        " neutral values, and huge ones), `casts` (equations that only change a dtype), `dead`"
+        " (equations without effects that nothing uses); or `none`.",
+        _elided,
     ),
     Option(
         "jaxpr_timeout",
@@ -161,8 +177,25 @@ OPTIONS: Final = (
         "jaxpr_mode",
         "trace",
         "",
-        "`trace`, or `skip`: placeholders without JAX and without warnings.",
+        "`trace`; `locked`: all blocks come from the lock, and JAX is not needed; or `skip`:"
+        " placeholders without JAX and without warnings.",
         _choice(*MODES),
+    ),
+    Option(
+        "jaxpr_lock_dir",
+        "_jaxprs",
+        "",
+        "Folder of the lock, relative to the folder of `conf.py`.",
+        _folder,
+    ),
+    Option(
+        "jaxpr_lock_only",
+        [],
+        "",
+        "Names of the blocks that `jaxpr-lock` makes, all others left as they are: of a directive,"
+        " or of one block, as in `dense.grad`; where a name holds for its page alone, with the page"
+        " before it, as in `guide/intro/dense`. Empty: all but those that are `locked`.",
+        _strings,
     ),
     Option(
         "jaxpr_cache_dir",
@@ -194,6 +227,14 @@ OPTIONS: Final = (
         "env",
         "Top-level or dotted modules that a page may name; empty: all.",
         _strings,
+    ),
+    Option(
+        "jaxpr_fresh",
+        False,
+        "",
+        "The builder `jaxpr-check` traces all blocks anew in a new process, and tells where that"
+        " gives another program than the stored one.",
+        _is(bool, "True or False"),
     ),
     Option(
         "jaxpr_claim_mark",
@@ -271,6 +312,12 @@ def cache_folder(config: Config, confdir: Path, doctreedir: Path) -> Path:
     """Where results are kept."""
     given = value(config, "jaxpr_cache_dir")
     return confdir / given if given else doctreedir / "jaxpr"
+
+
+def lock_folder(config: Config, confdir: Path) -> Path:
+    """Where the lock is."""
+    given: str = value(config, "jaxpr_lock_dir")
+    return confdir / given
 
 
 #: Where Python looks for its own library first.

@@ -13,24 +13,25 @@ from sphinx.util.docutils import SphinxDirective
 from ..tracing import grammar
 from ..tracing.grammar import Chain, GrammarError, nearest
 from ..tracing.request import Request, check_chain, check_name, local_name
+from . import elide
 from .complaints import COMPLAINTS
 from .config import value as config_value
 from .nodes import jaxpr_gallery, jaxpr_note
 from .notes import node_of, split
 from .options import AnyOption
 from .place import locate
-from .records import Block, Finding, Gallery, Note
+from .records import COMPARE, Block, Finding, Gallery, Note
 from .traps import markdown_traps
 
 OPTIONS = (
-    "args", "static", "transforms", "name", "caption", "open", "elide", "base", "source", "jit",
-    "x64", "raises", "timeout", "class",
+    "args", "static", "transforms", "name", "caption", "open", "elide", "base", "layout", "source",
+    "jit", "x64", "raises", "timeout", "locked", "class",
 )  # fmt: skip
-FLAGS = frozenset({"source", "jit", "x64"})
+FLAGS = frozenset({"source", "jit", "x64", "locked"})
 #: Options that only the worker, or the result, can prove wrong.
 _JUDGED = ("args", "static")
 #: Options that have their place in the interface, but not yet in this version.
-LATER = ("layout", "locked")
+LATER = ()
 
 _TARGET = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*(:[^\W\d]\w*(\.[^\W\d]\w*)*)?")
 
@@ -58,6 +59,7 @@ class JaxprTransform(SphinxDirective):
         notes = self._notes()
         node += [child for _, child in notes]
         opened = self._open(blocks)
+        words, paths = self._elide(blocks)
         node["gallery"] = Gallery(
             source=self.place.source,
             line=self.place.line,
@@ -65,7 +67,9 @@ class JaxprTransform(SphinxDirective):
             explicit=explicit,
             blocks=tuple(blocks),
             opened=opened,
-            elide=self._choice("elide", ("params", "none"), ""),
+            elide=words,
+            elided=paths,
+            layout=self._layout,
             with_source="source" in self.options,
             raises=self._raises(),
             timeout=self._timeout(),
@@ -275,7 +279,10 @@ class JaxprTransform(SphinxDirective):
         label, last, wrong = requests[-1]
         if expects and last is not None:
             requests[-1] = (label, replace(last, expects_error=True), wrong)
-        show_base = self._choice("base", ("show", "hide"), "show") == "show"
+        self._layout = self._choice("layout", ("stack", COMPARE), "stack")
+        # Beside its variants the base is always shown.
+        hide = self._choice("base", ("show", "hide"), "show") == "hide"
+        show_base = not hide or self._layout == COMPARE
         blocks = []
         taken: set[str] = set()
         for place, (label, request, wrong) in enumerate(requests):
@@ -285,7 +292,10 @@ class JaxprTransform(SphinxDirective):
             shown = bool(label) or show_base or len(requests) == 1
             digest = request.digest if request else ""
             line = lines[place]
-            blocks.append(Block(full, label, identity, request, digest, wrong, shown, line))
+            locked = "locked" in self.options
+            blocks.append(
+                Block(full, label, identity, request, digest, wrong, shown, line, locked=locked)
+            )
         return blocks
 
     def _line_of(self, chain: Chain) -> int:
@@ -316,6 +326,21 @@ class JaxprTransform(SphinxDirective):
                     "open",
                 )
         return ",".join(wanted)
+
+    def _elide(self, blocks: list[Block]) -> tuple[tuple[str, ...], tuple[Note, ...]]:
+        text = str(self.options.get("elide", ""))
+        names = (*(block.label for block in blocks if block.label), blocks[0].name)
+        found = elide.read(text, names)
+        first = self.place.option("elide")
+
+        def line(offset: int) -> int:
+            return first + text.count("\n", 0, offset)
+
+        for message, offset in found.problems:
+            finding = Finding("option", message, self.place.source, line(offset))
+            self.findings.append(finding)
+        paths = [Note(path, self.place.source, line(offset)) for path, offset in found.paths]
+        return found.words, tuple(paths)
 
     def _raises(self) -> str:
         if "raises" not in self.options:

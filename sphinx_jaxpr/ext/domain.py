@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator, Set
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from docutils import nodes
 from sphinx import addnodes
@@ -13,14 +13,29 @@ from sphinx.builders import Builder
 from sphinx.domains import Domain, ObjType
 from sphinx.environment import BuildEnvironment
 from sphinx.util.nodes import make_refnode
+from sphinx.util.tags import Tags
 
+from ..tracing.lock import file_name
 from . import quotes
+from .index import PrimitiveIndex
 from .nodes import jaxpr_gallery, jaxpr_primitives
 from .records import Finding, Gallery, Quote
 
 if TYPE_CHECKING:
-    from .check import Checked
     from .engine import Engine
+
+
+#: Format and name of the builders that show blocks.
+BUILDERS: Final = (
+    ("html", "html"),
+    ("html", "dirhtml"),
+    ("html", "singlehtml"),
+    ("html", "epub"),
+    ("latex", "latex"),
+    ("text", "text"),
+    ("man", "man"),
+    ("texinfo", "texinfo"),
+)
 
 
 class JaxprDomain(Domain):
@@ -29,6 +44,7 @@ class JaxprDomain(Domain):
     name = "jaxpr"
     label = "jaxpr"
     object_types: ClassVar[dict[str, ObjType]] = {"block": ObjType("block", "ref")}
+    indices = [PrimitiveIndex]
     initial_data: ClassVar[dict[str, Any]] = {
         "galleries": {},
         "lists": {},
@@ -37,7 +53,6 @@ class JaxprDomain(Domain):
     }
     data_version = 3
     engine: Engine | None = None
-    checked: Checked | None = None  # by the builder jaxpr-check
 
     @property
     def galleries(self) -> dict[str, list[Gallery]]:
@@ -95,7 +110,7 @@ class JaxprDomain(Domain):
         taken: set[str] = set()
         found: list[Gallery] = []
         for node in doctree.findall(jaxpr_gallery):
-            gallery = _unique(node["gallery"], taken)
+            gallery = _with_files(_unique(node["gallery"], taken), docname)
             conditions = quotes.conditions(node, addnodes.only, "expr")
             node["gallery"] = gallery = replace(gallery, only=conditions)
             node["docname"] = docname
@@ -136,7 +151,7 @@ class JaxprDomain(Domain):
         return {page: self.visible_galleries(tags, page) for page in sorted(self.galleries)}
 
     def visible_galleries(self, tags: Any, page: str) -> list[Gallery]:
-        """The directives of one page that this build shows; all where there are no tags."""
+        """The directives of one page that are shown; ``tags`` may be those of several builders."""
         return [one for one in self.galleries.get(page, ()) if _are_met(one.only, tags)]
 
     def visible_quotes(self, tags: Any) -> dict[str, list[Quote]]:
@@ -145,6 +160,10 @@ class JaxprDomain(Domain):
         return {
             page: [one for one in found if _are_met(one.only, tags)] for page, found in said.items()
         }
+
+    def visible_anywhere(self, tags: Any) -> dict[str, list[Gallery]]:
+        """The directives that some builder shows, with the other tags of this build."""
+        return self.visible(every_kind(tags))
 
     def _place(self, gallery: Gallery) -> str:
         source = gallery.source
@@ -189,8 +208,26 @@ def _unique(gallery: Gallery, taken: set[str]) -> Gallery:
     return replace(gallery, blocks=tuple(blocks))
 
 
+def every_kind(tags: Any) -> list[Tags]:
+    """The tags of this build as each builder has them."""
+    return [
+        Tags([*tags, form, name, f"format_{form}", f"builder_{name}"]) for form, name in BUILDERS
+    ]
+
+
 def _are_met(conditions: tuple[str, ...], tags: Any) -> bool:
-    return tags is None or all(_holds(condition, tags) for condition in conditions)
+    kinds = tags if isinstance(tags, list) else [tags]
+    return any(all(_holds(condition, kind) for condition in conditions) for kind in kinds)
+
+
+def _with_files(gallery: Gallery, docname: str) -> Gallery:
+    """The file of each block in the lock: a name that holds for a page alone is in its folder."""
+    blocks = []
+    for block in gallery.blocks:
+        local = block.identity.removeprefix("jaxpr-")
+        name, page = (block.name, "") if gallery.explicit else (local, docname)
+        blocks.append(replace(block, lock=file_name(name, page)))
+    return replace(gallery, blocks=tuple(blocks))
 
 
 def _holds(condition: str, tags: Any) -> bool:

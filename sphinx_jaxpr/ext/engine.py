@@ -8,24 +8,24 @@ import tempfile
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from sphinx.application import Sphinx
 from sphinx.util import logging
 from sphinx.util.display import status_iterator
 
 from .. import __version__
+from ..tracing import lock
 from ..tracing.files import canonical, digest, read, write_changed
 from ..tracing.fingerprint import Installed, environment_facts
 from ..tracing.jobs import Job
+from ..tracing.locked import LockFolder
 from ..tracing.paths import Paths, mask
 from ..tracing.request import Request
 from ..tracing.store import Seen, Store
 from . import config as settings
 from .meanings import Meanings
-from .records import Block, Gallery
-from .scopes import Scopes
-from .verdicts import Verdicts
+from .records import Block, Finding, Gallery, Judge
 
 if TYPE_CHECKING:
     from ..program.match import Match
@@ -49,13 +49,24 @@ class Outcome:
     error: dict[str, Any] | None = None
 
 
+class Recorder(Protocol):
+    """A builder that makes or compares recordings."""
+
+    fresh: bool  # whether stored results are none
+
+    def traces(self, engine: Engine, block: Block) -> bool:
+        """Whether a block that is ``locked`` is traced all the same."""
+
+
 class Engine:
     """Looks requests up and traces the others; holds outcomes for the writers."""
 
     def __init__(self, app: Sphinx) -> None:
         self.app = app
         self.confdir = Path(app.confdir)
-        self.mode: str = settings.value(app.config, "jaxpr_mode")
+        # Builders that make or compare recordings trace, whatever the pages come from.
+        self.recorder: Recorder | None = getattr(app.builder, "recorder", None)
+        self.mode: str = "trace" if self.recorder else settings.value(app.config, "jaxpr_mode")
         self.outcomes: dict[str, Outcome] = {}
         self.folder = settings.cache_folder(app.config, self.confdir, Path(app.doctreedir))
         self.paths = Paths(str(app.srcdir), settings.roots(app.config, self.confdir))
@@ -66,10 +77,14 @@ class Engine:
         self._matches: dict[tuple[str, str], Match] = {}
         self._tolerated: set[str] = set()  # keys of programs whose failure may be no fault
         self.meanings = Meanings(app)
-        self.verdicts = Verdicts(self, Scopes(self, {}))
+        self.verdicts: Judge
         #: Ids that are others where several pages are put together, by page and id.
         self.renamed: dict[tuple[str, str], str] = {}
+        self.findings: list[Finding] = []  # what was told of all pages
+        self.stored: dict[str, Seen] = {}  # of requests that are traced all the same
         self._store: Store | None = None
+        self._locks: LockFolder | None = None
+        self._names: dict[tuple[str, str], str] = {}
         self._environments: dict[bool, str] = {}
 
     # -- tracing
@@ -83,11 +98,17 @@ class Engine:
         for gallery in galleries:
             for block in gallery.blocks:
                 request = block.request
-                if request is None or block.digest in self.outcomes:
+                if request is None or self._name(block) in self.outcomes:
+                    continue
+                if self.from_lock(block):
+                    self.outcomes[self._name(block)] = self._locked(block, request)
                     continue
                 key = self._key(request, block.digest)
+                fresh = self.recorder is not None and self.recorder.fresh
                 known = self._known(key, gallery.tolerates(block))
-                if known is not None:
+                if fresh and known is not None:
+                    self.stored[block.digest] = known.seen
+                if known is not None and not fresh:
                     self.outcomes[block.digest] = known
                 else:
                     job = Job(key, request, gallery.timeout or default)
@@ -101,6 +122,49 @@ class Engine:
             self._store.flush()
             if self._store.damaged:
                 logger.info("%s", _damaged(self._store.damaged))
+        if self._locks is not None:
+            self._locks.flush()
+
+    # -- the lock
+
+    @property
+    def locks(self) -> LockFolder:
+        """The lock of this project, opened when first asked for."""
+        if self._locks is None:
+            self.folder = self._writable(self.folder)
+            folder = settings.lock_folder(self.app.config, self.confdir)
+            self._locks = LockFolder(folder, self.paths.stored(str(folder)), self.folder)
+        return self._locks
+
+    def from_lock(self, block: Block) -> bool:
+        """Whether a block comes from the lock in this build."""
+        return self._name(block).startswith("lock:")
+
+    def _name(self, block: Block) -> str:
+        """What an outcome is kept under: blocks of one request share one, but for the lock."""
+        if self.mode == "trace" and not block.locked:
+            return block.digest
+        key = (block.lock, block.digest)
+        if key not in self._names:
+            traced = self.recorder is not None and self.recorder.traces(self, block)
+            self._names[key] = block.digest if traced else f"lock:{block.lock}:{block.digest}"
+        return self._names[key]
+
+    def _locked(self, block: Block, request: Request) -> Outcome:
+        found, problem = self.locks.look(block.lock, request, block.digest)
+        error: dict[str, Any] = {"kind": "lock", "type": "", "mro": [], "frames": []}
+        error |= {"message": problem, "whole_module": not self.locks.exists}
+        return Outcome(f"lock:{block.lock}", found, error if problem else None)
+
+    def _locked_versions(self) -> dict[str, str]:
+        """The versions that made the lock; one file is as good as another."""
+        for file in lock.stored(self.locks.folder):
+            data = self.locks.data(file)
+            if data is not None:
+                return {name: text for name, text in data["versions"].items() if text}
+        return {}
+
+    # -- the store
 
     def _known(self, key: str, tolerated: bool) -> Outcome | None:
         """What the store has: a result, or a failure that the page does not mind."""
@@ -203,13 +267,15 @@ class Engine:
 
     def outcome(self, block: Block) -> Outcome | None:
         """The outcome of a block, if its request was understood and traced."""
-        return self.outcomes.get(block.digest) if block.request else None
+        return self.outcomes.get(self._name(block)) if block.request else None
 
     def result(self, block: Block) -> dict[str, Any] | None:
         """The result of a block; ``None`` where there is an error instead."""
         outcome = self.outcome(block)
         if outcome is None or outcome.error is not None or block.request is None:
             return None
+        if outcome.key.startswith("lock:"):
+            return self.locks.result(block.lock)
         found = self.store.load(outcome.key)
         if found is None:  # its file was damaged after it was looked up
             default = settings.value(self.app.config, "jaxpr_timeout")
@@ -223,13 +289,14 @@ class Engine:
         result = self.result(block)
         if result is None or "text" not in result:
             return None
-        if block.digest not in self._printed:
+        name = self._name(block)
+        if name not in self._printed:
             from ..program.align import align
             from ..program.printed import parse
 
             printed = parse(result["text"])
-            self._printed[block.digest] = (printed, align(printed, result["facts"]))
-        return self._printed[block.digest]
+            self._printed[name] = (printed, align(printed, result["facts"]))
+        return self._printed[name]
 
     def matched(self, base: Block, variant: Block) -> Match:
         """How a variant's equations are those of its base; empty where one is missing."""
@@ -238,13 +305,15 @@ class Engine:
         one, two = self.printed(base), self.printed(variant)
         if one is None or two is None or base is variant:
             return Match()
-        pair = (base.digest, variant.digest)
+        pair = (self._name(base), self._name(variant))
         if pair not in self._matches:
             self._matches[pair] = match(one[0], two[0])
         return self._matches[pair]
 
     def versions(self) -> dict[str, str]:
         """The versions that an expression may ask for, as far as they are known."""
+        if self.mode == "locked":
+            return self._locked_versions()
         installed = self.store.installed
         found = {name: installed.version(name) for name in ("jax", "jaxlib")}
         found["python"] = installed.python_version

@@ -17,34 +17,36 @@ from sphinx.util import logging
 from .. import __version__
 from . import config as settings
 from .check import CheckBuilder, Checked
-from .claims import JaxprClaims, JaxprWhen
+from .claims import JaxprClaims
 from .complaints import COMPLAINTS
+from .conditions import JaxprWhen
 from .directives import JaxprTransform
-from .domain import JaxprDomain
-from .engine import Engine
+from .domain import JaxprDomain, every_kind
 from .glossary import JaxprGlossary, ShowGlossaries
 from .judge import findings, report
 from .lexing import JaxprOnDemand
+from .lockbuilder import JaxprLock, JaxprRecord
 from .nodes import (
     HIDDEN,
     HTML,
     PLAIN,
+    SOURCE,
     jaxpr_claims,
     jaxpr_figure,
     jaxpr_gallery,
     jaxpr_note,
     jaxpr_primitives,
     jaxpr_quote,
+    jaxpr_source,
     jaxpr_when,
     jaxpr_words,
 )
 from .quotes import take_from_titles
 from .quoting import ShowQuotes
 from .roles import ROLES
-from .scopes import Scopes
 from .sentences import Sentences
 from .show import ShowBlocks
-from .verdicts import Verdicts
+from .verdicts import judging
 
 logger = logging.getLogger(__name__)
 
@@ -63,6 +65,7 @@ def connect(app: Sphinx) -> dict[str, Any]:
     for kind in (jaxpr_gallery, jaxpr_primitives, jaxpr_note, jaxpr_quote, jaxpr_when):
         app.add_node(kind, **plain)
     app.add_node(jaxpr_figure, **{**plain, "html": HTML})
+    app.add_node(jaxpr_source, **{**plain, "html": SOURCE})
     hidden: dict[str, Any] = dict.fromkeys(_BUILDERS, HIDDEN)
     app.add_node(jaxpr_words, **hidden)
     app.add_node(jaxpr_claims, **hidden)
@@ -76,6 +79,8 @@ def connect(app: Sphinx) -> dict[str, Any]:
     for name, role in ROLES.items():
         app.add_role_to_domain("jaxpr", name, role)
     app.add_builder(CheckBuilder)
+    app.add_builder(JaxprLock)
+    app.add_builder(JaxprRecord)
     app.add_post_transform(ShowBlocks)
     app.add_post_transform(ShowGlossaries)
     app.add_post_transform(ShowQuotes)
@@ -120,25 +125,27 @@ def collect(app: Sphinx, doctree: nodes.document) -> None:
 def update(app: Sphinx, env: BuildEnvironment) -> list[str]:
     """Trace what is new, judge all pages, name those that must be written again."""
     domain = _domain(env)
-    domain.engine = engine = Engine(app)
     if app.builder.name == "gettext":  # messages of the pages alone
         return []
-    # What is checked is checked for all formats.
-    tags = None if app.builder.name == CheckBuilder.name else app.tags
-    galleries = domain.visible(tags)
+    # A builder that writes no pages looks at what others show.
+    asked = getattr(app.builder, "galleries", None)
+    galleries = asked(domain) if asked else domain.visible(app.tags)
+    domain.engine = engine = judging(app, galleries)
     engine.prepare(gallery for page in galleries.values() for gallery in page)
-    engine.verdicts = Verdicts(engine, Scopes(engine, galleries))
+    tags = every_kind(app.tags) if asked else app.tags
     sentences = Sentences(engine, domain.visible_quotes(tags))
     if engine.mode != "skip":
         found = [*findings(engine, galleries), *domain.findings(), *sentences.findings()]
-        found = report(found, str(app.srcdir))
-        if app.builder.name == CheckBuilder.name:
-            domain.checked = Checked(engine, galleries, sentences, found)
+        checks = app.builder if isinstance(app.builder, CheckBuilder) else None
+        found += checks.compared(engine, galleries, domain.galleries) if checks else []
+        engine.findings = report(found, str(app.srcdir))
+        if checks:
+            checks.checked = Checked(engine, galleries, sentences, checks.drifts)
     shown = sentences.digests() if engine.mode != "skip" else {}
-    engine.pages = engine.page_digests(galleries, domain.lists, shown)
     engine.verdicts.save()
-    if app.builder.name == CheckBuilder.name:  # writes no pages
+    if asked:  # it writes no pages
         return []
+    engine.pages = engine.page_digests(galleries, domain.lists, shown)
     return sorted(engine.outdated() & env.found_docs)
 
 
@@ -181,9 +188,5 @@ def finish(app: Sphinx, exception: Exception | None) -> None:
     engine = _domain(app.env).engine
     if engine is None or exception is not None:
         return
-    checked = _domain(app.env).checked
-    if checked is not None:
-        checked.write(Path(app.outdir), Path(app.srcdir))
-        app.statuscode = app.statuscode or int(checked.has_failed)
-    elif app.builder.name != "gettext":
+    if not hasattr(app.builder, "galleries") and app.builder.name != "gettext":
         engine.note_written()

@@ -3,18 +3,41 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from html import escape
-from typing import Any
+from typing import Any, Final
 
 from docutils import nodes
 
-from ..program.noise import folds
+from ..program.noise import Run, folds, runs
+from ..program.rows import Side
+from ..program.summary import in_words
 from .html import Marks, code, equation_ids
 from .meanings import as_html, links
-from .nodes import jaxpr_figure, jaxpr_words
+from .nodes import jaxpr_figure, jaxpr_source, jaxpr_words
 from .notes import Placed, as_list, marker
 from .records import Block
-from .shown import Shown, error_parts
+from .shown import ONLY_IN_BASE, Shown, error_parts
+
+
+@dataclass(frozen=True)
+class Look:
+    """How a figure differs from one that stands alone.
+
+    ``identity`` is its id, ``side`` has its rows beside another one, ``opened``
+    says how it starts; a ``copy`` of a figure that the page has already repeats no notes.
+    ``before`` and ``after`` is the markup around it.
+    """
+
+    identity: str = ""
+    side: Side | None = None
+    opened: bool | None = None
+    copy: bool = False
+    before: str = ""
+    after: str = ""
+
+
+ALONE: Final = Look()
 
 
 class Figures(Shown):
@@ -44,15 +67,21 @@ class Figures(Shown):
             marks[found.start] = marks.get(found.start, "") + marker(number, escape(identity))
         return marks
 
-    def figure(self, block: Block, caption: nodes.Element | None) -> jaxpr_figure:
-        kind, opened, summary, body = self.parts(block)
+    def figure(
+        self, block: Block, caption: nodes.Element | None, look: Look = ALONE
+    ) -> jaxpr_figure:
+        kind, opened, summary, body = self.parts(block, look)
         classes = " ".join(["jaxpr", *filter(None, [kind]), *self.gallery.classes])
         about = [*self.remarks(block), *filter(None, [self.arguments(block), self.version(block)])]
         spans = " ".join(f'<span class="jaxpr-about">{escape(text)}</span>' for text in about)
         after = f'<span class="jaxpr-footer">{spans}</span>' if spans else ""
         state = ' open=""' if opened else ""
+        identity = look.identity or self.id_of(block)
+        placed = f' style="--rows:{look.side.rows}"' if look.side else ""
+        source = f' data-source="{escape(self.source_id)}"' if self.python(block) else ""
+        attributes = f'class="{escape(classes)}" id="{escape(identity)}"{placed}{source}'
         before = (
-            f'<figure class="{escape(classes)}" id="{escape(self.id_of(block))}">\n'
+            f"{look.before}<figure {attributes}>\n"
             f"<details{state}><summary>{summary}</summary>\n"
             f"{body}</details>\n"
         )
@@ -60,15 +89,16 @@ class Figures(Shown):
             before += "<figcaption>"
             after += "</figcaption>"
         figure = jaxpr_figure()
-        figure["before"], figure["after"] = before, after + "</figure>\n"
+        figure["before"], figure["after"] = before, f"{after}</figure>\n{look.after}"
         if caption is not None:
             line = nodes.inline("", "", *caption.children)
             line["classes"].append("jaxpr-caption")
             figure += line
-        figure += jaxpr_words("", nodes.Text(self.words(block)))
+        if not look.copy:
+            figure += jaxpr_words("", nodes.Text(self.words(block)))
         return figure
 
-    def parts(self, block: Block) -> tuple[str, bool, str, str]:
+    def parts(self, block: Block, look: Look) -> tuple[str, bool, str, str]:
         """A class of its own, whether it starts open, the summary and what it folds."""
         summary = f'<code class="jaxpr-call">{escape(self.call(block))}</code>'
         if self.engine.mode == "skip":
@@ -82,21 +112,47 @@ class Figures(Shown):
         assert found is not None
         printed, facts = found
         summary += self.line(block)
-        identity = self.id_of(block)
+        identity = look.identity or self.id_of(block)
         page = self.engine.app.env.docname
         ids = equation_ids(printed, identity)
         known = self.engine.meanings.of_block(printed, facts, ids, page)
         marks = Marks(
             changes=self.matched(block).change,
             source=self.python(block),
-            notes=self.markers(block),
+            notes=self.markers(block) if not look.copy else {},
             links=links(known, identity),
             folded=folds(printed) if self.elides_parameters() else (),
+            runs=self.runs(block),
+            side=look.side,
         )
         lines = code(printed, facts, identity, marks)
         body = f'<div class="jaxpr-code notranslate" translate="no">{lines}</div>'
+        if look.side is None:  # else the base stands beside it
+            body += self.only_in_base(block)
         body += as_html(known, identity, self.epub)
-        return "", self.is_open(block, printed), summary, body
+        opened = self.is_open(block, printed) if look.opened is None else look.opened
+        return "", opened, summary, body
+
+    def runs(self, block: Block) -> list[Run]:
+        """Neighbouring equations that are folded together; in a book nothing may be."""
+        found = self.engine.printed(block)
+        return runs(found[0], self.elided(block)) if found and not self.epub else []
+
+    def only_in_base(self, block: Block) -> str:
+        """The equations that the base has and this block lacks, each a link where it is shown."""
+        gone, more = self.dropped(block)
+        base = self.gallery.blocks[0]
+        found = self.engine.printed(base)
+        if not gone or found is None:
+            return ""
+        ids = equation_ids(found[0], self.id_of(base)) if base.shown else {}
+        listed = []
+        for equation in gone:
+            said = f"<code>{escape(in_words(equation))}</code>"
+            link = f'<a href="#{escape(ids[equation.start])}">{said}</a>' if ids else said
+            listed.append(link)
+        rest = [f"and {more} more"] if more else []
+        return f'<p class="jaxpr-dropped">{ONLY_IN_BASE}{", ".join([*listed, *rest])}</p>\n'
 
     def python(self, block: Block) -> dict[int, tuple[int, str]]:
         """For equations of this function's own lines: the line, and where it is shown."""
@@ -114,19 +170,53 @@ class Figures(Shown):
         return lines
 
     @property
+    def source_id(self) -> str:
+        """What connects the listing of Python with the figures."""
+        return self.id_of(self.gallery.blocks[0])
+
+    @property
     def lines_id(self) -> str:
         """What the ids of the lines of Python begin with."""
-        return f"{self.id_of(self.gallery.blocks[0])}-line"
+        return f"{self.source_id}-line"
 
     def source(self) -> list[nodes.Node]:
-        """The listing, with an id for each line."""
+        """The listing; a line has an id, and its number leads to what it made."""
         found = super().source()
         known = self.source_of()
-        for node in found:
-            if isinstance(node, nodes.literal_block) and known is not None:
-                numbered = {"linespans": self.lines_id, "linenostart": known["line"]}
-                node["highlight_args"] = numbered
-                node["linenos"] = True
+        if not found or known is None:
+            return found
+        listing = found[0]
+        assert isinstance(listing, nodes.literal_block)
+        first, last = known["line"], known["line"] + known["text"].count("\n")
+        listing["highlight_args"] = {"linespans": self.lines_id, "linenostart": first}
+        made, width = self.made(), len(str(last))
+        numbers = {
+            f"{self.lines_id}-{line}": self.number(line, width, made.get(line, []))
+            for line in range(first, last + 1)
+        }
+        return [jaxpr_source("", listing, source=self.source_id, lines=numbers)]
+
+    def number(self, line: int, width: int, made: list[str]) -> str:
+        """The begin of a line of Python, as HTML; ``made`` are the ids of its equations."""
+        identity, number = f'id="{escape(self.lines_id)}-{line}"', str(line).rjust(width)
+        if not made:
+            return f'<span {identity}><span class="linenos">{number}</span>'
+        told = f"line {line}: {len(made)} equation{'' if len(made) == 1 else 's'}"
+        return (
+            f'<span {identity} data-line="{line}">'
+            f'<a class="linenos" href="#{escape(made[0])}" aria-label="{told}">{number}</a>'
+        )
+
+    def made(self) -> dict[int, list[str]]:
+        """For lines of Python the ids of the equations that they made, as shown."""
+        found: dict[int, list[str]] = {}
+        for block in self.blocks:
+            lines = self.python(block)
+            printed = self.engine.printed(block) if lines else None
+            if printed is not None:
+                ids = equation_ids(printed[0], self.id_of(block))
+                for start, (line, _) in sorted(lines.items()):
+                    found.setdefault(line, []).append(ids[start])
         return found
 
     def line(self, block: Block) -> str:

@@ -12,10 +12,12 @@ from sphinx.util.nodes import make_refnode
 from ..tracing.grammar import nearest
 from .domain import JaxprDomain
 from .engine import Engine
+from .index import met
 from .nodes import jaxpr_primitives
 from .options import AnyOption
 from .place import locate
 from .records import Block, Finding
+from .verdicts import judging
 
 SCOPES: Final = ("project", "page")
 
@@ -59,7 +61,7 @@ class ShowGlossaries(SphinxPostTransform):
             return
         domain = cast(JaxprDomain, self.env.get_domain("jaxpr"))
         for node in list(self.document.findall(jaxpr_primitives)):
-            engine = domain.engine or Engine(self.app)
+            engine = domain.engine or judging(self.app, domain.visible(self.app.tags))
             node.replace_self(self.filled(domain, engine, node["scope"]))
 
     def filled(self, domain: JaxprDomain, engine: Engine, scope: str) -> list[nodes.Node]:
@@ -67,18 +69,13 @@ class ShowGlossaries(SphinxPostTransform):
         if engine.mode == "skip":
             return [nodes.paragraph("", "Not traced: jaxpr_mode is skip.")]
         page = self.env.docname
-        met: dict[str, list[tuple[str, Block]]] = {}
-        for docname, galleries in domain.visible(self.app.tags).items():
-            if scope == "page" and docname != page:
-                continue
-            for block in (b for gallery in galleries for b in gallery.blocks if b.shown):
-                found = engine.printed(block)
-                names = {equation.primitive for equation in found[0].walk()} if found else set()
-                for name in names:
-                    met.setdefault(name, []).append((docname, block))
-        if not met:
+        pages = domain.visible(self.app.tags)
+        if scope == "page":
+            pages = {page: pages.get(page, [])}
+        found = met(engine, pages)
+        if not found:
             return [nodes.paragraph("", "No block here meets a primitive.")]
-        items = [self.item(engine, name, places) for name, places in sorted(met.items())]
+        items = [self.item(engine, name, places) for name, places in found.items()]
         return [nodes.definition_list("", *items, classes=["jaxpr-glossary"])]
 
     def item(
@@ -90,12 +87,12 @@ class ShowGlossaries(SphinxPostTransform):
         meaning = nodes.paragraph("", known.meaning if known else "No definition is known.")
         if known is not None and known.kind != "custom":
             meaning += nodes.Text(f" ({known.kind})")
-        met = nodes.paragraph("", "Met in ")
+        where = nodes.paragraph("", "Met in ")
         for number, (docname, block) in enumerate(places):
             if number:
-                met += nodes.Text(", ")
+                where += nodes.Text(", ")
             builder = self.app.builder
             shown = nodes.literal(block.name, block.name)
-            met += make_refnode(builder, self.env.docname, docname, block.identity, shown)
-        met += nodes.Text(".")
-        return nodes.definition_list_item("", term, nodes.definition("", meaning, met))
+            where += make_refnode(builder, self.env.docname, docname, block.identity, shown)
+        where += nodes.Text(".")
+        return nodes.definition_list_item("", term, nodes.definition("", meaning, where))

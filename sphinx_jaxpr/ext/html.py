@@ -6,12 +6,12 @@ The contract of the markup is in the reference; in short: the texts of the
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from html import escape
 
+from ..program.lines import Lines
 from ..program.match import KEPT
 from ..program.model import (
     BINDER,
@@ -27,7 +27,8 @@ from ..program.model import (
     Program,
     Token,
 )
-from ..program.noise import Fold
+from ..program.noise import Fold, Run
+from ..program.rows import LINES, RUN, Item, Side
 
 _CLASSES = {
     TYPE: "jaxpr-type",
@@ -48,7 +49,9 @@ class Marks:
     ``changes``: how they differ from the base; empty for the base itself.
     ``source``: the line of Python that made them, and its address.
     ``notes``: the numbers of notes, as HTML.  ``links`` has for a primitive the
-    attributes of a link to its meaning; ``folded`` are lines that start folded.
+    attributes of a link to its meaning; ``folded`` are lines that start folded,
+    ``runs`` neighbouring equations that do.  ``side`` has the row of each item
+    where two programs stand side by side.
     """
 
     changes: dict[int, str] = field(default_factory=dict)
@@ -56,6 +59,8 @@ class Marks:
     notes: dict[int, str] = field(default_factory=dict)
     links: dict[str, str] = field(default_factory=dict)
     folded: Sequence[Fold] = ()
+    runs: Sequence[Run] = ()
+    side: Side | None = None
 
 
 NO_MARKS = Marks()
@@ -66,6 +71,24 @@ def code(
 ) -> str:
     """The lines of ``printed`` as HTML; ``block`` is the id of the figure."""
     return _Renderer(printed, facts, block, marks).render()
+
+
+def rows(item: Item | None) -> str:
+    """The rows of an item, for its ``style``."""
+    return f"--row:{item.row};--span:{item.span}" if item else ""
+
+
+def cell(item: Item) -> str:
+    """The opening tag of a box for lines that are no equation of their own."""
+    return f'<div class="jaxpr-cell" style="{rows(item)}">'
+
+
+def gap(item: Item | None, tag: str = "div") -> str:
+    """Where the other program has rows before an item, and this one none."""
+    if item is None or not item.gap:
+        return ""
+    style = f"--row:{item.row - item.gap};--span:{item.gap}"
+    return f'<{tag} class="jaxpr-gap" aria-hidden="true" style="{style}"></{tag}>'
 
 
 def equation_ids(printed: Printed, block: str) -> dict[int, str]:
@@ -103,15 +126,20 @@ class _Renderer:
         self.printed = printed
         self.facts = facts
         self.phase = ""  # of the equation before, in printed order
-        self.starts = [0]
-        for place, character in enumerate(self.text):
-            if character == "\n":
-                self.starts.append(place + 1)
+        self.side = marks.side
+        self.placed: dict[int, Item] = self.side.equations if self.side else {}
+        self.bodies: dict[int, Item] = self.side.bodies if self.side else {}
+        self.packed: dict[int, Item] = self.side.packed if self.side else {}
+        self.line_numbers = Lines(self.text)
+        self.starts = self.line_numbers.starts
         # Block markup goes between lines, inline markup at offsets inside them.
         self.before: dict[int, list[str]] = defaultdict(list)
         self.after: dict[int, list[str]] = defaultdict(list)
         self.inline: list[tuple[int, int, str]] = []  # start, end, opening tag
         self.heads: set[int] = set()  # lines in a summary, which holds no blocks
+        self.begun: set[int] = set()  # lines at which a box for an equation's first lines begins
+        self.run_starts = {run.starts[0]: run.text for run in marks.runs}
+        self.run_ends = {run.starts[-1] for run in marks.runs}
 
     def render(self) -> str:
         for _, program in self.printed.shared:
@@ -119,21 +147,21 @@ class _Renderer:
             self.program(program)
         if self.printed.program is not None:
             self.program(self.printed.program)
+        for chunk in self.side.chunks if self.side else ():
+            if chunk.first not in self.begun:
+                self.before[chunk.first].append(f"{gap(chunk)}{cell(chunk)}")
+                self.after[chunk.last].append("</div>")
         for fold in self.marked.folded:
             names = escape(", ".join(fold.names))
             opening = f'<details class="jaxpr-more"><summary>{names}</summary>'
             self.before[fold.first].append(opening)
             self.after[fold.last].append("</details>")
-        return "".join(self.lines())
+        written = "".join(self.lines())
+        if self.side is not None and self.side.gap:
+            written += gap(Item(LINES, 0, 0, row=self.side.rows + 1, gap=self.side.gap))
+        return written
 
     # -- structure
-
-    def line_of(self, offset: int) -> int:
-        return bisect_right(self.starts, offset) - 1
-
-    def line_end(self, line: int) -> int:
-        following = line + 1
-        return self.starts[following] - 1 if following < len(self.starts) else len(self.text)
 
     def program(self, program: Program) -> None:
         todo: list[tuple[Program, bool]] = [(program, True)]
@@ -158,19 +186,54 @@ class _Renderer:
         attributes += f' data-change="{escape(change)}"' if change else ""
         line, address = self.marked.source.get(equation.start, (0, ""))
         attributes += f' data-line="{line}"' if line else ""
-        first, last = self.line_of(equation.start), self.line_of(max(equation.end - 1, 0))
-        around = self.text[self.starts[first] : equation.start]
-        around += self.text[equation.end : self.line_end(last)]
-        if not around.strip():
-            self.before[first].append(f'<div class="jaxpr-eqn"{attributes}>')
+        own = self.line_numbers.own(equation.start, equation.end)
+        if own is not None:
+            first, last = own
+            self.open_run(equation, first)
+            self.close_run(equation, last)
+            self.open_equation(equation, first, last, attributes)
             self.before[first].append(self.marks(phase, change) + self.at(line, address))
             self.before[first].append(self.marked.notes.get(equation.start, ""))
-            self.after[last].append("</div>")
             return True
+        first = self.line_numbers.at(equation.start)
         self.before[first].append(self.marked.notes.get(equation.start, ""))
-        end = min(equation.end, self.line_end(first))
+        end = min(equation.end, self.line_numbers.end(first))
         self.inline.append((equation.start, end, f'<span class="jaxpr-eqn"{attributes}>'))
         return False
+
+    def open_equation(self, equation: Equation, first: int, last: int, attributes: str) -> None:
+        """Put a box around an equation; one with bodies has a box for its first lines too."""
+        item = self.placed.get(equation.start)
+        if item is None or item.kind == RUN:
+            self.before[first].append(f'<div class="jaxpr-eqn"{attributes}>')
+            self.after[last].append("</div>")
+            return
+        kinds = "jaxpr-eqn jaxpr-cell" + (" jaxpr-grid" if item.items else "")
+        opening = f'<div class="{kinds}" style="{rows(item)}"{attributes}>'
+        self.before[first].append(gap(item) + opening)
+        self.after[last].append("</div>")
+        if item.items:
+            self.before[first].append(cell(item.items[0]))
+            self.after[item.items[0].last].append("</div>")
+            self.begun.add(item.items[0].first)
+
+    def open_run(self, equation: Equation, line: int) -> None:
+        """Begin a fold of equations; in it, as behind it, phase and line are said anew."""
+        text = self.run_starts.get(equation.start)
+        if text is not None:
+            self.phase, self.python_line = "", 0
+            width = equation.start - self.starts[line]
+            item = self.placed.get(equation.start)
+            placed = f' jaxpr-cell" style="{rows(item)}' if item else ""
+            opening = f'<details class="jaxpr-more jaxpr-elided{placed}">'
+            opening += f'<summary style="--i:{width}">{escape(text)}</summary>'
+            self.before[line].append(gap(item) + opening)
+
+    def close_run(self, equation: Equation, line: int) -> None:
+        """End it, behind the equation."""
+        if equation.start in self.run_ends:
+            self.phase, self.python_line = "", 0
+            self.after[line].append("</details>")
 
     def marks(self, phase: str, change: str) -> str:
         """What colour and gutter say, as text: for screen readers, and where a phase begins."""
@@ -188,22 +251,20 @@ class _Renderer:
         return f'<a class="jaxpr-at" href="#{escape(address)}">line {line}</a>' if new else ""
 
     def fold(self, program: Program) -> bool:
-        """Make the body of a nested program foldable, where it has lines of its own.
-
-        The line that opens it is the summary (of a header over several lines
-        the first); the line that closes it stays in sight, so that a folded
-        program still says what it returns.
-        """
-        first, head = self.line_of(program.start), self.line_of(max(program.header_end - 1, 0))
-        last = self.line_of(max(program.end - 1, 0))
-        if last - head < 2:
+        """Make the body of a nested program foldable; the line that opens it is the summary."""
+        lines = self.line_numbers.body(program)
+        if lines is None:
             return True
+        first, last = lines
         count = len(program.equations)
         note = f"{count} equation{'' if count == 1 else 's'}"
         self.heads.add(first)
-        self.before[first].append('<details class="jaxpr-body" open=""><summary>')
+        item = self.bodies.get(program.start)
+        placed = f' jaxpr-cell jaxpr-grid" style="{rows(item)}' if item else ""
+        opening = f'{gap(item)}<details class="jaxpr-body{placed}" open=""><summary>'
+        self.before[first].append(opening)
         self.after[first].append(f'<span class="jaxpr-note">{note}</span></summary>')
-        self.after[last - 1].append("</details>")
+        self.after[last].append("</details>")
         return True
 
     # -- output
@@ -219,7 +280,7 @@ class _Renderer:
         inline = sorted(self.inline, key=lambda span: (span[0], -span[1]))
         cursor = 0
         for line, start in enumerate(self.starts):
-            end = self.line_end(line)
+            end = self.line_numbers.end(line)
             # (offset, order, -end or 0, markup, offset after): closing tags come first
             events: list[tuple[int, int, int, str, int]] = []
             tag = "span" if line in self.heads else "pre"
@@ -231,6 +292,7 @@ class _Renderer:
                 events.append((begin, 2, 0, self.token(token, begin, stop, tag == "span"), stop))
                 token = next(tokens, None)
             packed = False
+            events.extend(self.pieces(line))
             while cursor < len(inline) and inline[cursor][0] <= end:
                 opens, closes, markup = inline[cursor]
                 events.append((opens, 1, -closes, markup, opens))
@@ -238,8 +300,10 @@ class _Renderer:
                 cursor += 1
                 packed = True
             yield from self.before.get(line, ())
-            yield f'<{tag} class="jaxpr-line{" jaxpr-packed" if packed else ""}"'
-            yield self.indentation(start, end)
+            item = self.packed.get(line)
+            kinds = (" jaxpr-packed" if packed else "") + (" jaxpr-cell jaxpr-grid" if item else "")
+            yield f'{gap(item)}<{tag} class="jaxpr-line{kinds}"'
+            yield self.style(start, end, rows(item))
             position = start
             for offset, _, _, markup, after in sorted(events):
                 between = self.text[position:offset]
@@ -252,11 +316,21 @@ class _Renderer:
             # What was opened last closes first.
             yield from reversed(self.after.get(line, ()))
 
-    def indentation(self, start: int, end: int) -> str:
+    def pieces(self, line: int) -> Iterator[tuple[int, int, int, str, int]]:
+        """Events of the pieces that a line is cut into, each around what is in it."""
+        item = self.packed.get(line)
+        for piece in item.items if item else ():
+            opening = f'<span class="jaxpr-piece jaxpr-cell" style="{rows(piece)}">'
+            opening = gap(piece, "span") + opening
+            yield (piece.start, 1, -len(self.text) - 1, opening, piece.start)
+            yield (piece.end, 0, 1, "</span>", piece.end)
+
+    def style(self, start: int, end: int, placed: str) -> str:
         """The end of a line's tag; the style sheet hangs what it wraps under the line."""
         line = self.text[start:end]
         width = len(line) - len(line.lstrip(" "))
-        return f' style="--i:{width}">' if width else ">"
+        said = ";".join(filter(None, [f"--i:{width}" if width else "", placed]))
+        return f' style="{said}">' if said else ">"
 
     def is_blank(self, start: int, end: int) -> bool:
         return start < end and not self.text[start:end].strip()

@@ -9,13 +9,13 @@ from typing import Any, Final
 from sphinx.util import logging
 
 from . import config as settings
-from . import notes
-from .engine import Engine
+from . import elide, notes
+from .engine import Engine, Outcome
 from .records import Block, Finding, Gallery
 
 logger = logging.getLogger(__name__)
 
-_SUBTYPES = {"option": "option", "timeout": "timeout", "raises": "raises"}
+_SUBTYPES = {"option": "option", "timeout": "timeout", "raises": "raises", "lock": "lock"}
 #: Longest message in a warning, in characters.
 MAX_LINE: Final = 600
 #: Failures of a whole module or of the worker: told once, with a count.
@@ -72,7 +72,7 @@ def _cause(error: dict[str, Any]) -> _Cause:
 def _line(gallery: Gallery, block: Block, error: dict[str, Any]) -> int:
     """The line of the option that is at fault, or of the directive."""
     option = error.get("option")
-    if option == "transforms":
+    if option == "transforms" or error["kind"] == "lock":
         return block.line
     return gallery.line_of(option or "")
 
@@ -88,7 +88,8 @@ def _of_gallery(
         outcome = engine.outcome(block)
         if outcome is None or (not block.label and not base_matters):
             continue
-        if block.request is not None and block.request.expects_error:
+        expects = block.request is not None and block.request.expects_error
+        if expects and not _is_unlocked(outcome):
             if not gallery.raises:  # it could not be read, which was said
                 continue
             message = unmet(engine, gallery, block)
@@ -109,8 +110,14 @@ def _of_gallery(
                 found.append(Finding(subtype, describe(error), gallery.source, gallery.line))
     found.extend(_of_cause(engine, gallery, blocks) for blocks in alike.values())
     found.extend(notes.findings(engine, gallery))
+    found.extend(elide.findings(engine, gallery))
     found.extend(_constants(engine, gallery))
     return found
+
+
+def _is_unlocked(outcome: Outcome) -> bool:
+    """Whether a block has nothing in the lock, so that nothing is known of its error."""
+    return outcome.error is not None and outcome.error["kind"] == "lock"
 
 
 def _of_cause(engine: Engine, gallery: Gallery, blocks: list[Block]) -> Finding:

@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING, Any
 from docutils import nodes
 
 from .nodes import jaxpr_note
-from .records import Block, Finding, Gallery, Note, Quote
-from .verdicts import TRUE
+from .records import TRUE, Block, Finding, Gallery, Note, Quote
 
 if TYPE_CHECKING:
     from .engine import Engine

@@ -8,11 +8,12 @@ from typing import Any, Final
 from docutils import nodes
 
 from ..program.model import Printed
+from ..program.summary import in_words
 from . import config as settings
 from . import tex
 from .notes import Placed, as_list, letters
 from .records import Block
-from .shown import Shown, error_parts
+from .shown import ONLY_IN_BASE, Shown, error_parts
 
 #: A word longer than this can leave a printed page's margin.
 LONG_WORD: Final = 70
@@ -26,8 +27,7 @@ class Listings(Shown):
     def shown(self) -> list[nodes.Node]:
         found: list[nodes.Node] = [*self.rest, *self.source()]
         for place, block in enumerate(self.blocks):
-            found.append(nodes.target("", "", ids=[block.identity]))
-            found.extend(self.heading(block))
+            found.extend(self.begin(block))
             error = None if self.engine.mode == "skip" else self.error(block)
             if self.engine.mode == "skip":
                 body: list[nodes.Node] = [nodes.paragraph("", "Not traced: jaxpr_mode is skip.")]
@@ -36,15 +36,46 @@ class Listings(Shown):
             else:
                 body = self.listing(block)
             found.extend(self.captioned(body, self.caption if place == 0 else None))
-            found.extend(as_list(self.notes_of(block), self.where))
+            found.extend(self.notes(block))
         found.extend(self.lost_notes())
         return self.in_tex(found) if self.format == "latex" else found
 
+    def begin(self, block: Block) -> list[nodes.Node]:
+        """The heading line, and where links to the block lead."""
+        heading = self.heading(block)
+        if self.format == "latex" and isinstance(heading[0], nodes.literal_block):
+            # Sphinx leaves a target before a listing to that, which has the id then.
+            heading[0]["ids"].append(block.identity)
+            return heading
+        return [nodes.target("", "", ids=[block.identity]), *heading]
+
+    def notes(self, block: Block) -> list[nodes.Node]:
+        """The notes of a block; in pages each is reached from the block too."""
+        found = self.notes_of(block)
+        rows = as_list(found, self.where)
+        if not rows or self.format not in PAGED:
+            return rows
+        line = nodes.paragraph("", "Notes: ")
+        items = rows[0].findall(nodes.list_item)
+        for number, (item, (placed, _, identity)) in enumerate(zip(items, found, strict=False), 1):
+            # Neither format can lead to an item.
+            item["ids"].remove(identity)
+            next(item.findall(nodes.paragraph)).insert(0, nodes.target("", "", ids=[identity]))
+            line += nodes.Text(", " if number > 1 else "")
+            named = letters(self.engine, placed)
+            line += [nodes.literal(named, named), nodes.Text(" (")]
+            line += nodes.reference("", str(number), internal=True, refid=identity)
+            line += nodes.Text(")")
+        line += nodes.Text(".")
+        return [line, *rows]
+
     def where(self, found: Placed) -> nodes.Node:
-        """Which equation a note is about: its letters, and the path."""
+        """Which equation a note is about: its letters, which lead to the block, and the path."""
+        assert found.block is not None
         named = letters(self.engine, found)
-        path = nodes.Text(f" ({found.note.path})")
-        return nodes.inline("", "", nodes.literal(named, named), path)
+        link = nodes.reference("", "", nodes.literal(named, named), internal=True)
+        link["refid"] = found.block.identity
+        return nodes.inline("", "", link, nodes.Text(f" ({found.note.path})"))
 
     @property
     def format(self) -> str:
@@ -80,10 +111,24 @@ class Listings(Shown):
         if marks := self.marks(block):
             text = ". ".join(f"{mark.capitalize()}: {letters}" for mark, letters in marks)
             body.append(nodes.paragraph("", f"{text}."))
+        body.extend(self.only_in_base(block))
         if rest:
             more = f"... and {rest} more equation{'' if rest == 1 else 's'}, shown in HTML."
             body.append(nodes.paragraph("", more))
         return body
+
+    def only_in_base(self, block: Block) -> list[nodes.Node]:
+        """The equations that the base has and this block lacks."""
+        gone, more = self.dropped(block)
+        if not gone:
+            return []
+        line = nodes.paragraph("", ONLY_IN_BASE)
+        for place, equation in enumerate(gone):
+            said = in_words(equation)
+            line += [nodes.Text(", ")] if place else []
+            line += nodes.literal(said, said)
+        line += nodes.Text(f", and {more} more." if more else ".")
+        return [line]
 
     def captioned(self, body: list[nodes.Node], caption: nodes.Element | None) -> list[nodes.Node]:
         """``body`` with the caption in the way that Sphinx captions a listing."""

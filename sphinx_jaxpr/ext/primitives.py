@@ -57,7 +57,7 @@ def _meets(engine: Engine, domain: JaxprDomain, page: str, name: str) -> str:
     """The id of the first block of a page that meets a primitive and explains it."""
     for gallery in domain.visible_galleries(engine.app.tags, page):
         for block in gallery.blocks:
-            found = engine.printed(block) if block.shown else None
-            if found and any(equation.primitive == name for equation in found[0].walk()):
+            outcome = engine.outcome(block) if block.shown else None
+            if outcome and name in outcome.seen.names:
                 return engine.renamed.get((page, block.identity), block.identity)
     return ""

@@ -18,10 +18,8 @@ _QUOTING = (jaxpr_quote, jaxpr_claims, jaxpr_when)
 
 def take_from_titles(doctree: nodes.document) -> list[Finding]:
     """Leave only words of roles in titles, which Sphinx copies before anything is known."""
-    roles = list(doctree.findall(jaxpr_quote))
-    find_lines(roles)
     found = []
-    for node in roles:
+    for node in find_lines(doctree):
         if node["what"] in IN_TITLES or not _in_title(node):
             continue
         found.append(
@@ -33,7 +31,9 @@ def take_from_titles(doctree: nodes.document) -> list[Finding]:
                 node.line or 1,
             )
         )
-        node.replace_self(node.children)
+        kept = nodes.inline("", "", *node.children)
+        has_attributes = any(node[name] for name in node.basic_attributes)
+        node.replace_self(kept if has_attributes else kept.children)
     return found
 
 

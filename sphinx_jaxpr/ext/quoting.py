@@ -5,19 +5,18 @@ from __future__ import annotations
 from typing import Any, cast
 
 from docutils import nodes
+from sphinx import addnodes
 from sphinx.builders.html import StandaloneHTMLBuilder
 from sphinx.transforms.post_transforms import SphinxPostTransform
 from sphinx.util.nodes import make_refnode
 
 from . import config as settings
 from .domain import JaxprDomain
-from .engine import Engine
 from .nodes import jaxpr_claims, jaxpr_quote, jaxpr_when
 from .primitives import address
-from .records import Block, Quote
-from .scopes import Place
+from .records import TRUE, Block, Place, Quote, Verdict
 from .sentences import Sentences
-from .verdicts import TRUE, Verdict
+from .verdicts import judging
 
 _CLASSES = dict.fromkeys(("ref", "eqn", "prim"), "jaxpr-link")
 _CLASSES |= {"val": "jaxpr-value", "claim": "jaxpr-claim"}
@@ -37,11 +36,11 @@ class ShowQuotes(SphinxPostTransform):
         if not found:
             return
         self.domain = cast(JaxprDomain, self.env.get_domain("jaxpr"))
-        self.engine = self.domain.engine or Engine(self.app)
+        self.engine = self.domain.engine or judging(self.app, self.domain.visible(self.app.tags))
         self.sentences = Sentences(self.engine, {})
         for node in found:
             assert isinstance(node, nodes.Element)
-            node.replace_self(self.shown(node))
+            put(node, self.shown(node))
 
     def shown(self, node: nodes.Element) -> list[nodes.Node]:
         """What stands for a node."""
@@ -49,8 +48,10 @@ class ShowQuotes(SphinxPostTransform):
             return []
         page = node["docname"]
         if isinstance(node, jaxpr_when):
-            kept = node["problem"] or self.sentences.is_kept(page, node["expression"])
-            return list(node.children) if kept else []
+            if node["problem"] or self.sentences.is_kept(page, node["expression"]):
+                return list(node.children)
+            forget_footnotes(node)
+            return []
         what = node["what"]
         children = [child.deepcopy() for child in node.children]
         shown = nodes.inline("", "", *children, classes=[_CLASSES[what]])
@@ -103,3 +104,34 @@ class ShowQuotes(SphinxPostTransform):
 
         found = self.engine.printed(block)
         return equation_ids(found[0], identity).get(start, identity) if found else identity
+
+
+def put(node: nodes.Element, shown: list[nodes.Node]) -> None:
+    """Put nodes where ``node`` stands; its ids (of a label above it) and classes go on."""
+    if not isinstance(node, jaxpr_when):
+        node.replace_self(shown)
+        return
+    for child in shown:
+        if isinstance(child, nodes.Element):
+            child["classes"] += node["classes"]
+    if node["ids"]:  # they stay where the part is left out
+        shown = [nodes.inline("", "", ids=node["ids"]), *shown]
+    parent = node.parent
+    place = parent.index(node)
+    parent[place : place + 1] = shown
+
+
+def forget_footnotes(node: nodes.Element) -> None:
+    """Footnotes and citations have no way back to a part that is left out."""
+    around: Any = node
+    while around.parent is not None and not isinstance(around, addnodes.start_of_file):
+        around = around.parent
+    gone = {
+        identity
+        for kind in (nodes.footnote_reference, nodes.citation_reference)
+        for reference in node.findall(kind)
+        for identity in reference["ids"]
+    }
+    for note in around.findall(lambda one: isinstance(one, nodes.footnote | nodes.citation)):
+        if gone & {*note["backrefs"]}:
+            note["backrefs"] = [one for one in note["backrefs"] if one not in gone]

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Final, Protocol
 
 from ..tracing.request import Request
+
+#: The layout in which each variant stands beside the base.
+COMPARE: Final = "compare"
 
 
 @dataclass(frozen=True)
@@ -23,7 +27,7 @@ class Finding:
 
 @dataclass(frozen=True)
 class Note:
-    """Where a note points, and where it was written."""
+    """Where a note, or a part of ``elide``, points, and where it was written."""
 
     path: str
     source: str
@@ -55,7 +59,8 @@ class Block:
 
     ``identity`` is the id of its HTML figure.  ``request`` is ``None`` where
     the page's text could not be understood; ``problem`` then says why.
-    ``line`` is that of its transform, or of the directive.
+    ``line`` is that of its transform, or of the directive.  ``lock`` is its
+    file in the lock; ``locked`` where it always comes from there.
     """
 
     name: str
@@ -66,13 +71,21 @@ class Block:
     problem: str = ""
     shown: bool = True
     line: int = 0
+    lock: str = ""
+    locked: bool = False
+
+    @property
+    def full_name(self) -> str:
+        """The name that no other block has: with the page where it holds for that alone."""
+        return self.lock.removesuffix(".json")
 
 
 @dataclass(frozen=True)
 class Gallery:
     """One directive: its blocks, base first, and what decides how they look.
 
-    ``lines`` has the line of each option that may turn out wrong only later.
+    ``elide`` are words and ``elided`` paths of what is folded away.  ``lines`` has
+    the line of each option that may turn out wrong only later.
     """
 
     source: str
@@ -81,7 +94,9 @@ class Gallery:
     explicit: bool
     blocks: tuple[Block, ...]
     opened: str = ""
-    elide: str = ""
+    elide: tuple[str, ...] = ()
+    elided: tuple[Note, ...] = ()
+    layout: str = ""
     with_source: bool = False
     raises: str = ""
     timeout: float = 0.0
@@ -99,3 +114,60 @@ class Gallery:
     def tolerates(self, block: Block) -> bool:
         """Whether a failure of ``block`` may be no fault: a base that only its variants need."""
         return not block.label and not block.shown and len(self.blocks) > 1
+
+
+@dataclass(frozen=True)
+class Place:
+    """A block with the directive and the page that it stands on."""
+
+    page: str
+    gallery: Gallery
+    block: Block
+
+
+#: What became of a quote.  ``UNJUDGED``: of a block that could not be traced, told at the block.
+TRUE: Final = "true"
+FALSE: Final = "false"
+WRONG: Final = "wrong"
+UNJUDGED: Final = "unjudged"
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """``state`` of a quote; ``text`` is a value in words, or what a warning says.
+
+    ``block`` and ``starts`` are the block and the equations that a path leads to.
+    """
+
+    state: str
+    text: str = ""
+    hints: tuple[str, ...] = ()
+    block: str = ""
+    starts: tuple[int, ...] = ()
+
+    @property
+    def start(self) -> int:
+        """The equation of a path to exactly one, else -1."""
+        return self.starts[0] if self.starts else -1
+
+    @property
+    def kind(self) -> str:
+        """The type of its warning."""
+        return "claim" if self.state == FALSE else "path"
+
+
+class Judge(Protocol):
+    """Judges quotes; what an engine gives to those who show pages."""
+
+    @property
+    def versions(self) -> dict[str, str]:
+        """The versions that expressions may ask for."""
+
+    def of(self, page: str, quote: Quote, inside: Gallery | None = None) -> Verdict:
+        """The verdict on a quote of a page; ``inside`` its directive, for the path of a note."""
+
+    def place(self, page: str, verdict: Verdict) -> Place | None:
+        """Where the block stands that a verdict leads to."""
+
+    def save(self) -> None:
+        """Keep what was judged for the next build."""

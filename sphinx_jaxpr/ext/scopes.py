@@ -3,28 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from .records import Block, Gallery
+from .engine import Engine
+from .records import Block, Gallery, Place
 
 if TYPE_CHECKING:
     from ..program import blocks as programs
     from ..program.scope import Scope
-    from .engine import Engine
 
 _WORD = re.compile(r"[^\W\d]\w*")
-
-
-@dataclass(frozen=True)
-class Place:
-    """A block with the directive and the page that it stands on."""
-
-    page: str
-    gallery: Gallery
-    block: Block
 
 
 class Scopes:
@@ -85,9 +75,14 @@ class Scopes:
         """The scope of one expression, of a page or ``inside`` of a directive."""
         from ..program.scope import Scope
 
-        known = self.mentioned(page, text, inside)
-        primitives = frozenset(n for place in known for n in self.program(place).primitives)
+        primitives = frozenset(self.met(self.mentioned(page, text, inside)))
         return Scope(_Blocks(self, self.places(page, inside)), self.versions, primitives)
+
+    def met(self, places: Iterable[Place]) -> Iterator[str]:
+        """The primitives of blocks, without reading them."""
+        for place in places:
+            outcome = self.engine.outcome(place.block)
+            yield from outcome.seen.names if outcome else ()
 
     def program(self, place: Place) -> programs.Block:
         """A block as paths see it."""

@@ -6,8 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from ..tracing.files import digest
-from .records import Finding, Quote
-from .verdicts import FALSE, TRUE, WRONG, Verdict, Verdicts
+from .records import FALSE, TRUE, WRONG, Finding, Judge, Quote, Verdict
 
 if TYPE_CHECKING:
     from .engine import Engine
@@ -27,7 +26,7 @@ class Sentences:
 
     def __init__(self, engine: Engine, quotes: Mapping[str, list[Quote]]) -> None:
         self.engine = engine
-        self.verdicts: Verdicts = engine.verdicts
+        self.verdicts: Judge = engine.verdicts
         self.quotes = {page: list(found) for page, found in sorted(quotes.items())}
 
     def judged(self, page: str) -> Iterator[tuple[Quote, Verdict | None]]:
@@ -72,7 +71,7 @@ class Sentences:
         return Finding(kind, message, quote.source, quote.line) if message else None
 
     def _version(self) -> str:
-        jax = self.verdicts.scopes.versions.get("jax", "")
+        jax = self.verdicts.versions.get("jax", "")
         return f" on JAX {jax}" if jax else ""
 
     def _hidden(self, page: str, quote: Quote, verdict: Verdict) -> str:

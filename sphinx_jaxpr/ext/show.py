@@ -8,8 +8,9 @@ from sphinx.builders.html import StandaloneHTMLBuilder
 from sphinx.transforms.post_transforms import SphinxPostTransform
 
 from .domain import JaxprDomain
-from .engine import Engine
 from .nodes import jaxpr_gallery
+from .records import COMPARE
+from .verdicts import judging
 
 
 class ShowBlocks(SphinxPostTransform):
@@ -26,14 +27,17 @@ class ShowBlocks(SphinxPostTransform):
         if not nodes:
             return
         # They bring the parser and more, which a build that writes nothing never needs.
+        from .compare import Pairs
         from .figure import Figures
         from .plain import Listings
 
-        form = Figures if isinstance(self.app.builder, StandaloneHTMLBuilder) else Listings
+        is_html = isinstance(self.app.builder, StandaloneHTMLBuilder)
         taken: set[str] = set()
         for node in nodes:
-            engine = domain.engine or Engine(self.app)
-            shown = form(engine, node["gallery"], node, taken)
+            engine = domain.engine or judging(self.app, domain.visible(self.app.tags))
+            gallery = node["gallery"]
+            form = (Pairs if gallery.layout == COMPARE else Figures) if is_html else Listings
+            shown = form(engine, gallery, node, taken)
             page = node.get("docname", self.env.docname)
             engine.renamed.update(((page, old), new) for old, new in shown.ids.items())
             node.replace_self(shown.shown())

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Any, Final
 
 from docutils import nodes
 
 from ..program.match import ADDED, RESHAPED, Match
-from ..program.model import Printed
-from ..program.summary import Part, counts, summary
+from ..program.model import Equation, Printed
+from ..program.noise import CAST, UNUSED, reasons
+from ..program.summary import Part, counts, dropped, summary
 from . import config as settings
+from . import elide
 from .engine import Engine
 from .judge import headline, megabytes, unmet
 from .nodes import jaxpr_gallery, jaxpr_note
@@ -18,6 +21,10 @@ from .records import Block, Gallery
 
 #: Printed lines up to which a block starts open under ``auto``.
 OPEN_LINES: Final = 40
+#: Equations of the base that are listed where a variant lacks them.
+MOST_DROPPED: Final = 8
+#: What that list begins with.
+ONLY_IN_BASE: Final = "Only in the base: "
 
 
 class Shown:
@@ -27,6 +34,7 @@ class Shown:
         self, engine: Engine, gallery: Gallery, node: jaxpr_gallery, taken: set[str]
     ) -> None:
         self.engine = engine
+        self.taken = taken
         self.gallery = gallery
         self.caption = next(iter(node.findall(nodes.caption)), None)
         self.note_nodes = [child for child in node.children if isinstance(child, jaxpr_note)]
@@ -34,7 +42,7 @@ class Shown:
         self.rest = [child for child in node.children if child not in others]
         self.placed = placed(engine, gallery)
         self.blocks = [block for block in gallery.blocks if block.shown]
-        self.ids = {block.identity: _free(block.identity, taken) for block in gallery.blocks}
+        self.ids = {block.identity: free(block.identity, taken) for block in gallery.blocks}
         self.in_table = _stands_in(node, nodes.entry)
         self.epub = engine.app.builder.format == "html" and engine.app.builder.name == "epub"
 
@@ -94,16 +102,25 @@ class Shown:
         printed, facts = found
         change = self.matched(block).change
         phases = self.phases(block)
+        why = self.elided(block)
         marks: dict[str, list[tuple[int, str]]] = {}
         for place, equation in enumerate(printed.walk()):
-            names = " ".join(v.name for v in equation.outputs) or equation.primitive
-            mark = change.get(equation.start, "")
-            if mark in (ADDED, RESHAPED):
-                marks.setdefault(mark, []).append((place, names))
+            letters = [v.name for v in equation.outputs if v.name != "_"]
+            names = " ".join(letters) or equation.primitive
             phase = facts[equation.start].phase if equation.start in facts else ""
-            if phase in phases:
-                marks.setdefault(phase, []).append((place, names))
+            said = (change.get(equation.start), phase if phase in phases else "")
+            for mark in (*said, _REASONS.get(why.get(equation.start, ""))):
+                if mark in _MARKS:
+                    marks.setdefault(mark, []).append((place, names))
         return [(mark, _runs(places)) for mark, places in sorted(marks.items(), key=_by_mark)]
+
+    def dropped(self, block: Block) -> tuple[list[Equation], int]:
+        """Equations of the base that have no partner here: some, and how many more there are."""
+        base = self.engine.printed(self.gallery.blocks[0]) if block.label else None
+        if base is None:
+            return [], 0
+        gone = dropped(base[0], self.matched(block))
+        return gone[:MOST_DROPPED], max(0, len(gone) - MOST_DROPPED)
 
     def remarks(self, block: Block) -> list[str]:
         """Effects, effects that a transform lost, captured arrays."""
@@ -125,7 +142,10 @@ class Shown:
 
     def version(self, block: Block) -> str:
         result = self.engine.result(block) or {}
-        return f"JAX {result['jax']}" if "jax" in result else ""
+        if "jax" not in result:
+            return ""
+        made = f"JAX {result['jax']}"
+        return f"from the lock, made with {made}" if block.locked else made
 
     def error(self, block: Block) -> dict[str, Any] | None:
         """What to show instead of a program."""
@@ -164,10 +184,29 @@ class Shown:
             return printed.text.count("\n") < OPEN_LINES
         return opened == "all" or (block.label or "base") in opened.split(",")
 
+    @cached_property
+    def elided_words(self) -> frozenset[str]:
+        """What is folded, or set apart where nothing can be."""
+        return elide.words_of(self.engine, self.gallery)
+
     def elides_parameters(self) -> bool:
         """Whether neutral and huge parameters start folded; in a book nothing may."""
-        elided = self.gallery.elide or settings.value(self.engine.app.config, "jaxpr_elide")
-        return elided == "params" and not self.epub
+        return "params" in self.elided_words and not self.epub
+
+    def elided(self, block: Block) -> dict[int, str]:
+        """The equations that are folded away, each with its reason; none that has a note."""
+        found = self.engine.printed(block)
+        if found is None:
+            return {}
+        at = [start for one in self.pointed if one.block is block for start in one.starts]
+        why = reasons(*found, self.elided_words, at)
+        noted = {one.start for one in self.placed if one.block is block}
+        return {start: reason for start, reason in why.items() if start not in noted}
+
+    @cached_property
+    def pointed(self) -> list[elide.Pointed]:
+        """Where the paths of ``elide`` lead."""
+        return elide.pointed(self.engine, self.gallery)
 
     def notes_of(self, block: Block) -> list[tuple[Placed, jaxpr_note, str]]:
         """The notes at equations of a block, with the ids of their texts."""
@@ -204,7 +243,10 @@ class Shown:
         return [shown]
 
 
-_MARKS: Final = (ADDED, RESHAPED, "forward", "tangent", "transpose", "recomputed")
+_REASONS: Final = {CAST: "casts", UNUSED: "unused"}
+_MARKS: Final = (
+    ADDED, RESHAPED, "forward", "tangent", "transpose", "recomputed", *_REASONS.values()
+)  # fmt: skip
 
 
 def _by_mark(item: tuple[str, list[tuple[int, str]]]) -> int:
@@ -233,7 +275,7 @@ def _stands_in(node: nodes.Node, kind: type[nodes.Node]) -> bool:
     return parent is not None
 
 
-def _free(identity: str, taken: set[str]) -> str:
+def free(identity: str, taken: set[str]) -> str:
     """An id that is unique also where several pages are put together."""
     found, count = identity, 2
     while found in taken:

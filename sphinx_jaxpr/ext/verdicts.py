@@ -2,43 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
+
+from sphinx.application import Sphinx
 
 from .. import __version__
 from ..tracing.files import canonical, digest, read, write_changed
-from .records import Gallery, Quote
-from .scopes import Place, Scopes
-
-if TYPE_CHECKING:
-    from .engine import Engine
-
-TRUE: Final = "true"
-FALSE: Final = "false"
-WRONG: Final = "wrong"
-#: Of a block that could not be traced, which is told at the block.
-UNJUDGED: Final = "unjudged"
+from .engine import Engine
+from .records import FALSE, TRUE, UNJUDGED, WRONG, Gallery, Place, Quote, Verdict
+from .scopes import Scopes
 
 
-@dataclass(frozen=True)
-class Verdict:
-    """``state`` of a quote; ``text`` is a value in words, or what a warning says.
-
-    ``block`` and ``start`` are the block and the equation that a path leads to.
-    """
-
-    state: str
-    text: str = ""
-    hints: tuple[str, ...] = ()
-    block: str = ""
-    start: int = -1
-
-    @property
-    def kind(self) -> str:
-        """The type of its warning."""
-        return "claim" if self.state == FALSE else "path"
+def judging(app: Sphinx, galleries: Mapping[str, list[Gallery]]) -> Engine:
+    """An engine that can judge what the pages with ``galleries`` say."""
+    engine = Engine(app)
+    engine.verdicts = Verdicts(engine, Scopes(engine, galleries))
+    return engine
 
 
 class Verdicts:
@@ -49,6 +31,11 @@ class Verdicts:
         self.scopes = scopes
         self.used: dict[str, dict[str, Any]] = {}
         self._listed: dict[str, str] = {}  # page -> digest of its names
+
+    @property
+    def versions(self) -> dict[str, str]:
+        """The versions that expressions may ask for."""
+        return self.scopes.versions
 
     @property
     def file(self) -> Path:
@@ -73,7 +60,8 @@ class Verdicts:
         key = self._key(page, quote, places, inside)
         kept = _verdict(self.used.get(key) or self._known().get(key))
         found = kept or self._judge(page, quote, inside)
-        self.used[key] = asdict(replace(found, hints=list(found.hints)))  # type: ignore[arg-type]
+        # As JSON would give it back.
+        self.used[key] = {**asdict(found), "hints": [*found.hints], "starts": [*found.starts]}
         return found
 
     def place(self, page: str, verdict: Verdict) -> Place | None:
@@ -129,7 +117,7 @@ class Verdicts:
         glossary = self.engine.meanings.glossary
         if name in self.engine.meanings.terms_of or glossary.entry(name):
             return Verdict(TRUE, name)
-        met = {n for place in self._all(page) for n in self.scopes.program(place).primitives}
+        met = set(self.scopes.met(self._all(page)))
         if name in met:
             return Verdict(TRUE, name)
         near = nearest(name, sorted({*glossary.known(), *met}))
@@ -139,11 +127,13 @@ class Verdicts:
 def _verdict(kept: Any) -> Verdict | None:
     """A verdict as it was kept; ``None`` for anything else."""
     try:
-        found = Verdict(**{**kept, "hints": tuple(kept["hints"])})
+        many = {"hints": tuple(kept["hints"]), "starts": tuple(kept["starts"])}
+        found = Verdict(**{**kept, **many})
     except (TypeError, KeyError):
         return None
-    fields: list[Any] = [found.state, found.text, found.block, found.start]
-    return found if [type(field) for field in fields] == [str, str, str, int] else None
+    texts: list[Any] = [found.state, found.text, found.block, *found.hints]
+    good = all(type(text) is str for text in texts)
+    return found if good and all(type(start) is int for start in found.starts) else None
 
 
 def _claim(text: str, scope: Any, inside: str) -> Verdict:
@@ -168,7 +158,15 @@ def _equation(text: str, scope: Any, inside: str) -> Verdict:
     from ..program.evaluate import resolve
 
     found, hints = resolve(text, scope, inside)
-    return Verdict(TRUE, "", hints, found.block.name, found.equation.start)
+    return Verdict(TRUE, "", hints, found.block.name, (found.equation.start,))
+
+
+def _equations(text: str, scope: Any, inside: str) -> Verdict:
+    from ..program.evaluate import resolve_equations
+
+    found = resolve_equations(text, scope, inside)
+    starts = tuple(equation.start for equation in found.equations)
+    return Verdict(TRUE, "", (), found.block.name, starts)
 
 
 def _block(text: str, scope: Any, inside: str) -> Verdict:
@@ -183,5 +181,6 @@ _JUDGES: Final = {
     "val": _value,
     "eqn": _equation,
     "note": _equation,
+    "elide": _equations,
     "ref": _block,
 }

@@ -49,11 +49,14 @@ class _Alignment:
             self.seen.add(current.start)
             self.met.add(place)
             known = self.facts["programs"][place]["equations"]
+            unused = frozenset(self.facts["programs"][place].get("unused", ()))
             if len(known) != len(current.equations):
                 continue
-            for equation, row in zip(current.equations, known, strict=True):
+            rows = zip(current.equations, known, strict=True)
+            for position, (equation, row) in enumerate(rows):
                 if equation.primitive == row[0]:
-                    self.found[equation.start] = _facts(row, self.facts["sources"])
+                    found = _facts(row, self.facts["sources"], position in unused)
+                    self.found[equation.start] = found
                     todo.extend(_inner(equation, row[5], self.shared))
 
     def looks_like(self, program: Program) -> int | None:
@@ -71,7 +74,7 @@ class _Alignment:
         return next((index for index in alike if index not in self.met), next(iter(alike), None))
 
 
-def _facts(row: list[Any], sources: list[list[Any]]) -> EquationFacts:
+def _facts(row: list[Any], sources: list[list[Any]], unused: bool) -> EquationFacts:
     primitive, phase, source, types, parameters, programs = row
     where = sources[source] if source >= 0 else None
     return EquationFacts(
@@ -81,6 +84,7 @@ def _facts(row: list[Any], sources: list[list[Any]]) -> EquationFacts:
         types=tuple(types),
         parameters=parameters,
         programs={name: tuple(indices) for name, indices in programs.items()},
+        unused=unused,
     )
 
 

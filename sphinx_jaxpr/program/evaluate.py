@@ -20,7 +20,7 @@ from .kinds import Asking, Version, View
 from .paths import FUNCTIONS, VERSIONS, Expression, PathError, nearest, parse
 from .same import same
 from .scope import BlockView, Scope
-from .views import OF_PROGRAMS, Equations, EquationView, ProgramView
+from .views import OF_PROGRAMS, Equations, EquationView, Programs, ProgramView
 
 __all__ = [
     "PathError",
@@ -30,6 +30,7 @@ __all__ = [
     "evaluate",
     "resolve_block",
     "resolve_equation",
+    "resolve_equations",
 ]
 
 _WORDS_OF_PROGRAMS: Final = frozenset(OF_PROGRAMS)
@@ -88,6 +89,27 @@ def resolve(text: str, scope: Scope, inside: str = "") -> tuple[EquationView, tu
         error.offset = max(0, error.offset - len(prefix))
         raise
     return value, tuple(walker.asking.hints)
+
+
+def resolve_equations(text: str, scope: Scope, inside: str = "") -> Equations:
+    """The equations that a path points at: one or many, or those of a program; never none."""
+    text = " ".join(text.split())
+    prefix = inside if inside and text.startswith(("[", ".")) else ""
+    try:
+        value = Walker(parse(prefix + text), scope, inside).run()
+        if isinstance(value, EquationView):
+            value = Equations(value.block, value.path, (value.equation,))
+        if isinstance(value, Programs):
+            own = [e for program in value.programs for e in program.equations]
+            value = Equations(value.programs[0].block, value.path, own) if own else value
+        if not isinstance(value, Equations):
+            raise PathError(f"this is {kind(value)}, not equations")
+        if not value.equations:
+            raise PathError(value.missing())
+    except PathError as error:
+        error.offset = max(0, error.offset - len(prefix))
+        raise
+    return value
 
 
 def resolve_block(text: str, scope: Scope) -> BlockView:

@@ -120,6 +120,10 @@ class _Explainer:
         texts = [_texts(value) for value in (left, right)]
         if texts[0] is None or texts[1] is None:
             return []
+        if texts[0] == texts[1]:  # of equations that stand at other places
+            names = f"`{self.segment(one)}` and `{self.segment(two)}`"
+            said = f"{names} have the same primitives ({shown(texts[0])}), but are not one thing"
+            return [f"{said}; compare equations by `same(...)` or `ops(...)`"]
         return [_of_lists(self.segment(one), texts[0], self.segment(two), texts[1])]
 
     def missing(self, node: ast.expr) -> list[str]:

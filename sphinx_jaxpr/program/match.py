@@ -134,7 +134,7 @@ class _Matcher:
         free = [equation for equation in base.equations if equation.start not in self.taken]
         pairs = []
         self.sources = _sources(variant)
-        for one, two in _common(free, list(variant.equations)):
+        for one, two in common(free, list(variant.equations)):
             if not self.same_wiring(one, two):
                 continue
             pairs.append((one, two))
@@ -203,7 +203,7 @@ def _parameters(equation: Equation, text: str) -> dict[str, str]:
     }
 
 
-def _common(base: list[Equation], variant: list[Equation]) -> list[tuple[Equation, Equation]]:
+def common(base: list[Equation], variant: list[Equation]) -> list[tuple[Equation, Equation]]:
     """The best common sequence: same primitives in order, equal types preferred."""
     if len(base) * len(variant) > MAX_CELLS:
         return _in_passing(base, variant)

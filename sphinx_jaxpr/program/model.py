@@ -162,7 +162,8 @@ class EquationFacts:
     ``""``; ``source`` is (project-relative file, line, function) or ``None``;
     ``types`` are the printed short types of the outputs; ``parameters`` maps
     each parameter to plain data where it is plain, else to its ``repr``;
-    ``programs`` maps parameters to indices into the block's table of programs.
+    ``programs`` maps parameters to indices into the block's table of programs;
+    ``unused``: it has no effects, and nothing needs its results.
     """
 
     primitive: str
@@ -171,3 +172,4 @@ class EquationFacts:
     types: tuple[str, ...]
     parameters: dict[str, Any]
     programs: dict[str, tuple[int, ...]]
+    unused: bool = False

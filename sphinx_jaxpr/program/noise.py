@@ -1,12 +1,14 @@
-"""Which printed lines say little: parameters with neutral values, and huge ones."""
+"""What says little and may be folded: lines of parameters, and whole equations."""
 
 from __future__ import annotations
 
-from bisect import bisect_right
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from .model import Equation, Parameter, Printed
+from .lines import Lines
+from .model import Equation, EquationFacts, Parameter, Printed, Program
 
 #: Values that say that something is not there or not done.
 NEUTRAL: Final = frozenset({"None", "False", "()", "{}", "[]", "frozenset()", "set()", "''"})
@@ -21,6 +23,14 @@ DEFAULTS: Final = {
 }
 #: Characters from which a value is huge.
 HUGE: Final = 160
+#: Primitives that change the dtype and nothing else.  ``bitcast_convert_type`` gives
+#: another value, ``reduce_precision`` the same dtype: both compute something.
+CASTS: Final = frozenset({"convert_element_type", "to_edtype", "from_edtype"})
+
+# Why an equation is folded.
+UNUSED: Final = "unused"
+CAST: Final = "cast"
+POINTED: Final = "pointed"
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +40,14 @@ class Fold:
     first: int
     last: int
     names: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """Neighbouring equations that may be folded, by their ``start``; ``text`` names them."""
+
+    starts: tuple[int, ...]
+    text: str
 
 
 def is_noise(equation: Equation, parameter: Parameter, text: str) -> bool:
@@ -44,38 +62,108 @@ def is_noise(equation: Equation, parameter: Parameter, text: str) -> bool:
 
 def folds(printed: Printed) -> list[Fold]:
     """Lines that hold nothing but such parameters, two or more together or a huge one."""
-    starts = [0, *(place + 1 for place, c in enumerate(printed.text) if c == "\n")]
+    lines_of = Lines(printed.text)
     found: list[Fold] = []
     for equation in printed.walk():
         run: list[tuple[int, int, str]] = []
         for parameter in equation.parameters:
-            lines = _own_lines(parameter, printed.text, starts)
+            begin = parameter.start - len(parameter.name) - 1
+            lines = lines_of.own(begin, parameter.end)
             if lines is None or not is_noise(equation, parameter, printed.text):
-                found.extend(_fold(run, printed.text, starts))
+                found.extend(_fold(run, lines_of))
                 run = []
             elif run and lines[0] != run[-1][1] + 1:
-                found.extend(_fold(run, printed.text, starts))
+                found.extend(_fold(run, lines_of))
                 run = [(*lines, parameter.name)]
             else:
                 run.append((*lines, parameter.name))
-        found.extend(_fold(run, printed.text, starts))
+        found.extend(_fold(run, lines_of))
     return found
 
 
-def _own_lines(parameter: Parameter, text: str, starts: list[int]) -> tuple[int, int] | None:
-    """First and last line of ``name=value`` where nothing else stands on them."""
-    begin = parameter.start - len(parameter.name) - 1
-    first, last = bisect_right(starts, begin) - 1, bisect_right(starts, parameter.end - 1) - 1
-    end = text.find("\n", parameter.end)
-    around = text[starts[first] : begin] + text[parameter.end : end if end >= 0 else len(text)]
-    return None if around.strip() else (first, last)
+def reasons(
+    printed: Printed,
+    facts: Mapping[int, EquationFacts],
+    words: Collection[str],
+    pointed: Collection[int] = (),
+) -> dict[int, str]:
+    """Why equations may be folded, by their ``start``.
+
+    ``words`` are those of the option ``elide``; ``pointed`` is what its paths
+    point at.  Only what the traced object says to be unused counts as that.
+    """
+    found = dict.fromkeys(pointed, POINTED)
+    for equation in printed.walk():
+        known = facts.get(equation.start)
+        if "casts" in words and equation.primitive in CASTS:
+            found[equation.start] = CAST
+        if "dead" in words and known is not None and known.unused:
+            found[equation.start] = UNUSED
+    return found
 
 
-def _fold(run: list[tuple[int, int, str]], text: str, starts: list[int]) -> list[Fold]:
+def runs(printed: Printed, why: Mapping[int, str]) -> list[Run]:
+    """Equations to fold, neighbours together, where they have their lines for themselves.
+
+    What is inside a folded equation is folded with it and no further.
+    """
+    lines_of = Lines(printed.text)
+    found: list[Run] = []
+    todo = [program for _, program in printed.shared]
+    todo += [printed.program] if printed.program is not None else []
+    while todo:
+        run: list[Equation] = []
+        inner: list[Program] = []
+        for equation in todo.pop().equations:
+            lines = lines_of.own(equation.start, equation.end)
+            if lines is not None and equation.start in why:
+                run.append(equation)
+                continue
+            found.extend(_run(run, why))
+            run = []
+            inner.extend(equation.programs if lines is not None else ())
+        found.extend(_run(run, why))
+        todo.extend(inner)
+    return found
+
+
+def _run(equations: list[Equation], why: Mapping[int, str]) -> list[Run]:
+    if not equations:
+        return []
+    counts = Counter(why[equation.start] for equation in equations)
+    parts = []
+    if counts[CAST]:
+        parts.append(_count(counts[CAST], "cast"))
+    if counts[UNUSED]:
+        only = len(counts) == 1
+        parts.append(
+            _count(counts[UNUSED], "unused equation") if only else f"{counts[UNUSED]} unused"
+        )
+    if counts[POINTED]:
+        parts.append(named(e for e in equations if why[e.start] == POINTED))
+    text = ", ".join(parts)
+    if counts[POINTED] or len(parts) > 1:
+        text = f"{_count(len(equations), 'equation')}: {text}"
+    return [Run(tuple(equation.start for equation in equations), text)]
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number} {what}{'' if number == 1 else 's'}"
+
+
+def named(equations: Iterable[Equation], most: int = 3) -> str:
+    """The primitives of equations, up to ``most`` of them, with how often each is there."""
+    counts = Counter(equation.primitive for equation in equations)
+    if len(counts) == 1:
+        return next(iter(counts))
+    said = [name if n == 1 else f"{n} \u00d7 {name}" for name, n in counts.most_common(most)]
+    return ", ".join([*said, *(["..."] if len(counts) > most else [])])
+
+
+def _fold(run: list[tuple[int, int, str]], lines: Lines) -> list[Fold]:
     if not run:
         return []
     first, last = run[0][0], run[-1][1]
-    end = starts[last + 1] if last + 1 < len(starts) else len(text)
-    if last == first and end - starts[first] < HUGE:
+    if last == first and lines.end(last) - lines.starts[first] < HUGE:
         return []
     return [Fold(first, last, tuple(name for _, _, name in run))]

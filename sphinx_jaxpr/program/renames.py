@@ -1,23 +1,47 @@
-"""Names that JAX changed between versions, from ``renames.toml``."""
+"""What JAX changed between versions, from ``renames.toml``."""
 
 from __future__ import annotations
 
+import re
 import tomllib
-from collections.abc import Collection
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
 from functools import cache
 from importlib.resources import files
+from typing import Any
 
 
 @dataclass(frozen=True, slots=True)
 class ParameterRename:
-    """A parameter that has, or had, another name; ``new`` is empty where it was removed."""
+    """A parameter that has, or had, another name.
 
-    primitive: str
+    ``old`` is empty where it is new, ``new`` where it was removed.  ``neutral``
+    are values with which it comes or goes and nothing changes; ``groups`` says
+    of a new name which group of its value has as many leaves as the old value says.
+    """
+
+    primitives: tuple[str, ...]
     old: str
     new: tuple[str, ...]
     carries: bool
+    neutral: tuple[str, ...] = ()
+    groups: Mapping[str, int] = field(default_factory=dict)
+    seen: str = ""
     note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Spelling:
+    """Texts of one value of a parameter, as regular expressions; empty: not printed."""
+
+    primitives: tuple[str, ...]
+    parameter: str
+    level: str
+    patterns: tuple[re.Pattern[str], ...]
+
+    def covers(self, one: str, two: str) -> bool:
+        """Whether both texts are spellings of the value."""
+        return all(any(p.fullmatch(text) for p in self.patterns) for text in (one, two))
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +50,9 @@ class Renames:
 
     primitives: tuple[tuple[str, ...], ...]
     parameters: tuple[ParameterRename, ...]
+    spellings: tuple[Spelling, ...] = ()
+    commuting: frozenset[str] = frozenset()
+    unordered: frozenset[tuple[str, str]] = frozenset()
 
     def names(self, primitive: str) -> tuple[str, ...]:
         """All names of a primitive, its own included."""
@@ -48,6 +75,8 @@ class Renames:
     def hint(self, primitive: str, name: str) -> str:
         """What became of a parameter, or ``""``."""
         for rename in self.about(primitive, name):
+            if not rename.old:
+                return f"`{name}` came with newer JAX"
             if rename.old != name:
                 return f"`{name}` was `{rename.old}` in older JAX"
             if not rename.new:
@@ -58,8 +87,40 @@ class Renames:
         return ""
 
     def about(self, primitive: str, name: str) -> list[ParameterRename]:
+        """The rows about a parameter, by any of its names."""
         names = self.names(primitive)
-        return [r for r in self.parameters if r.primitive in names and name in (r.old, *r.new)]
+        return [
+            row
+            for row in self.parameters
+            if name in (row.old, *row.new) and not set(names).isdisjoint(row.primitives)
+        ]
+
+    def spelling(self, primitive: str, name: str, one: str, two: str) -> str:
+        """The level at which two texts are one value, or ``""``."""
+        names = self.names(primitive)
+        for row in self.spellings:
+            about = row.parameter == name and not set(names).isdisjoint(row.primitives)
+            if about and row.covers(one, two):
+                return row.level
+        return ""
+
+
+def _primitives(row: dict[str, Any]) -> tuple[str, ...]:
+    given = row["primitive"]
+    return (given,) if isinstance(given, str) else tuple(given)
+
+
+def _parameter(row: dict[str, Any]) -> ParameterRename:
+    return ParameterRename(
+        primitives=_primitives(row),
+        old=row["old"],
+        new=tuple(row["new"]),
+        carries=row["carries"],
+        neutral=tuple(row.get("neutral", ())),
+        groups=row.get("groups", {}),
+        seen=row.get("seen", ""),
+        note=row.get("note", ""),
+    )
 
 
 @cache
@@ -68,10 +129,16 @@ def table() -> Renames:
     data = tomllib.loads(files(__package__).joinpath("renames.toml").read_text("utf-8"))
     return Renames(
         tuple(tuple(row["names"]) for row in data["primitive"]),
+        tuple(map(_parameter, data["parameter"])),
         tuple(
-            ParameterRename(
-                r["primitive"], r["old"], tuple(r["new"]), r["carries"], r.get("note", "")
+            Spelling(
+                _primitives(row),
+                row["parameter"],
+                row["level"],
+                tuple(map(re.compile, row["spelled"])),
             )
-            for r in data["parameter"]
+            for row in data["value"]
         ),
+        frozenset(name for row in data["commutes"] for name in row["names"]),
+        frozenset((row["primitive"], row["parameter"]) for row in data["unordered"]),
     )

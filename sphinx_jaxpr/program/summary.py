@@ -158,8 +158,26 @@ def _split(old: Variable, new: Variable) -> str:
 
 
 def _drops(base: Printed, found: Match) -> list[Part]:
-    gone = [e for e in base.walk() if e.start in set(found.removed)]
+    gone = dropped(base, found)
     return [Part("drops", _names(gone))] if gone else []
+
+
+def dropped(base: Printed, found: Match) -> list[Equation]:
+    """The equations of the base without a partner, in printed order."""
+    gone = frozenset(found.removed)
+    return [equation for equation in base.walk() if equation.start in gone] if gone else []
+
+
+def in_words(equation: Equation) -> str:
+    """An equation without types and parameters: ``c = tanh b``."""
+    results = _some([variable.name for variable in equation.outputs])
+    operands = _some([operand.text for operand in equation.inputs])
+    return f"{results} = {equation.primitive} {operands}".strip().removeprefix("= ")
+
+
+def _some(words: list[str], most: int = 6) -> str:
+    """Words with blanks; of many only the first."""
+    return " ".join(words if len(words) <= most else [*words[: most - 1], "..."])
 
 
 def _names(equations: list[Equation]) -> str:

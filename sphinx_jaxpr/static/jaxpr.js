@@ -1,5 +1,5 @@
-/* Adds to blocks: the uses of a variable, links into folds, copying, all open on paper.
-   A block is complete without it; what it looks up in one, it looks up when first wanted. */
+/* Adds to blocks, complete without it: what belongs together lights up, links open folds,
+   copying, paper.  What it looks up in a block, it looks up when first wanted. */
 (() => {
 "use strict";
 if (window.sphinxJaxpr) return;
@@ -10,61 +10,65 @@ const VARIABLE = `${FIGURE} .jaxpr-var[data-var]`;
 const STOP = `${VARIABLE}:not(summary *)`; // a button holds no tab stop at rest
 
 const ON = {}; // event -> handler
+const every = (selector, root = document) => [...root.querySelectorAll(selector)];
 const near = (node, selector) => (node instanceof Element ? node.closest(selector) : null);
 const variableAt = (node) => near(node, VARIABLE);
-const focused = () => variableAt(document.activeElement);
+const focusOn = (node) => node.focus({ preventScroll: true });
 const owner = (node) => near(node, ".jaxpr-eqn");
 const figureOf = (node) => node.closest(FIGURE);
 
 // -- what is known of a figure
 
-const states = new WeakMap(); // figure -> its tab stop, its chosen equation, what was looked up
-const stateOf = (figure) => {
-  if (!states.has(figure)) states.set(figure, {});
-  return states.get(figure);
-};
+const stateOf = (figure) => (figure.sphinxJaxpr ??= {}); // tab stop, equation, lists
 
 /** Its variables in printed order, and those of a binding: looked up when first wanted. */
-const allOf = (figure) => (stateOf(figure).all ??= [...figure.querySelectorAll(VARIABLE)]);
+const allOf = (figure) => (stateOf(figure).all ??= every(VARIABLE, figure));
 const sameAs = (node) => {
   const [figure, name] = [figureOf(node), `[data-var="${node.dataset.var}"]`];
-  return (stateOf(figure)[name] ??= [...figure.querySelectorAll(`.jaxpr-var${name}`)]);
+  return (stateOf(figure)[name] ??= every(`.jaxpr-var${name}`, figure));
 };
-const partsOf = (node) => {
-  const [same, isBinder] = [sameAs(node), (one) => one.matches(".jaxpr-binder")];
-  return { binder: same.find(isBinder), uses: same.filter((one) => !isBinder(one)) };
-};
+const binderOf = (node) => sameAs(node).find((one) => one.matches(".jaxpr-binder"));
+const usesOf = (node) => sameAs(node).filter((one) => one !== binderOf(node));
 
 // -- folds
 
 /** The closed folds that hide a node; what is in a summary stays in sight. */
-function* hiding(node) {
-  let fold = node.parentElement?.closest("details");
-  for (; fold; fold = fold.parentElement?.closest("details")) {
-    if (!fold.open && !fold.querySelector(":scope > summary")?.contains(node)) yield fold;
+const hiding = (node) => {
+  const found = [];
+  for (let fold = node; (fold = fold.parentElement?.closest("details")); ) {
+    if (!fold.open && !fold.querySelector("summary")?.contains(node)) found.push(fold);
   }
-}
-const isHidden = (node) => !hiding(node).next().done;
-const unfold = (node) => {
-  const folds = [...hiding(node)];
-  for (const fold of folds) fold.open = true;
-  return folds.length > 0;
+  return found;
 };
+const isHidden = (node) => hiding(node).length > 0;
+const unfold = (node) => hiding(node).map((fold) => (fold.open = true)).length > 0;
 ON.beforematch = (event) => unfold(event.target);
 const scrollTo = (node, block) => {
-  const still = matchMedia("(prefers-reduced-motion: reduce)").matches;
+  const { matches: still } = matchMedia("(prefers-reduced-motion: reduce)");
   node.scrollIntoView({ block, behavior: still ? "instant" : "auto" });
 };
 
-// -- light a binding
+// -- light what belongs together: a binding, a line of Python and its equations
 
-let lit = [];
+/** A line of Python with the equations that it made, or of one of these the line. */
+const placeOf = (node) => near(node, "[data-source] [data-line]");
+const partners = (place) => {
+  const { source } = place.closest("[data-source]").dataset;
+  const all = every(`[data-source="${source}"] [data-line="${place.dataset.line}"]`);
+  return place === all[0] ? all : all.slice(0, 1);
+};
+
+const LIGHTS = { "jaxpr-hit": [variableAt, sameAs], "jaxpr-made": [placeOf, partners] };
+const lit = {}; // class -> because of what
+/** Mark what belongs to a node, or else to what has the focus. */
 const light = (node) => {
-  const next = node ? sameAs(node) : [];
-  if (next === lit) return;
-  for (const one of lit) one.classList.remove("jaxpr-hit");
-  for (const one of next) one.classList.add("jaxpr-hit");
-  lit = next;
+  for (const [name, [find, found]] of Object.entries(LIGHTS)) {
+    const from = find(node) ?? find(document.activeElement);
+    if (from === lit[name]) continue;
+    lit[name] = from;
+    for (const one of every(`.${name}`)) one.classList.remove(name);
+    for (const one of from ? found(from) : []) one.classList.add(name);
+  }
 };
 
 const say = (figure, text) => {
@@ -77,19 +81,17 @@ const origin = (binder) => {
   const equation = owner(binder);
   const name = equation?.dataset.primitive;
   const primitive = equation?.querySelector(".jaxpr-prim");
-  const isBefore = (one, other) => one.compareDocumentPosition(other) & 4; // FOLLOWING
-  if (equation && (!primitive || isBefore(binder, primitive))) return `bound by ${name}`;
-  const words = [...figureOf(binder).querySelectorAll(".jaxpr-kw")];
-  const lambda = words.findLast((word) => isBefore(word, binder));
-  const header = document.createRange(); // { lambda constants ; inputs. let
-  if (lambda) header.setStartAfter(lambda);
-  header.setEndBefore(binder);
-  const kind = header.toString().includes(";") ? "input" : "constant";
+  const isOutput = !primitive || binder.compareDocumentPosition(primitive) & 4; // FOLLOWING
+  if (equation && isOutput) return `bound by ${name}`;
+  const before = document.createRange(); // ... { lambda constants ; inputs. let
+  before.setStart(figureOf(binder), 0);
+  before.setEndBefore(binder);
+  const kind = before.toString().split("lambda").pop().includes(";") ? "input" : "constant";
   return equation ? `${kind} of ${name}` : kind;
 };
 
 const describe = (node) => {
-  const { binder, uses } = partsOf(node);
+  const [binder, uses] = [binderOf(node), usesOf(node)];
   const used = ["not used", "used once"][uses.length] ?? `used ${uses.length} times`;
   if (!binder) return `${node.textContent}, ${used}`;
   const type = binder.nextElementSibling;
@@ -103,7 +105,7 @@ const rove = (node) => {
   const state = node && stateOf(figureOf(node));
   if (!state || state.current === node) return;
   for (const name of ["tabindex", "role"]) state.current?.removeAttribute(name);
-  node.setAttribute("tabindex", "0");
+  node.tabIndex = 0;
   node.setAttribute("role", "link");
   state.current = node;
 };
@@ -111,23 +113,22 @@ const rove = (node) => {
 const goTo = (node) => {
   unfold(node);
   rove(node);
-  node.focus({ preventScroll: true });
+  focusOn(node);
   scrollTo(node, "nearest");
 };
 
 let trail = null; // where following a variable has come to
-const follow = (node) => {
+const followed = (node) => {
   if (trail && (node === trail.from || node === trail.steps[trail.at])) {
     trail.at = (trail.at + 1) % trail.steps.length;
   } else {
-    const { binder, uses } = partsOf(node);
+    const uses = usesOf(node);
     const next = uses.indexOf(node) + 1;
-    const steps = [...uses.slice(next), ...uses.slice(0, next)];
-    if (binder) steps.unshift(binder);
+    const steps = [binderOf(node), ...uses.slice(next), ...uses.slice(0, next)].filter(Boolean);
     trail = { steps, at: steps[0] === node ? 1 % steps.length : 0 };
   }
   trail.from = node;
-  goTo(trail.steps[trail.at]);
+  return trail.steps[trail.at];
 };
 
 const seek = (all, place, step, wanted = () => true) => {
@@ -146,6 +147,7 @@ const settle = (figure, selector) => {
 ON.toggle = ({ target }) => near(target, FIGURE) && settle(figureOf(target), VARIABLE);
 const elsewhere = (node) => (one) => owner(one) !== owner(node);
 const MOVES = {
+  Enter: (all, at) => followed(all[at]),
   ArrowRight: (all, at) => seek(all, at, 1),
   ArrowLeft: (all, at) => seek(all, at, -1),
   Home: (all) => seek(all, -1, 1),
@@ -161,106 +163,103 @@ const isPlain = (event) => !(event.ctrlKey || event.altKey || event.metaKey || e
 ON.keydown = (event) => {
   const node = variableAt(event.target);
   if (event.key === "Escape") {
-    node?.blur();
-    light(null);
+    if (node ?? placeOf(event.target)) event.target.blur();
+    light();
   }
-  if (!node || !isPlain(event)) return;
-  if (event.key === "Enter") {
-    follow(node);
-  } else if (Object.hasOwn(MOVES, event.key)) {
-    const all = allOf(figureOf(node));
-    const next = MOVES[event.key](all, all.indexOf(node));
-    if (next) goTo(next);
-  } else {
-    return;
-  }
+  const move = MOVES[event.key];
+  if (!node || !move || !isPlain(event)) return;
+  const all = allOf(figureOf(node));
+  const next = move(all, all.indexOf(node));
+  if (next) goTo(next);
   event.preventDefault();
   event.stopPropagation();
 };
 
-ON.focusin = (event) => {
-  const node = variableAt(event.target);
+ON.focusin = ({ target }) => {
+  light(target);
+  const node = variableAt(target);
   if (!node) return;
   const figure = figureOf(node);
   rove(node);
   stateOf(figure).equation = owner(node);
-  light(node);
   say(figure, describe(node));
 };
 ON.focusout = (event) => {
+  event.relatedTarget ?? light();
   const figure = near(event.target, FIGURE);
   if (!figure) return;
   if (!variableAt(event.relatedTarget)) settle(figure, STOP);
-  if (figure.contains(event.relatedTarget)) return;
-  light(null);
-  say(figure, "");
+  if (!figure.contains(event.relatedTarget)) say(figure, "");
 };
 
 // -- mouse and touch: a first tap does what hovering does, a second one follows
 
 ON.pointerover = (event) => {
-  if (event.pointerType !== "touch") light(variableAt(event.target) ?? focused());
+  if (event.pointerType !== "touch") light(event.target);
 };
-ON.pointerout = (event) => event.relatedTarget ?? light(focused());
-let isFirstTap = false;
+ON.pointerout = (event) => event.relatedTarget ?? light();
+let isFirstTap;
 ON.pointerdown = (event) => {
-  isFirstTap = event.pointerType === "touch" && focused() !== variableAt(event.target);
+  const tapped = variableAt(event.target) ?? near(event.target, "a");
+  isFirstTap = event.pointerType === "touch" && document.activeElement !== tapped;
 };
 ON.click = (event) => {
   if (!isPlain(event)) return;
   const node = variableAt(event.target);
   const button = near(event.target, ".jaxpr-tools button");
   const link = near(event.target, "a[href]");
+  if (isFirstTap) light(event.target);
   if (button) {
     copy(button);
+  } else if (isFirstTap && near(link, ".jaxpr-source")) {
+    event.preventDefault();
   } else if (link) {
     // No hashchange comes of a link to where one is.
     if (link.href === location.href) setTimeout(reveal);
   } else if (node && getSelection().isCollapsed) {
-    event.preventDefault(); // in a summary: follow, don't fold
-    if (isFirstTap) {
-      rove(node);
-      node.focus({ preventScroll: true });
-    } else {
-      follow(node);
-    }
+    event.preventDefault(); // don't fold
+    if (!isFirstTap) return goTo(followed(node));
+    rove(node);
+    focusOn(node);
   }
   isFirstTap = false;
 };
 
 // -- what an address names
 
-const target = () => {
-  try {
-    return document.getElementById(decodeURIComponent(location.hash.slice(1)));
-  } catch {
-    return null; // not valid
-  }
-};
 const reveal = () => {
-  const node = target();
+  let node;
+  try {
+    node = document.getElementById(decodeURIComponent(location.hash.slice(1)));
+  } catch {} // not valid
   const figure = near(node, FIGURE);
   if (!figure) return;
   const opened = unfold(node);
   stateOf(figure).equation = owner(node);
   rove(owner(node)?.querySelector(STOP));
   if (node.tabIndex < 0) node.tabIndex = -1;
-  node.focus({ preventScroll: true });
+  focusOn(node);
   // Else the browser has gone there itself, or back to where the reader was.
   if (opened) scrollTo(node, "start");
 };
 
 // -- copying
 
+const textOf = (node) => every(".jaxpr-line", node).map((one) => one.textContent).join("\n");
+/** What is selected over several lines, with those of them that are folded away. */
+ON.copy = (event) => {
+  const selection = getSelection();
+  const chosen = selection.rangeCount && selection.getRangeAt(0);
+  const code = near(chosen.commonAncestorContainer, ".jaxpr-code");
+  const text = code && textOf(chosen.cloneContents());
+  if (!text) return;
+  event.clipboardData.setData("text/plain", text);
+  event.preventDefault();
+};
 const TEXTS = {
-  jaxpr: (figure) =>
-    [...figure.querySelectorAll(".jaxpr-line")].map((line) => line.textContent).join("\n"),
+  jaxpr: textOf,
   call: (figure) => figure.querySelector(".jaxpr-call").textContent,
-  link: (figure) => {
-    const url = new URL(location.href);
-    url.hash = (stateOf(figure).equation ?? figure).id;
-    return url.href;
-  },
+  link: (figure) => new URL(`#${(stateOf(figure).equation ?? figure).id}`, location).href,
 };
 const write = async (text) => {
   try {
@@ -270,65 +269,57 @@ const write = async (text) => {
     const before = document.activeElement;
     const area = document.createElement("textarea");
     area.value = text;
-    area.style.cssText = "position: fixed; top: 0; opacity: 0";
+    area.style.position = "fixed";
     document.body.append(area);
-    area.focus({ preventScroll: true });
+    focusOn(area);
     area.select();
     const done = document.execCommand("copy");
     area.remove();
-    before?.focus({ preventScroll: true });
+    focusOn(before);
     return done;
   }
 };
 const copy = async (button) => {
   const figure = figureOf(button);
   const what = button.dataset.copy;
-  const name = stateOf(figure).equation?.dataset.primitive;
-  const thing = what !== "link" ? `the ${what}` : `a link to ${name ?? "this block"}`;
+  const name = stateOf(figure).equation?.dataset.primitive ?? "this block";
+  const thing = what === "link" ? `a link to ${name}` : `the ${what}`;
   say(figure, ""); // the same words again are told again
   const done = await write(TEXTS[what](figure));
   say(figure, done ? `Copied ${thing}` : "Could not copy");
 };
 
-const make = (tag, attributes, text = "") => {
-  const made = document.createElement(tag);
-  for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value);
-  made.textContent = text;
-  return made;
-};
+const NEEDED = { jaxpr: ".jaxpr-line", call: ".jaxpr-call", link: "*" };
 const equip = (figure) => {
   const details = figure.querySelector(":scope > details");
   if (!details || figure.querySelector(":scope > .jaxpr-tools")) return;
-  const title = figure.id.replace("jaxpr-", "Copy ");
-  const tools = make("div", { class: "jaxpr-tools", role: "group", "aria-label": title });
-  for (const [what, needed] of [["jaxpr", ".jaxpr-line"], ["call", ".jaxpr-call"], ["link", "*"]]) {
-    if (!figure.querySelector(needed)) continue;
-    tools.append(make("button", { type: "button", "data-copy": what }, `Copy ${what}`));
-  }
-  tools.append(make("span", { class: "jaxpr-status", role: "status" }));
-  details.after(tools);
+  const buttons = Object.keys(NEEDED)
+    .filter((what) => figure.querySelector(NEEDED[what]))
+    .map((what) => `<button type="button" data-copy="${what}">Copy ${what}</button>`);
+  const tools = `${buttons.join("")}<span class="jaxpr-status" role="status"></span>`;
+  details.insertAdjacentHTML("afterend", `<div class="jaxpr-tools" role="group">${tools}</div>`);
+  details.nextSibling.setAttribute("aria-label", figure.id.replace("jaxpr-", "Copy "));
   rove(figure.querySelector(STOP));
 };
 
 // -- paper
 
-let closed = [];
+const closed = [];
 addEventListener("beforeprint", () => {
-  closed.push(...document.querySelectorAll(`${FIGURE} details:not([open])`));
+  closed.push(...every(`${FIGURE} details:not([open])`));
   for (const fold of closed) fold.open = true;
 });
 addEventListener("afterprint", () => {
-  for (const fold of closed) fold.open = false;
-  closed = [];
+  for (const fold of closed.splice(0)) fold.open = false;
 });
 
 const start = () => {
-  document.querySelectorAll(FIGURE).forEach(equip);
+  every(FIGURE).forEach(equip);
   // In the capture phase: themes turn pages with the arrow keys.
   for (const [name, handler] of Object.entries(ON)) document.addEventListener(name, handler, true);
   addEventListener("hashchange", reveal);
   reveal();
 };
-if (document.readyState === "loading") document.addEventListener("DOMContentLoaded", start);
+if (document.readyState === "loading") addEventListener("DOMContentLoaded", start);
 else start();
 })();

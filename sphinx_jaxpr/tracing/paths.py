@@ -11,6 +11,10 @@ from typing import Any, Final
 _ADDRESS: Final = re.compile(r"(?<= at )0x[0-9a-fA-F]{6,}")
 
 
+#: A folder that libraries are installed in, wherever that is.
+_SITE: Final = re.compile(r"(?<![\w.-])/[^\s:'\"<>]*/(?:site|dist)-packages/")
+
+
 class Paths:
     """Hides ``roots`` (import roots, the source folder), what is above, and the home folder."""
 
@@ -39,9 +43,9 @@ class Paths:
         return "" if short == "." else short + os.sep
 
     def hide_all(self, data: Any) -> Any:
-        """``hide`` for every string in JSON data."""
+        """``hide`` for every string in JSON data, and where libraries are installed."""
         if isinstance(data, str):
-            return self.hide(data)
+            return self.hide(_SITE.sub("", data))
         if isinstance(data, list):
             return [self.hide_all(item) for item in data]
         if isinstance(data, dict):

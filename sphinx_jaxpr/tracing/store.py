@@ -25,7 +25,8 @@ class Seen(NamedTuple):
     """What every build needs to know of a result, so that it need not be read.
 
     ``program`` and ``source`` are digests of what a page can show; they decide
-    what is written again.  ``captured`` is the size of closed-over arrays in bytes.
+    what is written again.  ``captured`` is the size of closed-over arrays in bytes,
+    ``primitives`` are the names of the primitives, one a line.
     Where in a file a line of the function stands is not shown, so a comment
     above it changes neither.  The source counts only where it was asked for.
     """
@@ -33,6 +34,12 @@ class Seen(NamedTuple):
     program: str
     source: str
     captured: int = 0
+    primitives: str = ""
+
+    @property
+    def names(self) -> list[str]:
+        """The primitives that the program meets at any depth, sorted."""
+        return self.primitives.split("\n") if self.primitives else []
 
 
 def seen(result: dict[str, Any]) -> Seen:
@@ -42,7 +49,9 @@ def seen(result: dict[str, Any]) -> Seen:
         shown["facts"] = {k: v for k, v in shown["facts"].items() if k != "sources"}
     lines = [result.get("source"), result.get("facts", {}).get("sources")]
     captured = sum(size for _, size in result.get("constants", ()))
-    return Seen(digest(shown), digest(lines), captured)
+    programs = result.get("facts", {}).get("programs", ())
+    names = {equation[0] for program in programs for equation in program.get("equations", ())}
+    return Seen(digest(shown), digest(lines), captured, "\n".join(sorted(names)))
 
 
 class Store:
@@ -199,7 +208,7 @@ def _is_index(data: Any) -> bool:
             data["schema"] == SCHEMA
             and all(_are_needs(needs) for needs in data["needs"].values())
             and all(
-                [type(part) for part in row["seen"]] == [str, str, int]
+                [type(part) for part in row["seen"]] == [str, str, int, str]
                 and row["needs"] in data["needs"]
                 and "signature" in row
                 for row in data["entries"].values()

@@ -6,13 +6,14 @@ Reads attributes only and imports no JAX, so that a version in which
 The result is plain data::
 
     {"programs": [{"inputs": [type, ...], "constants": [[type, bytes], ...],
-                   "outputs": [type, ...], "effects": [name, ...],
+                   "outputs": [type, ...], "effects": [name, ...], "unused": [place, ...],
                    "equations": [[primitive, phase, source, [type, ...],
                                   {parameter: plain}, {parameter: [program, ...]}], ...]},
                   ...],
      "sources": [[file, line, function], ...]}
 
-``programs[0]`` is the traced program; ``source`` is an index or -1.
+``programs[0]`` is the traced program; ``source`` is an index or -1; ``unused`` are
+the places of equations without which the program would be the same.
 """
 
 from __future__ import annotations
@@ -32,6 +33,8 @@ PACKAGE = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__)
 MAX_PARAMETER = 400
 
 _ADDRESS = re.compile(r"0x[0-9a-fA-F]{6,}")
+#: How an effect on a reference names its variable: by its address.
+_VARIABLE = re.compile(r"\bVar\(id=\d+\):?")
 _SHORT = (("bfloat", "bf"), ("float", "f"), ("uint", "u"), ("int", "i"), ("complex", "c"))
 
 
@@ -62,9 +65,22 @@ def effects(jaxpr: Any) -> list[str]:
     """Names of the effects, free of addresses, sorted."""
     names = set()
     for effect in getattr(jaxpr, "effects", ()) or ():
-        text = str(effect)
+        text = _VARIABLE.sub("", str(effect))
         names.add(type(effect).__name__ if _ADDRESS.search(text) else text)
     return sorted(names)
+
+
+def unused(body: Any) -> list[int]:
+    """Places of equations without effects whose results nothing uses, or only such equations."""
+    needed = {id(var) for var in body.outvars}
+    found = []
+    for place in range(len(body.eqns) - 1, -1, -1):
+        equation = body.eqns[place]
+        if equation.effects or any(id(var) in needed for var in equation.outvars):
+            needed.update(id(operand) for operand in equation.invars)
+        else:
+            found.append(place)
+    return found[::-1]
 
 
 def constant_sizes(jaxpr: Any) -> list[list[Any]]:
@@ -123,6 +139,7 @@ class _Walk:
                 "constants": constant_sizes(jaxpr),
                 "outputs": [short_type(var.aval) for var in body.outvars],
                 "effects": effects(jaxpr),
+                "unused": unused(body),
                 "equations": [],
                 "shared": False,
             }

@@ -16,7 +16,7 @@ pytestmark = pytest.mark.once
 
 WRONG: dict[str, list[Any]] = {  # of each, some values that it can not have
     "jaxpr_open": ["some", 3, None],
-    "jaxpr_elide": ["casts", 3, None],
+    "jaxpr_elide": ["cast", "none, params", "[mul]", "params casts,", ["params"], "", 3, None],
     "jaxpr_glossary": [
         "add",
         {"add": 3},
@@ -30,8 +30,11 @@ WRONG: dict[str, list[Any]] = {  # of each, some values that it can not have
     "jaxpr_memory": [-1, "3000", 1.5, True],
     "jaxpr_mode": ["off", None],
     "jaxpr_cache_dir": [3, ["a"]],
+    "jaxpr_lock_dir": ["", " ", 3, None],
+    "jaxpr_lock_only": ["dense", [1]],
     "jaxpr_transforms": [["a:b"], {"a": "b"}, {"a": ":b"}, {"1": "a:b"}, {"a": 1}],
     "jaxpr_allowed_modules": ["jax", [1]],
+    "jaxpr_fresh": ["yes", 1, None],
     "jaxpr_claim_mark": ["yes", 1, None],
     "jaxpr_max_equations": ["many", -1, True],
     "jaxpr_max_constants": ["1 MB", -1],

@@ -10,8 +10,10 @@ import pytest
 from bs4 import BeautifulSoup, Tag
 
 from sphinx_jaxpr.ext import html, plain, tex
-from sphinx_jaxpr.program.align import align
+from sphinx_jaxpr.program import align as facts_of
+from sphinx_jaxpr.program.match import match
 from sphinx_jaxpr.program.printed import parse
+from sphinx_jaxpr.program.rows import Side, align
 from sphinx_jaxpr.worker import facts
 from tests.program import corpus
 
@@ -69,7 +71,9 @@ def test_every_program_keeps_its_text_and_its_equations() -> None:
     for name, jaxpr in traced():
         text = facts.mask(str(jaxpr))
         printed = parse(text)
-        page = check(name, text, html.code(printed, align(printed, facts.collect(jaxpr)), "b"))
+        page = check(
+            name, text, html.code(printed, facts_of.align(printed, facts.collect(jaxpr)), "b")
+        )
         wanted = sum(1 for _ in printed.walk())
         marks = page.select(".jaxpr-eqn[id^=b-][data-primitive]")
         assert len(marks) == wanted, name
@@ -138,3 +142,23 @@ def test_paged_formats_end_between_equations() -> None:
     cut, rest = plain._cut(parse(text), 1)
     assert rest == 1 and text[:cut].endswith("e:f32[]. let")
     assert plain._cut(parse(PASTED["packed"]), 1) == (0, 1)
+
+
+@pytest.mark.parametrize("start", range(3))
+def test_side_by_side_every_program_keeps_its_text(start: int) -> None:
+    programs = [(name, parse(facts.mask(str(jaxpr)))) for name, jaxpr in list(traced())[start::9]]
+    count = 0
+    for (name, one), (_, other) in zip(programs, [*programs[1:], programs[0]], strict=True):
+        if one.program is None or other.program is None:
+            continue
+        sides = Side(one), Side(other)
+        if not align(*sides, match(one, other)):
+            continue
+        for printed, side in zip((one, other), sides, strict=True):
+            page = check(name, printed.text, html.code(printed, {}, "b", html.Marks(side=side)))
+            assert not any(gap.get_text() for gap in page.select(".jaxpr-gap")), name
+            # Whatever stands in a grid has a row in it.
+            for inner in page.select(".jaxpr-grid > :not(summary)"):
+                assert {"jaxpr-cell", "jaxpr-gap"} & set(inner["class"]), name
+            count += 1
+    assert count > 10

@@ -44,6 +44,12 @@ Long
 .. jaxpr-transform:: forms:nested
    :args: x=f32[]
 
+   [scan]
+       The outer loop.
+
+   [scan].jaxpr[reduce_sum]
+       Inside of it.
+
 .. jaxpr-transform:: forms:silent
    :args: x=f32[]
 
@@ -134,6 +140,20 @@ def test_pdf_is_whole(tmp_path: Path, engine: str) -> None:
     page_width = float(re.findall(r'<page width="([\d.]+)"', boxes)[0])
     right = max(float(edge) for edge in re.findall(r'xMax="([\d.]+)"', boxes))
     assert right < page_width - 60
+
+    # Links have ends: notes, their block, the blocks in the index of primitives.
+    assert not re.findall(r".*undefined.*", log)
+    dests = subprocess.run(
+        ["pdfinfo", "-dests", str(pdf)], capture_output=True, text=True, check=True
+    ).stdout
+    tex = pdf.with_suffix(".tex").read_text("utf-8")
+    labels = pdf.with_suffix(".aux").read_text("utf-8", errors="replace")
+    for name in ("jaxpr-nested", "jaxpr-nested-note-1", "jaxpr-nested-note-2", "jaxpr-spelled"):
+        place = re.search(rf"newlabel.*{{index:{name}}}.*{{([^{{}}]+)}}{{}}}}", labels)
+        assert place is not None and f'"{place[1]}"' in dests, name
+    for link in ("jaxpr-nested", "jaxpr-nested-note-1", "jaxpr-nested-note-2"):
+        assert rf"\hyperref[\detokenize{{index:{link}}}]" in tex
+    assert "??" not in pdftotext(pdf)
 
     # The long program goes on where a page ends.
     pages = [page for page in text.split("\f") if page.count("= cos ") > 3]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from tests.support import Build, Project
@@ -95,6 +97,20 @@ def test_other_formats(project: Project, built: Build, builder: str) -> None:
         text = (done.out / "index.txt").read_text("utf-8")
         assert "([tanh])" in text
         assert "The cotangent of the weights." in text
+    if builder == "latex":
+        text = next(done.out.glob("*.tex")).read_text("utf-8")
+        for start, name in (("index", "note-1"), ("other", "2-note-1")):
+            back = rf"\hyperref[\detokenize{{{start}:jaxpr-dense.grad}}]"
+            there = rf"\hyperref[\detokenize{{{start}:jaxpr-dense.grad-{name}}}]"
+            label = rf"\label{{\detokenize{{{start}:jaxpr-dense.grad-{name}}}}}"
+            assert back in text and there in text and label in text
+    if builder == "texinfo":
+        text = next(done.out.glob("*.texi")).read_text("utf-8")
+        note, block = (
+            re.search(rf"@anchor{{index {name}}}@anchor{{(\w+)}}", text)[1]
+            for name in ("jaxpr-dense grad-note-1", "jaxpr-dense grad")
+        )
+        assert f"@ref{{{note},,1}}" in text and f"@ref{{{block},,p}} (grad.transpose" in text
 
 
 @pytest.mark.parametrize("markup", ["md", "rst"])

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+import time
 
 import pytest
 from bs4 import BeautifulSoup
+from docutils import nodes
 
 from tests.support import Build, Project
 
@@ -243,6 +245,71 @@ def _number(warning: str) -> tuple[str, int, int]:
     return place[1], int(place[2]), int(number[1]) if number else 0
 
 
+def test_what_shows_a_role_as_written_is_none(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """The same text in code, in a literal or a comment, above a role or in its paragraph."""
+    page = f"""\
+# P
+{BLOCK}
+```md
+{{jaxpr:claim}}`code <len(dense) == 101>`
+```
+
+{{jaxpr:claim}}`code <len(dense) == 101>`
+
+% {{jaxpr:claim}}`comment <len(dense) == 102>`
+
+{{jaxpr:claim}}`comment <len(dense) == 102>`
+
+`` {{jaxpr:claim}}`literal <len(dense) == 103>` `` gives
+{{jaxpr:claim}}`literal <len(dense) == 103>`, and once more
+{{jaxpr:claim}}`literal <len(dense) == 103>`.
+
+What `dense[x]` is:
+{{jaxpr:eqn}}`dense[x]`.
+
+```{{eval-rst}}
++---------------+--------------------------------------+
+| A table       | :jaxpr:claim:`cell over              |
+|               | lines <len(dense) == 104>`           |
++---------------+--------------------------------------+
+```
+"""
+    project = Project(tmp_path_factory.mktemp("shown"), {"docs/index.md": page})
+    due = [
+        page[: page.index(start)].count("\n") + 1 + below
+        for start, below in (
+            ("```md", 4),
+            ("% {", 2),
+            ("`` {", 1),
+            ("`` {", 2),
+            ("What `dense", 1),
+            ("| A table", 0),
+        )
+    ]
+    told = project.build("html").warnings
+    assert [int(re.search(r"index\.md:(\d+): ", one)[1]) for one in told] == due, told
+
+
+def test_many_roles_on_one_page_are_found_fast(tmp_path_factory: pytest.TempPathFactory) -> None:
+    from docutils.utils import new_document
+
+    from sphinx_jaxpr.ext.lines import find_lines
+    from sphinx_jaxpr.ext.nodes import jaxpr_quote
+
+    file = tmp_path_factory.mktemp("many") / "page.md"
+    lines = [f"A line of text, {{jaxpr:val}}`len(dense) + {n % 50}`.\n" for n in range(4000)]
+    file.write_text("\n".join(lines), "utf-8")
+    document = new_document(str(file))
+    for n in range(4000):
+        node = jaxpr_quote("", raw=f":jaxpr:val:`len(dense) + {n % 50}`")
+        node.source, node.line = str(file), 2 * n + 1
+        document += nodes.paragraph("", "", node)
+    start = time.perf_counter()
+    found = find_lines(document)
+    assert time.perf_counter() - start < 2
+    assert [node.line for node in found] == [2 * n + 1 for n in range(4000)]
+
+
 WRONG = [
     ("{jaxpr:ref}`dens`", "path", "block 'dens': there is no block `dens`; nearest: dense"),
     ("{jaxpr:eqn}`dense[tan]`", "path", "has no equation `tan`; nearest: tanh"),
@@ -427,7 +494,11 @@ def setup(app):
     assert len(done.warnings) == 1
     loaded = re.search(r"loaded: (.*)", done.stdout)
     assert loaded
-    assert loaded[1] == "[]"
+    # The index of primitives says what each means; it is written by every build.
+    allowed = ("", ".glossary", ".wording", ".formats")
+    assert set(re.findall(r"'([\w.]+)'", loaded[1])) <= {
+        f"sphinx_jaxpr.program{n}" for n in allowed
+    }
 
 
 @pytest.mark.parametrize("damage", ["", "{", "[]", '{"a": 3}'])

@@ -56,6 +56,10 @@ SAID = [
     ),
     ("any(len(v.shape) == 9 for v in dense.consts)", "it holds for none of 0: there are none"),
     ("all([True, False])", "`[True, False]` is (True, False)"),
+    (
+        "dense == dense.all",
+        "have the same primitives (dot_general, broadcast_in_dim, add, tanh), but are not one",
+    ),
     ("same(dense.vmap, dense)", "`dense.vmap` has one more: broadcast_in_dim"),
     ("same(dense.vmap[:1], dense[:1])", "the first difference is "),
     ("same(dense[tanh], dense[add])", "`dense[tanh]` has one more: tanh and lacks add"),

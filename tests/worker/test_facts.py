@@ -13,6 +13,7 @@ import jax.numpy as jnp
 import pytest
 
 from sphinx_jaxpr.worker import facts
+from tests.program.corpus import PROGRAMS
 
 SQUARE = jax.ShapeDtypeStruct((4, 4), jnp.float32)
 
@@ -131,3 +132,42 @@ def test_a_program_called_in_several_phases_has_none() -> None:
 )
 def test_phase_of_a_stack(stack: str, on_tangents: bool, phase: str) -> None:
     assert facts._phase(stack, on_tangents) == phase
+
+
+def test_unused_equations() -> None:
+    def lost(x: jax.Array) -> jax.Array:
+        jnp.sin(x) * 2.0  # both: only an unused one uses the first
+        jax.debug.print("{}", jnp.cos(x))
+        jax.jit(jnp.exp)(x)
+
+        def body(carry: jax.Array, _: None) -> tuple[jax.Array, None]:
+            jnp.tan(carry)
+            return -carry, None
+
+        return jax.lax.scan(body, x, None, length=2)[0]
+
+    found = collect(lost, SQUARE)
+
+    def unused(place: int) -> list[str]:
+        return [str(rows(found, place)[n][0]) for n in found["programs"][place]["unused"]]
+
+    assert unused(0)[:2] == ["sin", "mul"]
+    assert len(unused(0)) == 3  # and the call
+    inner = [place for place, program in enumerate(found["programs"]) if program["unused"]]
+    assert [unused(place) for place in inner if place] == [["tan"]]
+
+
+def test_an_equation_with_an_effect_is_used() -> None:
+    def writes(ref: Any) -> None:
+        ref[...] = ref[...] * 2.0
+
+    ref = jax.new_ref if hasattr(jax, "new_ref") else jax.array_ref
+    found = collect(lambda x: writes(ref(x)), SQUARE)
+    assert found["programs"][0]["unused"] == []
+
+
+def test_effects_have_no_addresses() -> None:
+    found = facts.collect(PROGRAMS["reference_in_scan"]())
+    names = [name for program in found["programs"] for name in program["effects"]]
+    assert any("Read" in name for name in names)
+    assert not [name for name in names if "id=" in name]

@@ -1,0 +1,1 @@
+"""Functions of the gallery, written as one writes them anyway."""

@@ -1,0 +1,190 @@
+"""The same documentation traced by two interpreters, block by block.
+
+Sphinx runs as its own process, with the builder ``jaxpr-record``, once for each
+interpreter; all that it writes goes to a temporary folder.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from ..program.drift import Drift, compare
+from ..program.levels import Difference, Level
+from ..program.tabular import counted, table
+from ..tracing import lock
+
+SAME: Final = 0
+DRIFTED: Final = 1
+FAILED: Final = 2
+#: Lines of Sphinx's output that are shown where it fails.
+TAIL: Final = 20
+
+
+class CommandError(Exception):
+    """Nothing to compare: the message says why."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """One block: its name (with the page, where it holds for that alone) and its drift."""
+
+    name: str
+    drift: Drift
+
+
+@dataclass(frozen=True)
+class Report:
+    """All blocks, the two versions of JAX, and the findings that only the new one has."""
+
+    old: str
+    new: str
+    rows: tuple[Row, ...]
+    broken: tuple[dict[str, Any], ...] = ()
+
+    @property
+    def status(self) -> int:
+        """The exit status."""
+        worst = max((row.drift.level for row in self.rows), default=Level.SAME)
+        return DRIFTED if worst is Level.PROGRAM or self.broken else SAME
+
+    def lines(self) -> Iterator[str]:
+        """The report for people."""
+        for row in self.rows:
+            if row.drift.level is not Level.SAME:
+                yield f"{row.name}: {row.drift.level.words}"
+                yield from (f"  {line}" for line in table(row.drift))
+                yield ""
+        for one in self.broken:
+            yield f"{one['source']}:{one['line']}: [{one['type']}] {one['message']}"
+        if self.broken:
+            yield ""
+        count = len(self.rows)
+        levels = counted([row.drift for row in self.rows])
+        yield f"JAX {self.old} -> {self.new}: {count} block{'s' * (count != 1)}: {levels}"
+        sentences = len(self.broken)
+        yield f"{sentences or 'No'} sentence{'s' * (sentences != 1)} would become false"
+
+    def data(self) -> dict[str, Any]:
+        """The report for programs."""
+        return {
+            "old": self.old,
+            "new": self.new,
+            "blocks": [
+                {
+                    "name": row.name,
+                    "level": row.drift.level.words,
+                    "differences": [
+                        {
+                            "level": d.level.words,
+                            "place": d.place,
+                            "what": d.what,
+                            "old": d.old,
+                            "new": d.new,
+                        }
+                        for d in row.drift.differences
+                    ],
+                }
+                for row in self.rows
+            ],
+            "broken": list(self.broken),
+        }
+
+
+def run(docs: str, python: str, settings: Sequence[str], *, as_json: bool) -> int:
+    """Compare, print, answer with the exit status."""
+    try:
+        found = report(docs, python, settings)
+    except CommandError as error:
+        sys.stderr.write(f"sphinx_jaxpr drift: {error}\n")
+        return FAILED
+    lines = [json.dumps(found.data(), indent=1)] if as_json else list(found.lines())
+    sys.stdout.write("\n".join(lines) + "\n")
+    return found.status
+
+
+def report(docs: str, python: str, settings: Sequence[str] = ()) -> Report:
+    """Trace with both interpreters and compare."""
+    folder = Path(docs)
+    if not (folder / "conf.py").is_file():
+        raise CommandError(f"{docs!r} has no conf.py")
+    other = os.path.abspath(python) if os.sep in python else python
+    with tempfile.TemporaryDirectory(prefix="sphinx-jaxpr-") as name:
+        scratch = Path(name)
+        theirs = [*settings, f"jaxpr_python={other}"]
+        old = _recorded(folder, scratch, "old", settings)
+        new = _recorded(folder, scratch, "new", theirs)
+        told = {_place(one) for one in _findings(folder, scratch, "old", settings)}
+        found = _findings(folder, scratch, "new", theirs)
+    if not old:
+        raise CommandError(f"{docs!r} has no block to trace")
+    gone = Difference(Level.PROGRAM, "", "result", "a recording")
+    missing = Drift(Level.PROGRAM, (gone,))
+    rows = [
+        Row(file.removesuffix(".json"), compare(old[file], new[file]) if file in new else missing)
+        for file in old
+    ]
+    broken = tuple(one for one in found if _place(one) not in told)
+    return Report(_version(old), _version(new), tuple(rows), broken)
+
+
+def _findings(
+    docs: Path, scratch: Path, name: str, settings: Sequence[str]
+) -> list[dict[str, Any]]:
+    """What is false or leads nowhere, from what was traced just now."""
+    out = scratch / f"{name}-check"
+    _sphinx("jaxpr-check", docs, scratch, name, out, settings)
+    try:
+        data = json.loads((out / "output.json").read_text("utf-8"))
+    except (OSError, ValueError):
+        return []  # what is wrong with the build is told of its recordings
+    return [one for one in data["findings"] if one["type"] in ("jaxpr.claim", "jaxpr.path")]
+
+
+def _place(finding: dict[str, Any]) -> tuple[str, str, int]:
+    return finding["type"], finding["source"], finding["line"]
+
+
+def _recorded(
+    docs: Path, scratch: Path, name: str, settings: Sequence[str]
+) -> dict[str, dict[str, Any]]:
+    """The results of all blocks by their files in the lock."""
+    out = scratch / name
+    done = _sphinx("jaxpr-record", docs, scratch, name, out, settings)
+    files = list(lock.stored(out))
+    loaded = {file: lock.load(out / file) for file in files}
+    found = {file: lock.decoded(data) for file, data in loaded.items() if data is not None}
+    wrong = next((r["error"] for r in found.values() if _is_worker(r)), None)
+    if wrong is not None:
+        raise CommandError(wrong["message"])
+    if done.returncode and not found:
+        tail = "\n".join(done.stderr.splitlines()[-TAIL:])
+        raise CommandError(f"sphinx-build ended with exit status {done.returncode}:\n{tail}")
+    return found
+
+
+def _sphinx(
+    builder: str, docs: Path, scratch: Path, name: str, out: Path, settings: Sequence[str]
+) -> subprocess.CompletedProcess[str]:
+    """One build of one side; its builders share what was traced."""
+    ours = [f"jaxpr_cache_dir={scratch / name}-results", *settings]
+    # Findings are told by the ordinary builds; here a failure is a result like any other.
+    command = [sys.executable, "-m", "sphinx", "-q", "-b", builder]
+    command += [part for setting in ours for part in ("-D", setting)]
+    command += ["-d", str(scratch / "doctrees"), str(docs), str(out)]
+    return subprocess.run(command, capture_output=True, text=True, errors="replace", check=False)
+
+
+def _is_worker(result: dict[str, Any]) -> bool:
+    return bool(result.get("error", {}).get("kind") == "worker")
+
+
+def _version(results: dict[str, dict[str, Any]]) -> str:
+    return next((str(r["jax"]) for r in results.values() if r.get("jax")), "unknown")

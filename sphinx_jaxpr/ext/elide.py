@@ -1,0 +1,112 @@
+"""What is folded away: the option ``elide``, words of what says little and paths to equations."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from ..tracing.grammar import nearest
+from . import config as settings
+from .records import TRUE, Block, Finding, Gallery, Note, Quote
+
+if TYPE_CHECKING:
+    from .engine import Engine
+
+NONE: Final = "none"
+WORDS: Final = settings.ELIDED
+#: Single words that are paths into the base's own program.
+_PATHS: Final = frozenset("all forward tangent transpose recomputed kept reshaped added".split())
+
+
+class Parts(NamedTuple):
+    """The option taken apart; ``paths`` and ``problems`` with their offsets in it."""
+
+    words: tuple[str, ...]
+    paths: tuple[tuple[str, int], ...]
+    problems: tuple[tuple[str, int], ...]
+
+
+def read(text: str, blocks: Collection[str]) -> Parts:
+    """The option's words and paths; ``blocks`` are the labels and the name that a path may be."""
+    words: list[str] = []
+    paths: list[tuple[str, int]] = []
+    problems: list[tuple[str, int]] = []
+    known = (*WORDS, NONE, *blocks)
+    parts = split(text)
+    for part, offset in parts:
+        if part == NONE and len(parts) > 1:
+            problems.append(("elide: 'none' stands alone, or not at all", offset))
+        elif part in WORDS or part == NONE:
+            words.append(part)
+        elif part.isidentifier() and part not in _PATHS and part not in blocks:
+            problem = f"elide: {part!r} is no word here{nearest(part, known)}"
+            problems.append((f"{problem} (known: {', '.join(known)}, and paths)", offset))
+        else:
+            paths.append((" ".join(part.split()), offset))
+    return Parts(tuple(dict.fromkeys(words)), tuple(paths), tuple(problems))
+
+
+def split(text: str) -> list[tuple[str, int]]:
+    """Parts between commas and blanks that are in no brackets or quotes, with their offsets."""
+    found: list[tuple[str, int]] = []
+    depth, quote, start = 0, "", -1
+    for place, sign in enumerate(f"{text} "):
+        if not quote and depth <= 0 and (sign == "," or sign.isspace()):
+            if start >= 0:
+                found.append((text[start:place], start))
+            start = -1
+            continue
+        start = place if start < 0 else start
+        if quote:
+            quote = "" if sign == quote else quote
+        elif sign in "'\"":
+            quote = sign
+        else:
+            depth += (sign in "([{") - (sign in ")]}")
+    if start >= 0:
+        found.append((text[start:].rstrip(), start))
+    return found
+
+
+def words_of(engine: Engine, gallery: Gallery) -> frozenset[str]:
+    """The words that hold for a directive: its own, or those of the project."""
+    if gallery.elide or gallery.elided:
+        return frozenset(gallery.elide)
+    given = settings.value(engine.app.config, "jaxpr_elide")
+    return frozenset(re.split(r"[\s,]+", given.strip()))
+
+
+class Pointed(NamedTuple):
+    """What one path points at: equations of a block by their ``start``, or a problem."""
+
+    path: Note
+    block: Block | None
+    starts: tuple[int, ...]
+    problem: str = ""
+
+
+def pointed(engine: Engine, gallery: Gallery) -> list[Pointed]:
+    """Where each path of the option leads."""
+    if engine.mode == "skip" or not gallery.elided:
+        return []
+    by_name = {block.name: block for block in gallery.blocks}
+    found = []
+    for path in gallery.elided:
+        quote = Quote("elide", path.path, "", path.source, path.line)
+        verdict = engine.verdicts.of("", quote, gallery)
+        if verdict.state == TRUE:
+            found.append(Pointed(path, by_name[verdict.block], verdict.starts))
+        else:  # of a block that could not be traced the author has been told already
+            problem = f"elide: at {path.path!r}: {verdict.text}" if verdict.text else ""
+            found.append(Pointed(path, None, (), problem))
+    return found
+
+
+def findings(engine: Engine, gallery: Gallery) -> list[Finding]:
+    """Paths that lead nowhere."""
+    return [
+        Finding("path", found.problem, found.path.source, found.path.line)
+        for found in pointed(engine, gallery)
+        if found.problem
+    ]

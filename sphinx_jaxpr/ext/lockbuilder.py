@@ -1,0 +1,181 @@
+"""The builders ``jaxpr-lock`` and ``jaxpr-record``: what is traced, as files.
+
+Both trace all blocks that some builder shows.  ``jaxpr-lock`` is the only one that
+writes into the source folder, and does it only where nothing at all is wrong.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Set
+from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar, Final, cast
+
+from sphinx.builders import Builder
+from sphinx.util import logging
+
+from . import config as settings
+from .records import Block, Gallery
+
+if TYPE_CHECKING:
+    from .domain import JaxprDomain
+    from .engine import Engine
+
+logger = logging.getLogger(__name__)
+
+#: Findings with which no lock is written.
+REFUSED: Final = frozenset({"trace", "timeout", "raises", "option", "lock"})
+
+
+class _Recording(Builder):
+    """What both have in common: no pages, and all blocks at the end."""
+
+    allow_parallel: ClassVar[bool] = True
+    fresh = False
+
+    @property
+    def recorder(self) -> _Recording:
+        """For the engine: that this builder traces."""
+        return self
+
+    def traces(self, engine: Engine, block: Block) -> bool:
+        return False
+
+    def galleries(self, domain: JaxprDomain) -> dict[str, list[Gallery]]:
+        """The directives to trace."""
+        return domain.visible_anywhere(self.tags)
+
+    def get_outdated_docs(self) -> str:
+        return "all blocks"
+
+    def prepare_writing(self, docnames: Set[str]) -> None:
+        pass
+
+    def write_documents(self, docnames: Set[str]) -> None:
+        pass
+
+    def get_target_uri(self, docname: str, typ: str | None = None) -> str:
+        return ""
+
+    @property
+    def domain(self) -> JaxprDomain:
+        return cast("JaxprDomain", self.env.get_domain("jaxpr"))
+
+    @property
+    def engine(self) -> Engine:
+        engine = self.domain.engine
+        assert engine is not None
+        return engine
+
+    def blocks(self) -> Iterator[tuple[Gallery, Block]]:
+        for page in self.galleries(self.domain).values():
+            for gallery in page:
+                for block in gallery.blocks:
+                    yield gallery, block
+
+
+class JaxprRecord(_Recording):
+    """Writes the result of every block, a failure too, into the output folder."""
+
+    name = "jaxpr-record"
+    epilog = "The recordings are in %(outdir)s."
+
+    def finish(self) -> None:
+        from ..tracing import lock
+        from ..tracing.files import write_changed
+
+        out = Path(self.outdir)
+        written = set()
+        for _, block in self.blocks():
+            outcome = self.engine.outcome(block)
+            if block.request is None or outcome is None or self.engine.from_lock(block):
+                continue
+            result = self.engine.result(block)
+            if result is None:
+                result = {"error": outcome.error}
+            data = lock.encoded(block.name, block.request, result, {})
+            write_changed(out / block.lock, lock.dumped(data))
+            written.add(block.lock)
+        for file in set(lock.stored(out)) - written:  # of blocks that are gone
+            if lock.load(out / file) is not None:
+                (out / file).unlink()
+
+
+class JaxprLock(_Recording):
+    """Traces afresh and rewrites the lock, saying what is accepted with it."""
+
+    name = "jaxpr-lock"
+    epilog = ""
+    fresh = True
+
+    @property
+    def only(self) -> list[str]:
+        """The names of the blocks to make; empty: all."""
+        return list(settings.value(self.config, "jaxpr_lock_only"))
+
+    def is_named(self, block: Block) -> bool:
+        """Whether ``jaxpr_lock_only`` has a block, or its directive."""
+        name = block.full_name
+        return name in self.only or name.removesuffix(f".{block.label}") in self.only
+
+    def galleries(self, domain: JaxprDomain) -> dict[str, list[Gallery]]:
+        found = super().galleries(domain)
+        return {
+            docname: [g for g in page if not self.only or any(map(self.is_named, g.blocks))]
+            for docname, page in found.items()
+        }
+
+    def traces(self, engine: Engine, block: Block) -> bool:
+        """A locked block is traced where it is named, or has nothing to be taken from."""
+        if block.request is None:
+            return False
+        return bool(
+            self.is_named(block) or engine.locks.look(block.lock, block.request, block.digest)[1]
+        )
+
+    def finish(self) -> None:
+        from .lockplan import plan
+
+        problem = self.problem()
+        if problem:
+            self.refuse(f"the lock is as it was: {problem}")
+            return
+        found = plan(self.engine, self.chosen(), self.expected())
+        for line in found.lines():
+            logger.info("%s", line)
+        problem = found.write()
+        if problem:
+            self.refuse(problem)
+
+    def chosen(self) -> list[Block]:
+        """The blocks to make."""
+        return [block for _, block in self.blocks() if not self.only or self.is_named(block)]
+
+    def expected(self) -> set[str] | None:
+        """Files of blocks that tags hide; ``None`` where nothing is an orphan."""
+        if self.only:
+            return None
+        shown = {block.lock for _, block in self.blocks()}
+        everything = {b.lock for _, gallery in self.domain.ordered() for b in gallery.blocks}
+        return everything - shown
+
+    def problem(self) -> str:
+        """Why nothing is written, or ``""``."""
+        pages = super().galleries(self.domain).values()
+        blocks = [block for page in pages for gallery in page for block in gallery.blocks]
+        known = {b.full_name for b in blocks}
+        known |= {b.full_name.removesuffix(f".{b.label}") for b in blocks}
+        unknown = [name for name in self.only if name not in known]
+        if unknown:
+            from ..tracing.grammar import nearest
+
+            return f"jaxpr_lock_only: no block is named {unknown[0]!r}{nearest(unknown[0], known)}"
+        count = sum(finding.kind in REFUSED for finding in self.engine.findings)
+        if count:
+            return f"{count} finding{'s' * (count != 1)} above"
+        return ""
+
+    def refuse(self, message: str) -> None:
+        """Say that the lock could not be made."""
+        place = settings.place_of("jaxpr_lock_", Path(self.confdir))
+        logger.warning("%s", message, location=place, type="jaxpr", subtype="lock")
+        self.engine.app.statuscode = 1

@@ -1,0 +1,166 @@
+"""One recorded program as a comparison over versions reads it."""
+
+from __future__ import annotations
+
+import keyword
+import re
+from collections import Counter
+from collections.abc import Mapping
+from functools import cached_property
+from typing import Any, Final, NamedTuple
+
+from .blocks import Index
+from .model import Equation, Operand, Program, Variable
+from .printed import parse
+from .renames import table
+
+#: Characters of a value that a difference shows.
+SHOWN: Final = 100
+
+_NUMPY: Final = re.compile(r"\bnp\.\w+\(([^()]*)\)")
+_SET: Final = re.compile(r"\b((?:frozen)?set\()\{([^{}]*)\}\)")
+_NAMED: Final = re.compile(r"=([^\W\d]\w*)")
+_SPEC: Final = re.compile(r"\bPartitionSpec\(")
+#: The axes that a value varies over: ``{x,y}`` in older JAX, ``{V:(x,y)}`` in newer.
+_VARYING: Final = re.compile(r"(.*\])\{(?:V:)?\(?([\w,]+)\)?\}")
+_FLOAT: Final = re.compile(r"[+-]?(\d+\.\d*|\d*\.\d+|\d+(?=e))(e[+-]?\d+)?")
+
+
+class Missing:
+    """Stands for a parameter of which no plain value is known."""
+
+
+MISSING: Final = Missing()
+
+
+class Value(NamedTuple):
+    """A parameter: its printed text, if it is printed, its plain value, its programs."""
+
+    text: str | None
+    plain: Any = MISSING
+    members: tuple[Program, ...] = ()
+
+    @property
+    def shown(self) -> str:
+        """The value for people."""
+        text = self.text if self.text is not None else str(self.plain)
+        return text if len(text) <= SHOWN else text[: SHOWN - 3] + "..."
+
+
+class Side:
+    """A program with what is known of it."""
+
+    def __init__(self, recorded: Mapping[str, Any]) -> None:
+        self.printed = parse(recorded["text"])
+        self.index = Index(self.printed, recorded["facts"])
+        self.programs: list[dict[str, Any]] = recorded["facts"].get("programs") or []
+
+    @cached_property
+    def hidden(self) -> set[str]:
+        """Names of shared programs that opaque text holds: ``Solve(matvec=jaxpr)``."""
+        found: set[str] = set()
+        for equation in self.printed.walk() if self.printed.shared else ():
+            for parameter in equation.parameters:
+                if not parameter.members:
+                    found.update(_NAMED.findall(self.index.text, parameter.start, parameter.end))
+        return found
+
+    def primitive(self, equation: Equation) -> str:
+        """The newest name of an equation's primitive."""
+        return table().names(equation.primitive)[0]
+
+    def parameters(self, equation: Equation) -> dict[str, Value]:
+        """All parameters, also those that are not printed."""
+        known = self.index.facts.get(equation.start)
+        plain = known.parameters if known else {}
+        found = {name: Value(None, value) for name, value in plain.items()}
+        for parameter in equation.parameters:
+            members = [self.index.member(member) for member in parameter.members]
+            found[parameter.name] = Value(
+                collapsed(self.index.text[parameter.start : parameter.end]),
+                plain.get(parameter.name, MISSING),
+                tuple(member for member in members if member is not None),
+            )
+        return found
+
+    def type_of(self, thing: Variable | Operand) -> str:
+        """The type of a value, ``""`` where none is known."""
+        if isinstance(thing, Operand):
+            return self.index.type_of(thing.variable) if thing.variable else thing.type
+        return self.index.type_of(thing)
+
+    def types(self, equation: Equation) -> list[str]:
+        """The types of an equation's results."""
+        return [self.type_of(variable) for variable in equation.outputs]
+
+    def phase(self, equation: Equation) -> str | None:
+        """The phase of an equation; ``None`` where nothing is known."""
+        known = self.index.facts.get(equation.start)
+        return known.phase if known else None
+
+    def effects(self, program: Program) -> list[str] | None:
+        """The effects of a program; ``None`` where they are not known."""
+        whole = 0 if program is self.printed.program else None
+        place = self.index.tables.get(program.start, whole)
+        if place is None or place >= len(self.programs):
+            return None
+        return list(self.programs[place].get("effects", ()))
+
+    def is_pure(self, program: Program) -> bool:
+        """Whether the order of its equations means nothing: no effects, no references."""
+        if self.effects(program) != []:
+            return False
+        made = [v for equation in program.equations for v in equation.outputs]
+        return not any("Ref" in self.type_of(v) for v in (*program.inputs, *made))
+
+    def brief(self, equation: Equation) -> str:
+        """An equation without letters: ``f32[8] = tanh``."""
+        kinds = " ".join(self.types(equation))
+        return f"{kinds} = {equation.primitive}" if kinds else equation.primitive
+
+
+class Places:
+    """What the equations of one program are called: ``[tanh]``, ``[mul][1]``."""
+
+    def __init__(self, program: Program) -> None:
+        self.program = program
+
+    @cached_property
+    def _known(self) -> dict[int, str]:
+        counts = Counter(equation.primitive for equation in self.program.equations)
+        met: Counter[str] = Counter()
+        found = {}
+        for equation in self.program.equations:
+            name = equation.primitive
+            plain = name.isidentifier() and name.isascii() and not keyword.iskeyword(name)
+            place = f"[{name}]" if plain else f'["{name}"]'
+            found[equation.start] = f"{place}[{met[name]}]" if counts[name] > 1 else place
+            met[name] += 1
+        return found
+
+    def of(self, equation: Equation) -> str:
+        """The place of an equation within the program."""
+        return self._known[equation.start]
+
+
+def collapsed(text: str) -> str:
+    """``text`` on one line."""
+    return " ".join(text.split())
+
+
+def literal(text: str) -> str:
+    """A literal in one spelling: floats as Python writes them."""
+    return repr(float(text)) if _FLOAT.fullmatch(text) else text
+
+
+def normal(text: str) -> str:
+    """A printed value without what only its printing decides."""
+    text = _SPEC.sub("P(", _NUMPY.sub(r"\1", text))
+    text = _SET.sub(lambda m: f"{m[1]}{{{', '.join(sorted(m[2].split(', ')))}}})", text)
+    return literal(text)
+
+
+def kind(text: str) -> str:
+    """A printed type in one spelling."""
+    found = _VARYING.fullmatch(text)
+    return f"{found[1]}{{V:{','.join(sorted(found[2].split(',')))}}}" if found else text

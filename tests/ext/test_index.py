@@ -1,0 +1,218 @@
+"""The index of primitives: a page of the domain, and what its links lead to."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+from bs4 import BeautifulSoup
+
+from sphinx_jaxpr.program.printed import parse
+from tests.support import Build, Project
+
+MORE = """
+import jax
+import jax.numpy as jnp
+
+
+def wave(x):
+    return jax.nn.relu(jnp.sin(x)) + jax.nn.relu(x)
+
+
+def refused(x):
+    raise TypeError("no")
+
+
+def looped(x):
+    return jax.lax.scan(lambda c, _: (jnp.cosh(c), c), x, None, length=3)
+"""
+
+FILES = {
+    "docs/index.md": """
+# Start
+
+See {ref}`jaxpr-primitives`.
+
+```{toctree}
+sub/other
+```
+
+```{jaxpr-transform} layers:dense
+:args: x=f32[2,3], w=f32[3,4], b=f32[4]
+:name: dense
+:transforms: grad
+:base: hide
+```
+
+:::{only} draft
+```{jaxpr-transform} layers:dense
+:args: x=f32[2,3], w=f32[3,4], b=f32[4]
+:name: hidden
+```
+:::
+""",
+    "docs/sub/other.md": """
+# Other page
+
+```{jaxpr-transform} more:wave
+:args: x=f32[3]
+```
+
+```{jaxpr-transform} more:looped
+:args: x=f32[]
+```
+
+```{jaxpr-transform} more:refused
+:args: x=f32[3]
+:raises: TypeError
+```
+""",
+    "src/more.py": MORE,
+}
+CONF = 'myst_enable_extensions = ["colon_fence"]\nversion = copyright = "1"\n'
+
+
+def project_in(folder: Path, files: dict[str, str] = FILES, conf: str = CONF) -> Project:
+    return Project(folder, files, conf)
+
+
+def build(project: Project, builder: str, *flags: str) -> Build:
+    # The environments of builders that follow changes of texts are their own.
+    doctrees = str(project.folder / ("doctrees-gettext" if builder == "gettext" else "doctrees"))
+    done = project.build(builder, "-W", "-n", "-d", doctrees, *flags)
+    assert (done.code, done.stderr) == (0, "")
+    return done
+
+
+def page(path: Path) -> BeautifulSoup:
+    return BeautifulSoup(path.read_text("utf-8"), "html.parser")
+
+
+def rows(soup: BeautifulSoup) -> dict[str, list[tuple[str, str]]]:
+    """For each primitive the names and addresses of its blocks."""
+    found: dict[str, list[tuple[str, str]]] = {}
+    name = ""
+    for row in soup.select(".modindextable tr:not(.pcap):not(.cap)"):
+        link = row.select_one("a")
+        if link is None:
+            name = row.select_one("code").get_text()
+            found[name] = []
+        else:
+            found[name].append((link.get_text().strip(), str(link["href"])))
+    return found
+
+
+@pytest.fixture(scope="module")
+def project(tmp_path_factory: pytest.TempPathFactory) -> Project:
+    return project_in(tmp_path_factory.mktemp("index"))
+
+
+PLACES = {
+    "html": ("jaxpr-primitives.html", "index.html", "sub/other.html"),
+    "dirhtml": ("jaxpr-primitives/index.html", "../", "../sub/other/"),
+    "epub": ("jaxpr-primitives.xhtml", "index.xhtml", "sub/other.xhtml"),
+}
+
+
+@pytest.mark.parametrize("builder", PLACES)
+def test_lists_each_primitive_with_its_blocks(project: Project, builder: str) -> None:
+    done = build(project, builder)
+    place, index, other = PLACES[builder]
+    soup = page(done.out / place)
+    found = rows(soup)
+    assert found["tanh"] == [("dense.grad", f"{index}#jaxpr-dense.grad")]
+    assert found["sin"] == [("wave", f"{other}#jaxpr-wave")]
+    assert found["max"] == [("wave", f"{other}#jaxpr-wave")]  # in a shared program
+    assert found["cosh"] == [("looped", f"{other}#jaxpr-looped")]  # in a body
+    assert list(found) == sorted(found)
+    assert not {name for places in found.values() for name, _ in places} - {
+        "dense.grad", "wave", "looped",
+    }  # fmt: skip
+    assert "hyperbolic tangent" in soup.get_text()
+    assert [cap["id"] for cap in soup.select(".cap")][:2] == ["cap-A", "cap-B"]
+    # Each link leads to a block that has the primitive.
+    for name, places in found.items():
+        for _, address in places:
+            file, _, anchor = address.partition("#")
+            target = (done.out / place).parent / file
+            target = target / "index.html" if target.is_dir() else target
+            assert page(target).find(id=anchor).select(f'[data-primitive="{name}"]'), (name, file)
+    start = page(done.out / place.replace("jaxpr-primitives", "index").replace("index/", ""))
+    assert place.removesuffix("index.html") in [str(a["href"]) for a in start.select("a[href]")]
+
+
+def test_is_rewritten_when_a_block_changes(tmp_path: Path) -> None:
+    project = project_in(tmp_path)
+    first = build(project, "html")
+    place = first.out / "jaxpr-primitives.html"
+    project.write("src/more.py", MORE.replace("jnp.sin", "jnp.cos"))
+    build(project, "html")
+    found = rows(page(place))
+    assert "cos" in found and "sin" not in found and "tanh" in found
+    # A page that is gone takes its entries along.
+    (project.docs / "sub/other.md").unlink()
+    project.write("docs/index.md", FILES["docs/index.md"].replace("sub/other", ""))
+    build(project, "html")
+    assert {name for places in rows(page(place)).values() for name, _ in places} == {"dense.grad"}
+
+
+def test_reads_no_result_for_what_it_knows(tmp_path: Path) -> None:
+    """The page of a text that changed shows no block: not one result is needed."""
+    other = FILES["docs/sub/other.md"].partition("```{jaxpr-transform} more:refused")[0]
+    plain = "---\norphan: true\n---\n\n# A\n"
+    files = {**FILES, "docs/sub/other.md": other, "docs/plain.md": plain}
+    project = project_in(tmp_path, files)
+    cache = tmp_path / "doctrees/jaxpr"
+    build(project, "html")
+    project.write("docs/plain.md", plain.replace("A", "B"))
+    for file in cache.glob("*.json"):
+        if file.name != "index.json":
+            state = file.stat()
+            file.write_bytes(b" " * state.st_size)  # unreadable, and as it was by its signature
+            os.utime(file, ns=(state.st_atime_ns, state.st_mtime_ns))
+    done = build(project, "html")
+    assert done.traced == 0
+    assert "tanh" in rows(page(done.out / "jaxpr-primitives.html"))
+
+
+def test_an_index_without_names_is_made_again(tmp_path: Path) -> None:
+    project = project_in(tmp_path)
+    build(project, "html")
+    file = tmp_path / "doctrees/jaxpr/index.json"
+    kept = json.loads(file.read_text("utf-8"))
+    for row in kept["entries"].values():
+        row["seen"] = row["seen"][:3]
+    file.write_text(json.dumps(kept), "utf-8")
+    project.write("docs/index.md", FILES["docs/index.md"] + "\nMore.\n")
+    done = build(project, "html")
+    assert done.traced == 0
+    assert "tanh" in rows(page(done.out / "jaxpr-primitives.html"))
+    again = json.loads(file.read_text("utf-8"))
+    assert all(len(row["seen"]) == 4 for row in again["entries"].values())
+    for key, row in again["entries"].items():
+        result = json.loads(file.with_name(f"{key}.json").read_text("utf-8"))["result"]
+        shown = parse(result["text"]).walk() if "text" in result else ()
+        assert row["seen"][3].split("\n") == (sorted({e.primitive for e in shown}) or [""])
+
+
+def test_can_be_left_out(tmp_path: Path) -> None:
+    project = project_in(tmp_path, conf=CONF + "html_domain_indices = False\n")
+    done = build(project, "html")
+    assert not (done.out / "jaxpr-primitives.html").exists()
+    # Nor is it there where no block shows a primitive.
+    bare = project_in(tmp_path / "bare", {"docs/index.md": "# No block\n"})
+    assert not (build(bare, "html").out / "jaxpr-primitives.html").exists()
+    skipped = project_in(tmp_path / "skip", conf=CONF + "jaxpr_mode = 'skip'\n")
+    assert not (build(skipped, "html").out / "jaxpr-primitives.html").exists()
+
+
+@pytest.mark.parametrize("builder", ["singlehtml", "latex", "texinfo", "text", "man", "gettext"])
+def test_other_formats(project: Project, builder: str) -> None:
+    done = build(project, builder)
+    if builder == "latex":
+        text = next(done.out.glob("*.tex")).read_text("utf-8")
+        entry = r"\sphinxstyleindexentry{tanh}\sphinxstyleindexextra{dense.grad}"
+        assert entry + r"\sphinxstyleindexpageref{index:\detokenize{jaxpr-dense.grad}}" in text
+        assert r"\label{\detokenize{index:jaxpr-dense.grad}}" in text

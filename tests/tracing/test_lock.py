@@ -1,0 +1,257 @@
+"""Files of the lock: their names, their text, and what is no such file."""
+
+from __future__ import annotations
+
+import copy
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sphinx_jaxpr.tracing import lock
+from sphinx_jaxpr.tracing.grammar import arguments, static, transforms
+from sphinx_jaxpr.tracing.locked import LockFolder
+from sphinx_jaxpr.tracing.request import Request
+from sphinx_jaxpr.tracing.store import seen
+
+pytestmark = pytest.mark.once
+
+REQUEST = Request("layers:dense", arguments("x=f32[8], w=f32[8,8]"))
+RESULT: dict[str, Any] = {
+    "jax": "0.10.2",
+    "source": {"text": 'def dense(x):\n    return "é"', "file": "layers.py", "line": 3},
+    "call": "dense",
+    "args": [["x", "f32[8]"]],
+    "text": "{ lambda ; a:f32[8]. let\n    b:f32[8] = sin a\n  in (b,) }",
+    "effects": [],
+    "constants": [["f32[3]", 12]],
+    "facts": {
+        "programs": [
+            {
+                "inputs": ["f32[8]"],
+                "constants": [],
+                "outputs": ["f32[8]"],
+                "effects": [],
+                "equations": [["sin", "", 0, ["f32[8]"], {"accuracy": None}, {}]],
+                "shared": False,
+            }
+        ],
+        "sources": [["layers.py", 4, "dense"]],
+    },
+}
+ERROR: dict[str, Any] = {
+    "jax": "0.10.2",
+    "error": {
+        "kind": "trace",
+        "type": "TypeError",
+        "mro": ["TypeError", "Exception"],
+        "message": "no",
+        "frames": [{"file": "a.py", "line": 3, "function": "f", "code": "raise"}],
+    },
+}
+VERSIONS = {"jaxlib": "0.10.2", "python": "3.11.7"}
+
+
+# -- names ---------------------------------------------------------------------------
+
+
+def test_plain_names_are_the_files() -> None:
+    assert lock.file_name("dense") == "dense.json"
+    assert lock.file_name("dense.grad") == "dense.grad.json"
+    assert lock.file_name("dense.grad-2", "guide/intro_1.0") == "guide/intro_1.0/dense.grad-2.json"
+
+
+ODD = [
+    "Dense", "DENSE", "con", "aux.grad", "nul", "lpt1", "é", "a b", "a:b", "a\\b", "..", ".", ".a",
+    "a.", "-a", "a\nb", "x" * 300, "a.json", "a~b", "ä", "%2e", "*", "", "com0.x", "a\0b",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ODD)
+def test_odd_names_are_safe_on_every_system(name: str) -> None:
+    for file in (
+        lock.file_name("dense", f"guide/{name}" if name else "guide/"),
+        lock.file_name(name),
+    ):
+        for part in file.removesuffix(".json").split("/"):
+            assert part.isascii() and part.isprintable() and 0 < len(part) < 100
+            assert not set(part) & set('<>:"|?*\\ ')
+            assert part[0] not in ".-" and part[-1] != "."
+            assert part.partition(".")[0].lower() not in ("con", "aux", "nul", "lpt1", "com0")
+            assert not part.endswith(".json")
+
+
+def test_no_two_names_share_a_file_even_where_case_means_nothing() -> None:
+    names = [*ODD, "dense", "a", "ab", "json", "a.b"]
+    files = [lock.file_name(name).lower() for name in names]
+    files += [lock.file_name("dense", name).lower() for name in names if name]
+    assert len(files) == len(set(files))
+
+
+# -- requests ------------------------------------------------------------------------
+
+
+def requests() -> list[Request]:
+    found = [REQUEST, Request("layers:dense"), Request("layers:other", REQUEST.args)]
+    for text in ("n=3", "n=3.0", "n=True", "n='3'", "n=None", "n=(3,)", "n=[3]", "n={'a': 3}",
+                 "n=a.b", "n='a.b'", "n=1j", "1=3"):  # fmt: skip
+        found.append(Request("layers:dense", REQUEST.args, static(text)))
+    for text in ("grad", "grad(argnums=w)", "grad(argnums=1)", "grad | vmap", "vmap | grad",
+                 "vmap(in_axes={x: 0, w: None})", "shard_map(in_specs={x: ('data', None)})",
+                 "remat(policy=save_only_these_names('a'))"):  # fmt: skip
+        found.append(Request("layers:dense", REQUEST.args, (), transforms(text)[0].steps))
+    found.append(Request("layers:dense", REQUEST.args, jit=True))
+    found.append(Request("layers:dense", REQUEST.args, x64=True))
+    found.append(Request("layers:dense", REQUEST.args, expects_error=True))
+    found.append(Request("layers:dense", REQUEST.args, third_party=(("a", "b:c"),)))
+    return found
+
+
+def test_requests_that_differ_read_differently() -> None:
+    texts = [json.dumps(lock.readable(request)) for request in requests()]
+    assert len(set(texts)) == len(texts)
+    assert "shard_map(in_specs={'x': ('data', None)})" in " ".join(texts)
+    assert lock.readable(REQUEST) == {"target": "layers:dense", "args": "x=f32[8], w=f32[8,8]"}
+
+
+def test_what_differs_is_said() -> None:
+    here = lock.readable(Request("a:f", arguments("x=f32[8]"), jit=True))
+    there = lock.readable(Request("a:f", arguments("x=f32[9]")))
+    assert (
+        lock.differing(here, there)
+        == "args x=f32[8] here, x=f32[9] there; jit True here, none there"
+    )
+    assert lock.differing(here, here) == ""
+
+
+# -- texts ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("result", [RESULT, ERROR])
+def test_a_result_comes_back_as_it_was(tmp_path: Path, result: dict[str, Any]) -> None:
+    data = lock.encoded("dense", REQUEST, result, VERSIONS)
+    text = lock.dumped(data)
+    path = tmp_path / "dense.json"
+    path.write_bytes(text.encode())
+    loaded = lock.load(path)
+    assert loaded is not None and lock.decoded(loaded) == result
+    assert lock.dumped(loaded) == text
+    assert lock.unchanged(loaded, data)
+
+
+def test_a_file_is_made_for_people() -> None:
+    lines = lock.dumped(lock.encoded("dense", REQUEST, RESULT, VERSIONS)).split("\n")
+    assert lines[:4] == ["{", '  "schema": 1,', '  "block": "dense",',
+        '  "versions": {"jax": "0.10.2", "jaxlib": "0.10.2", "python": "3.11.7"},']  # fmt: skip
+    assert '    "    b:f32[8] = sin a",' in lines
+    assert any('return \\"é\\"' in line for line in lines)
+    assert any('["sin", "", 0, ["f32[8]"], {"accuracy": null}, {}]' in line for line in lines)
+    assert lines[-1] == ""
+
+
+def test_half_a_character_can_be_written(tmp_path: Path) -> None:
+    odd = {**RESULT, "text": "{ lambda ; \ud800\u2028 }"}
+    (tmp_path / "a.json").write_text(lock.dumped(lock.encoded("a", REQUEST, odd, {})), "utf-8")
+    loaded = lock.load(tmp_path / "a.json")
+    assert loaded is not None and lock.decoded(loaded)["text"] == odd["text"]
+
+
+def test_only_a_change_that_matters_is_one() -> None:
+    old = lock.encoded("dense", REQUEST, RESULT, VERSIONS)
+    assert lock.unchanged(old, {**old, "versions": {**old["versions"], "python": "3.12.0"}})
+    assert not lock.unchanged(old, {**old, "versions": {**old["versions"], "jax": "0.12.0"}})
+    assert not lock.unchanged(
+        old, lock.encoded("dense", REQUEST, {**RESULT, "call": "f"}, VERSIONS)
+    )
+    assert not lock.unchanged(None, old)
+
+
+def damages() -> list[Any]:
+    good = lock.encoded("dense", REQUEST, RESULT, VERSIONS)
+    found: list[Any] = [[], 3, None, {}, "text", {**good, "schema": 2}, {**good, "block": 3}]
+    for key in ("block", "versions", "request", "text", "call", "effects", "constants", "facts"):
+        found.append({k: v for k, v in good.items() if k != key})
+    for key, value in (
+        ("text", "a"), ("text", [1]), ("source", {}), ("args", [[1]]), ("facts", {}),
+        ("constants", [["f32", "12"]]), ("versions", {}), ("versions", {"jax": 1}),
+    ):  # fmt: skip
+        found.append({**good, key: value})
+    for place, value in (
+        (0, 3),
+        (1, None),
+        (2, 1),
+        (2, "0"),
+        (3, "f32"),
+        (4, []),
+        (5, {"jaxpr": [1]}),
+    ):
+        data = copy.deepcopy(good)
+        data["facts"]["programs"][0]["equations"][0][place] = value
+        found.append(data)
+    bad = lock.encoded("dense", REQUEST, ERROR, VERSIONS)
+    for key in ("kind", "type", "mro", "message", "frames"):
+        found.append({**bad, "error": {k: v for k, v in bad["error"].items() if k != key}})
+    found.append({**bad, "error": {**bad["error"], "frames": [{"file": "a"}]}})
+    return found
+
+
+@pytest.mark.parametrize("data", damages())
+def test_what_is_no_whole_file_is_refused(tmp_path: Path, data: Any) -> None:
+    (tmp_path / "a.json").write_text(json.dumps(data), "utf-8")
+    assert lock.load(tmp_path / "a.json") is None
+
+
+def test_a_conflict_that_git_left_is_refused(tmp_path: Path) -> None:
+    text = lock.dumped(lock.encoded("dense", REQUEST, RESULT, VERSIONS))
+    for bad in (text[: len(text) // 2], "<<<<<<< HEAD\n" + text, "", "[" * 100_000):
+        (tmp_path / "a.json").write_text(bad, "utf-8")
+        assert lock.load(tmp_path / "a.json") is None
+    assert lock.load(tmp_path / "missing.json") is None
+
+
+# -- the folder ----------------------------------------------------------------------
+
+
+def folder(path: Path) -> LockFolder:
+    return LockFolder(path / "_jaxprs", "_jaxprs", path)
+
+
+def test_results_from_the_folder(tmp_path: Path) -> None:
+    file = tmp_path / "_jaxprs" / "dense.json"
+    assert "there is no lock" in folder(tmp_path).look("dense.json", REQUEST, "a")[1]
+    file.parent.mkdir()
+    assert "_jaxprs/dense.json" in folder(tmp_path).look("dense.json", REQUEST, "a")[1]
+    file.write_text(lock.dumped(lock.encoded("dense", REQUEST, RESULT, VERSIONS)), "utf-8")
+    first = folder(tmp_path)
+    assert first.look("dense.json", REQUEST, "a") == (seen(RESULT), "")
+    first.flush()
+    # Now the file itself is not needed to know what it shows, until it is touched.
+    state = file.stat()
+    file.write_bytes(b"x" * state.st_size)
+    os.utime(file, ns=(state.st_atime_ns, state.st_mtime_ns))
+    assert folder(tmp_path).look("dense.json", REQUEST, "a") == (seen(RESULT), "")
+    assert "no whole lock file" in folder(tmp_path).look("dense.json", REQUEST, "b")[1]
+    os.utime(file)
+    assert "no whole lock file" in folder(tmp_path).look("dense.json", REQUEST, "a")[1]
+
+
+def test_another_request_is_told(tmp_path: Path) -> None:
+    file = tmp_path / "_jaxprs" / "dense.json"
+    file.parent.mkdir()
+    file.write_text(lock.dumped(lock.encoded("dense", REQUEST, RESULT, VERSIONS)), "utf-8")
+    other = Request("layers:dense", arguments("x=f32[9], w=f32[8,8]"))
+    problem = folder(tmp_path).look("dense.json", other, "b")[1]
+    assert "args x=f32[9], w=f32[8,8] here, x=f32[8], w=f32[8,8] there" in problem
+
+
+@pytest.mark.parametrize("index", ["", "[]", '{"schema": 1, "files": {"dense.json": 3}}',
+    '{"schema": 1, "files": {"dense.json": {"signature": [1]}}}', '{"schema": 9}',
+    '{"schema": 1, "files": []}'])  # fmt: skip
+def test_a_damaged_index_costs_time_alone(tmp_path: Path, index: str) -> None:
+    file = tmp_path / "_jaxprs" / "dense.json"
+    file.parent.mkdir()
+    file.write_text(lock.dumped(lock.encoded("dense", REQUEST, RESULT, VERSIONS)), "utf-8")
+    (tmp_path / "lock-index.txt").write_text(index)
+    assert folder(tmp_path).look("dense.json", REQUEST, "a") == (seen(RESULT), "")

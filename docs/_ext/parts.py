@@ -1,6 +1,6 @@
 """Plain stand-ins for the parts of lessons, until the extension has them."""
 
-from typing import Any
+from typing import Any, ClassVar
 
 from docutils import nodes
 from docutils.parsers.rst import directives
@@ -12,7 +12,7 @@ class Box(SphinxDirective):
     has_content = True
     optional_arguments = 1
     final_argument_whitespace = True
-    option_spec = {"name": directives.unchanged}
+    option_spec: ClassVar[Any] = {"name": directives.unchanged}
 
     def run(self) -> list[nodes.Node]:
         title = self.arguments[0] if self.arguments else self.name.removeprefix("lesson-").title()

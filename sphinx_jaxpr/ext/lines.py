@@ -19,21 +19,23 @@ _SLACK = 2
 _BETWEEN = r"[ \t]*(?:[ \t|]*\n[\s>|]*)?"
 
 
-def find_lines(doctree: nodes.document) -> list[jaxpr_quote]:
-    """Set ``source`` and ``line`` of all roles; the roles, in the order of the page.
+def find_lines(
+    doctree: nodes.document, kind: type[nodes.Element] = jaxpr_quote
+) -> list[nodes.Element]:
+    """Set ``source`` and ``line`` of all roles of a kind; the roles, in the order of the page.
 
     A role is searched in its file from its block's line on; the same text again is
     the next one in the file.
     """
     pages: dict[str, _File] = {}
     literals: list[nodes.literal] = []
-    found = []
-    for node in doctree.findall(lambda node: isinstance(node, jaxpr_quote | nodes.literal)):
+    found: list[nodes.Element] = []
+    for node in doctree.findall(lambda node: isinstance(node, (kind, nodes.literal))):
         if isinstance(node, nodes.literal):
             if "`" in node.astext():  # it may show a role as it is written
                 literals.append(node)
             continue
-        assert isinstance(node, jaxpr_quote)
+        assert isinstance(node, kind)
         found.append(node)
         source, line = _place(node)
         if source not in pages:
@@ -58,7 +60,7 @@ class _File:
         """Where the lines begin."""
         return [0, *(match.end() for match in re.finditer("\n", self.text))]
 
-    def line_of(self, node: jaxpr_quote, line: int, literals: list[nodes.literal]) -> int:
+    def line_of(self, node: nodes.Element, line: int, literals: list[nodes.literal]) -> int:
         """The line of a role whose block begins at ``line``."""
         raw = node["raw"]
         if not self.text:
@@ -76,7 +78,7 @@ class _File:
         self.after[raw], self.passed[raw] = found.end(), len(literals)
         return bisect_right(self.starts, found.start())
 
-    def _above(self, node: jaxpr_quote, raw: str) -> int:
+    def _above(self, node: nodes.Element, raw: str) -> int:
         """Where there is no file: the lines of the paragraph above the role."""
         parent: nodes.Element = node.parent
         while isinstance(parent, nodes.Inline) and parent.parent is not None:

@@ -70,7 +70,7 @@ class LessonAuto(SphinxRole):
 def collect(doctree: nodes.document) -> tuple[tuple[Item, ...], list[Finding]]:
     """The items of a page with keys of their own, and roles that belong to none."""
     autos = list(doctree.findall(lesson_auto))
-    find_lines(autos)
+    find_lines(doctree, lesson_auto)
     items: list[Item] = []
     used: list[lesson_auto] = []
     taken: set[str] = set()

@@ -83,6 +83,7 @@ CHANGES = {
         *changes(
             "gallery.py",
             (DENSE, "return x"),
+            (DENSE, "return jnp.tanh(x @ w + b) ** 2"),
             (DENSE, "return jnp.sin(x @ w) + b"),
             (DENSE, "return jnp.tanh(x @ w.T + b) * 2"),
             (DENSE, "return jnp.tanh(jnp.float32(x) @ w + b).astype(x.dtype)"),
@@ -135,6 +136,7 @@ CHANGES = {
             (WHILE, "return jax.lax.fori_loop(0, 5, lambda _, v: v / 2.0, x)"),
             (WHILE, "return jax.lax.while_loop(lambda v: v > 1.0, lambda v: v / 2.0, 2 * x)"),
             ("return total, total", "return total, value"),
+            ("return total, total", "return total, -total"),
             ("jax.numpy.float32(0), x)", "jax.numpy.zeros(3), x)"),
             (FIVE, "return a"),
             (FIVE, "return jax.lax.scan(lambda x, y: (x * y, x), a, a * jax.numpy.ones(5))[0]"),
@@ -213,6 +215,7 @@ CHANGES = {
             ("as plain, remat | scan", "as plain, remat(policy=everything_saveable) | scan"),
             ("as plain, remat | scan", "as plain, scan"),
             ("remat(policy=everything_saveable) | scan", "remat | scan"),
+            ("remat(policy=everything_saveable) | grad", "remat | grad"),
         ),
     ],
     "collectives": [

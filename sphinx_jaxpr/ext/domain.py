@@ -12,9 +12,9 @@ from sphinx import addnodes
 from sphinx.builders import Builder
 from sphinx.domains import Domain, ObjType
 from sphinx.environment import BuildEnvironment
-from sphinx.util.nodes import make_refnode
 
 from . import quotes
+from .links import link
 from .nodes import jaxpr_gallery, jaxpr_primitives
 from .records import Finding, Gallery, Quote
 
@@ -78,8 +78,18 @@ class JaxprDomain(Domain):
         contnode: nodes.Element,
     ) -> list[tuple[str, nodes.reference]]:
         """Blocks with a name for the whole project, for ``any`` and Markdown links."""
+        renamed = self.engine.renamed if self.engine else {}
         return [
-            ("jaxpr:ref", make_refnode(builder, fromdocname, docname, identity, contnode))
+            (
+                "jaxpr:ref",
+                link(
+                    builder,
+                    fromdocname,
+                    docname,
+                    renamed.get((docname, identity), identity),
+                    contnode,
+                ),
+            )
             for name, _, _, docname, identity, _ in self.get_objects()
             if name == target
         ]
@@ -103,12 +113,14 @@ class JaxprDomain(Domain):
         if found:
             self.galleries[docname] = found
         lists = list(doctree.findall(jaxpr_primitives))
+        for one in lists:
+            one["docname"] = docname
         if lists:
             self.data["lists"][docname] = sorted({node["scope"] for node in lists})
         said, wrong = quotes.collect(docname, doctree)
         if said:
             self.data["quotes"][docname] = said
-        wrong += [one for node in lists for one in node["findings"]]
+        wrong += [found for one in lists for found in one["findings"]]
         self.note(docname, wrong)
 
     def note(self, docname: str, findings: list[Finding]) -> None:

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Final
 from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.builders.html import StandaloneHTMLBuilder
-from sphinx.util.nodes import make_refnode
 
 from .domain import JaxprDomain
+from .links import link
 from .meanings import anchor
 
 if TYPE_CHECKING:
@@ -29,9 +29,7 @@ def address(
     known = engine.meanings.glossary.entry(name)
     place = _listed(app, domain, engine, page, name)
     if place is not None:
-        link = make_refnode(app.builder, page, place[0], place[1], nodes.Text(""))
-        link.clear()
-        return link
+        return link(app.builder, page, *place)
     if known is not None and known.page:
         return nodes.reference("", "", internal=False, refuri=_PAGES.format(known.page))
     return None

@@ -26,7 +26,7 @@ def take_from_titles(doctree: nodes.document) -> list[Finding]:
             Finding(
                 "option",
                 f"jaxpr:{node['what']} can't stand in a title, which is shown in tables of contents"
-                f" before it is judged; the words {node.astext()[:60]!r} stay",
+                f" before it is judged; the words {node['words'][:60]!r} stay",
                 str(node.source),
                 node.line or 1,
             )
@@ -67,7 +67,7 @@ def _quotes(node: nodes.Element) -> Iterator[Quote]:
             yield Quote("claim", text, "", source, line, **around)
         return
     what = node["what"] if isinstance(node, jaxpr_quote) else "when"
-    words = node.astext() if isinstance(node, jaxpr_quote) else ""
+    words = node["words"] if isinstance(node, jaxpr_quote) else ""
     line, problem = node.line or 1, node["problem"]
     yield Quote(what, node["expression"], words, source, line, problem=problem, **around)
 

@@ -49,6 +49,7 @@ class Verdicts:
         self.scopes = scopes
         self.used: dict[str, dict[str, Any]] = {}
         self._listed: dict[str, str] = {}  # page -> digest of its names
+        self._found: dict[tuple[str, str, str], Verdict] = {}  # of this build
 
     @property
     def file(self) -> Path:
@@ -69,6 +70,14 @@ class Verdicts:
 
     def of(self, page: str, quote: Quote, inside: Gallery | None = None) -> Verdict:
         """The verdict on a quote of a page; ``inside`` its directive, for the path of a note."""
+        if inside is not None:
+            return self._of(page, quote, inside)
+        asked = (page, quote.what, quote.expression)
+        if asked not in self._found:
+            self._found[asked] = self._of(page, quote, None)
+        return self._found[asked]
+
+    def _of(self, page: str, quote: Quote, inside: Gallery | None) -> Verdict:
         places = self.scopes.mentioned(page, quote.expression, inside)
         key = self._key(page, quote, places, inside)
         kept = _verdict(self.used.get(key) or self._known().get(key))

@@ -9,7 +9,7 @@ import pytest
 from bs4 import BeautifulSoup
 from docutils import nodes
 
-from tests.support import Build, Project
+from tests.support import DENSE, Build, Project
 
 BLOCK = """
 ```{jaxpr-transform} layers:dense
@@ -30,7 +30,7 @@ See {jaxpr:ref}`dense.grad`, {jaxpr:ref}`the base <dense>`, {jaxpr:eqn}`dense[ta
 {jaxpr:claim}`more equations <len(dense.grad) > len(dense) < 99>`.
 """
 MD = f"# Page\n{BLOCK}{SENTENCES}"
-RST = "Other\n=====\n" + re.sub(r"\{(jaxpr:\w+)\}", r":\1:", SENTENCES)
+RST = "Other\n=====\n\n:any:`dense`\n" + re.sub(r"\{(jaxpr:\w+)\}", r":\1:", SENTENCES)
 TREE = "\n```{toctree}\nother\n```\n"
 
 
@@ -108,9 +108,12 @@ def test_other_formats(project: Project, built: Build, builder: str) -> None:
         assert r"\hyperref[\detokenize{index:jaxpr-dense.grad}]" in text
     if builder == "singlehtml":
         page = done.page("index")
-        for link in page.select("a.internal:has(> .jaxpr-link)"):
-            identity = str(link["href"]).rpartition("#")[2]
-            assert page.find(id=identity) is not None, link
+        links = [str(a["href"]) for a in page.select("a.internal:has(> .jaxpr-link)")]
+        links += [str(a["href"]) for a in page.select("p > a.internal")]
+        assert len(links) > 10
+        for link in links:
+            assert link.startswith("#")
+            assert page.find(id=link[1:]) is not None, link
 
 
 def test_pages_with_claims_in_every_place_tell_the_exact_line(
@@ -308,6 +311,49 @@ def test_many_roles_on_one_page_are_found_fast(tmp_path_factory: pytest.TempPath
     found = find_lines(document)
     assert time.perf_counter() - start < 2
     assert [node.line for node in found] == [2 * n + 1 for n in range(4000)]
+
+
+def test_a_link_holds_no_link(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """The words of one are those of what is around it."""
+    page = f"""# P
+{BLOCK}
+[see {{jaxpr:ref}}`dense`, *{{jaxpr:eqn}}`it <dense[tanh]>`*](https://example.org)
+and [{{jaxpr:val}}`len(dense)` {{jaxpr:prim}}`tanh`](other.md)
+"""
+    files = {"docs/index.md": page + TREE, "docs/other.md": "# O\n"}
+    project = Project(tmp_path_factory.mktemp("linked"), files)
+    for builder in ("html", "text"):
+        done = project.build(builder, "-W", "-n")
+        assert (done.code, done.stderr) == (0, "")
+    done = project.build("html")
+    assert not done.page("index").select("a a")
+    texts = [a.get_text() for a in done.page("index").select("p > a")]
+    assert texts[-2:] == ["see dense, it", "4 tanh"]
+
+
+def test_lists_of_primitives_in_one_file(tmp_path_factory: pytest.TempPathFactory) -> None:
+    double = """
+```{jaxpr-transform} layers:double
+:name: double
+:args: x=f32[3]
+```
+
+```{jaxpr-glossary}
+:scope: page
+```
+
+{jaxpr:prim}`mul`
+"""
+    files = {"docs/index.md": MD + TREE, "docs/other.md": f"# O\n{double}"}
+    project = Project(tmp_path_factory.mktemp("lists"), files)
+    project.write("src/layers.py", f"{DENSE}\n\ndef double(x):\n    return x * 2\n")
+    done = project.build("singlehtml", "-W", "-n")
+    assert (done.code, done.stderr) == (0, "")
+    page = done.page("index")
+    assert [dt.get_text() for dt in page.select("dl.jaxpr-glossary > dt")] == ["mul"]
+    links = [str(a["href"]) for a in page.select("dl.jaxpr-glossary a, p > a.internal")]
+    assert links
+    assert all(link.startswith("#") and page.find(id=link[1:]) for link in links), links
 
 
 WRONG = [

@@ -12,6 +12,7 @@ from sphinx import addnodes
 from sphinx.builders import Builder
 from sphinx.domains import Domain, ObjType
 from sphinx.environment import BuildEnvironment
+from sphinx.errors import NoUri
 
 from . import quotes
 from .links import link
@@ -79,20 +80,14 @@ class JaxprDomain(Domain):
     ) -> list[tuple[str, nodes.reference]]:
         """Blocks with a name for the whole project, for ``any`` and Markdown links."""
         renamed = self.engine.renamed if self.engine else {}
-        return [
-            (
-                "jaxpr:ref",
-                link(
-                    builder,
-                    fromdocname,
-                    docname,
-                    renamed.get((docname, identity), identity),
-                    contnode,
-                ),
-            )
-            for name, _, _, docname, identity, _ in self.get_objects()
-            if name == target
-        ]
+        for name, _, _, docname, identity, _ in self.get_objects():
+            if name == target:
+                identity = renamed.get((docname, identity), identity)
+                found = link(builder, fromdocname, docname, identity, contnode)
+                if found is None:
+                    raise NoUri(docname, "jaxpr")  # so that Sphinx lets the words stand
+                return [("jaxpr:ref", found)]
+        return []
 
     def ordered(self) -> Iterator[tuple[str, Gallery]]:
         """All directives of the project, by page name and place."""

@@ -98,6 +98,7 @@ class ShowGlossaries(SphinxPostTransform):
                 met += nodes.Text(", ")
             shown = nodes.literal(block.name, block.name)
             identity = engine.renamed.get((docname, block.identity), block.identity)
-            met += link(self.app.builder, page, docname, identity, shown)
+            found = link(self.app.builder, page, docname, identity, shown)
+            met += found if found is not None else shown
         met += nodes.Text(".")
         return nodes.definition_list_item("", term, nodes.definition("", meaning, met))

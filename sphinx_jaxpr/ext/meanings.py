@@ -15,6 +15,7 @@ from html import escape
 from typing import TYPE_CHECKING, Any, Final
 
 from sphinx.application import Sphinx
+from sphinx.errors import NoUri
 
 from . import config as settings
 
@@ -83,7 +84,10 @@ class Meanings:
         builder = self.app.builder
         if builder.name == "singlehtml":
             return f"#{anchor}"
-        return f"{builder.get_relative_uri(page, docname)}#{anchor}"
+        try:
+            return f"{builder.get_relative_uri(page, docname)}#{anchor}"
+        except NoUri:  # a page that is not in this book
+            return ""
 
     def in_inventories(self, name: str, kinds: Iterable[str] = _PYTHON) -> str:
         """The address of an object in what intersphinx has loaded, if anything."""

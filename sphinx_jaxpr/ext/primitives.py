@@ -29,7 +29,9 @@ def address(
     known = engine.meanings.glossary.entry(name)
     place = _listed(app, domain, engine, page, name)
     if place is not None:
-        return link(app.builder, page, *place)
+        found = link(app.builder, page, *place)
+        if found is not None:
+            return found
     if known is not None and known.page:
         return nodes.reference("", "", internal=False, refuri=_PAGES.format(known.page))
     return None

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, replace
+from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, cast
+
+from sphinx.builders.html import StandaloneHTMLBuilder
 
 from .. import __version__
 from ..tracing.files import canonical, digest, read, write_changed
@@ -13,6 +16,7 @@ from .records import Gallery, Quote
 from .scopes import Place, Scopes
 
 if TYPE_CHECKING:
+    from .domain import JaxprDomain
     from .engine import Engine
 
 TRUE: Final = "true"
@@ -26,7 +30,8 @@ UNJUDGED: Final = "unjudged"
 class Verdict:
     """``state`` of a quote; ``text`` is a value in words, or what a warning says.
 
-    ``block`` and ``start`` are the block and the equation that a path leads to.
+    ``block`` and ``start`` are the block and the equation that a path leads to;
+    ``where`` is the address that a primitive's link leads to.
     """
 
     state: str
@@ -34,6 +39,7 @@ class Verdict:
     hints: tuple[str, ...] = ()
     block: str = ""
     start: int = -1
+    where: str = ""
 
     @property
     def kind(self) -> str:
@@ -49,6 +55,7 @@ class Verdicts:
         self.scopes = scopes
         self.used: dict[str, dict[str, Any]] = {}
         self._listed: dict[str, str] = {}  # page -> digest of its names
+        self._defining: dict[str, str] = {}  # page -> digest of what may define a primitive
         self._found: dict[tuple[str, str, str], Verdict] = {}  # of this build
 
     @property
@@ -97,10 +104,28 @@ class Verdicts:
         facts: list[Any] = [__version__, quote.what, quote.expression, self.scopes.versions, about]
         facts.append(self._elsewhere(quote))
         if quote.what == "prim":  # of any block, and of the project's own definitions
-            meanings = self.engine.meanings
-            defined = sorted([*meanings.terms_of, *meanings.defined])
-            facts += [defined, [*map(self._seen, self._all(page))]]
+            if page not in self._defining:
+                self._defining[page] = digest(self._definitions(page))
+            facts.append(self._defining[page])
         return digest(facts)[:24]
+
+    def _definitions(self, page: str) -> list[Any]:
+        """What decides whether a primitive is known and where its link leads."""
+        meanings, builder = self.engine.meanings, self.engine.app.builder
+        blocks = [
+            [name, block.name, block.identity, block.shown, self._seen(Place(name, gallery, block))]
+            for name, galleries in self.scopes.galleries.items()
+            for gallery in galleries
+            for block in gallery.blocks
+        ]
+        lists = self.domain.lists
+        defined = [sorted(meanings.terms_of.items()), sorted(meanings.defined)]
+        return [page, builder.name, meanings.digest, defined, lists, blocks]
+
+    @cached_property
+    def domain(self) -> JaxprDomain:
+        """What the pages ask for."""
+        return cast("JaxprDomain", self.engine.app.env.get_domain("jaxpr"))
 
     def _elsewhere(self, quote: Quote) -> str:
         """The address of a block in another project that intersphinx knows."""
@@ -133,14 +158,17 @@ class Verdicts:
 
     def _primitive(self, page: str, expression: str) -> Verdict:
         from ..program.paths import nearest
+        from .primitives import address
 
         name = expression.strip("\"'")
         glossary = self.engine.meanings.glossary
-        if name in self.engine.meanings.terms_of or glossary.entry(name):
-            return Verdict(TRUE, name)
         met = {n for place in self._all(page) for n in self.scopes.program(place).primitives}
-        if name in met:
-            return Verdict(TRUE, name)
+        if name in self.engine.meanings.terms_of or glossary.entry(name) or name in met:
+            link = None
+            if isinstance(self.engine.app.builder, StandaloneHTMLBuilder):  # others write all
+                link = address(self.engine.app, self.domain, self.engine, page, name)
+            where = (link.get("refuri") or f"#{link.get('refid')}") if link is not None else ""
+            return Verdict(TRUE, name, where=where)
         near = nearest(name, sorted({*glossary.known(), *met}))
         return Verdict(WRONG, f"there is no primitive `{name}`{near}")
 
@@ -151,8 +179,8 @@ def _verdict(kept: Any) -> Verdict | None:
         found = Verdict(**{**kept, "hints": tuple(kept["hints"])})
     except (TypeError, KeyError):
         return None
-    fields: list[Any] = [found.state, found.text, found.block, found.start]
-    return found if [type(field) for field in fields] == [str, str, str, int] else None
+    fields: list[Any] = [found.state, found.text, found.block, found.where, found.start]
+    return found if [type(field) for field in fields] == [str, str, str, str, int] else None
 
 
 def _claim(text: str, scope: Any, inside: str) -> Verdict:

@@ -492,6 +492,54 @@ def test_parts_under_a_condition(tmp_path_factory: pytest.TempPathFactory) -> No
     assert "Hidden" in (done.out / "index.txt").read_text("utf-8")
 
 
+@pytest.mark.parametrize("builder", ["latex", "texinfo", "man"])
+def test_a_page_that_is_in_no_book(tmp_path_factory: pytest.TempPathFactory, builder: str) -> None:
+    """The words of a link stand alone where its page is left out of the book."""
+    page = "# P\n\n{jaxpr:ref}`dense` {jaxpr:eqn}`dense[tanh]` {jaxpr:prim}`tanh`\n"
+    page += "{jaxpr:prim}`add` {jaxpr:val}`len(dense)` {any}`dense` [](dense)\n"
+    page += "\n```{jaxpr-glossary}\n```\n"
+    away = f"---\norphan: true\n---\n# O\n{BLOCK}\n```{{glossary}}\nadd\n    Sum.\n```\n"
+    files = {"docs/index.md": page, "docs/away.md": away}
+    project = Project(tmp_path_factory.mktemp("book"), files)
+    done = project.build(builder, "-W", "-n")
+    assert (done.code, done.stderr) == (0, "")
+
+
+def test_links_follow_lists_and_hidden_blocks(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """A page is written again when what its links lead to comes, goes or is hidden."""
+    tree = "# P\n\n```{toctree}\n:glob:\n*\n```\n"
+    listed = "# L\n\n```{jaxpr-glossary}\n```\n"
+    files = {
+        "docs/index.md": tree,
+        "docs/block.md": f"# B\n{BLOCK}",
+        "docs/listed.md": listed,
+        "docs/prim.md": "# R\n\n{jaxpr:prim}`tanh`\n",
+        "docs/link.md": "# L\n\n{jaxpr:eqn}`dense[tanh]` {jaxpr:val}`len(dense)`\n",
+    }
+    project = Project(tmp_path_factory.mktemp("follow"), files)
+
+    def targets(page: str) -> list[str]:
+        done = Build(0, project.folder / "out" / "html", "", "")
+        return [str(a["href"]) for a in done.page(page).select("div.body a.internal")]
+
+    project.build("html")
+    assert targets("prim") == ["listed.html#jaxpr-primitive-tanh"]
+    assert "block.html#jaxpr-dense" in targets("listed")
+    (project.docs / "listed.md").rename(project.docs / "moved.md")
+    project.build("html")
+    assert targets("prim") == ["moved.html#jaxpr-primitive-tanh"]
+    project.write(
+        "docs/block.md", f"# B\n{BLOCK.replace(':name', ':base: hide' + chr(10) + ':name')}"
+    )
+    told = project.build("html").warnings
+    assert len([one for one in told if "is hidden by base: hide" in one]) == len(told) > 0
+    assert targets("link") == []
+    assert "block.html#jaxpr-dense" not in targets("moved")
+    (project.docs / "moved.md").unlink()
+    project.build("html")
+    assert targets("prim") == []
+
+
 def test_a_page_is_written_again_when_what_it_refers_to_changes(
     tmp_path_factory: pytest.TempPathFactory,
 ) -> None:

@@ -210,7 +210,8 @@ term
    # a comment
    len(dense) == 208  # another
    all(len(v.shape) == 2
-     for v in dense.variables)
+     for v in dense.variables
+   )
 """
     part = "Included,\nwith `x` and :jaxpr:claim:`part <len(dense) == 301>`.\n"
     files = {"docs/index.md": md + "\n```{toctree}\nr\n```\n", "docs/r.rst": rst}

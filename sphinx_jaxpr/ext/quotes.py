@@ -20,7 +20,7 @@ def take_from_titles(doctree: nodes.document) -> list[Finding]:
     """Leave only words of roles in titles, which Sphinx copies before anything is known."""
     found = []
     for node in find_lines(doctree):
-        if node["what"] in IN_TITLES or not _in_title(node):
+        if node["what"] in IN_TITLES or not in_title(node):
             continue
         found.append(
             Finding(
@@ -37,7 +37,8 @@ def take_from_titles(doctree: nodes.document) -> list[Finding]:
     return found
 
 
-def _in_title(node: nodes.Node) -> bool:
+def in_title(node: nodes.Node) -> bool:
+    """Whether a node stands in the title of a section or a page."""
     parent = node.parent
     while parent is not None:
         if isinstance(parent, nodes.title):

@@ -15,6 +15,7 @@ from .engine import Engine
 from .links import link
 from .nodes import jaxpr_claims, jaxpr_quote, jaxpr_when
 from .primitives import address
+from .quotes import in_title
 from .records import Block, Quote
 from .scopes import Place
 from .sentences import Sentences
@@ -67,7 +68,9 @@ class ShowQuotes(SphinxPostTransform):
         if what == "claim":
             return [self.claimed(shown, verdict)]
         found = None
-        if verdict.state == TRUE and not _in_link(node):
+        # LaTeX sets titles once more as running heads, in capitals, with the names of links.
+        bare = _in_link(node) or (self.app.builder.format == "latex" and in_title(node))
+        if verdict.state == TRUE and not bare:
             found = self.link(page, verdict, what)
         if found is None:
             return [shown]

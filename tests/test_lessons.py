@@ -252,10 +252,8 @@ CHANGES = {
 
 
 CONF = """
-import sys
-sys.path.insert(0, {docs!r} + "/_ext")
 project = "lesson"
-extensions = ["myst_parser", "sphinx_jaxpr", "parts"]
+extensions = ["myst_parser", "sphinx_jaxpr", "sphinx_jaxpr.lesson"]
 myst_enable_extensions = ["colon_fence", "deflist"]
 root_doc = "lessons/{lesson}"
 """
@@ -266,7 +264,7 @@ def copy(lesson: str, folder: Path) -> Path:
     code = shutil.ignore_patterns("__pycache__", "*.md")
     shutil.copytree(DOCS / "lessons", folder / "docs/lessons", ignore=code)
     shutil.copy(DOCS / f"lessons/{lesson}.md", folder / "docs/lessons")
-    (folder / "docs/conf.py").write_text(CONF.format(docs=str(DOCS), lesson=lesson), "utf-8")
+    (folder / "docs/conf.py").write_text(CONF.format(lesson=lesson), "utf-8")
     return folder / "docs"
 
 

@@ -17,7 +17,7 @@ from .records import Finding
 
 
 class JaxprClaims(SphinxDirective):
-    """One expression a line; a deeper indented line goes on with the one above."""
+    """One expression a line; one that is indented, or closes a bracket, goes on above."""
 
     has_content = True
     option_spec: ClassVar[Any] = AnyOption()
@@ -53,7 +53,7 @@ def expressions(lines: Sequence[str]) -> list[tuple[int, str]]:
         text = without_comment(line)
         if not text.strip():
             continue
-        if found and text[:1].isspace():
+        if found and (text[:1].isspace() or text[0] in ")]}"):
             place, before = found[-1]
             found[-1] = (place, f"{before} {text.strip()}")
         else:

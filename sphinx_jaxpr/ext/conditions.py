@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable, Iterator
 from typing import Any, ClassVar, Final
@@ -13,7 +14,7 @@ from sphinx.util.docutils import SphinxDirective
 
 from .nodes import jaxpr_gallery, jaxpr_primitives, jaxpr_when
 from .options import AnyOption, unknown
-from .place import lines_of, locate
+from .place import is_markdown, lines_of, locate
 from .records import Finding
 
 
@@ -47,7 +48,14 @@ class JaxprWhen(SphinxDirective):
         """What can't stand in a part that may be left out, each line once."""
         told: dict[tuple[str, int], str] = {}
         for what, inner in _noted(node, self.state.document, self.env):
-            told.setdefault(_place(inner, node), what)
+            source, line = _place(inner, node)
+            if isinstance(inner, nodes.target) and inner["names"] and not is_markdown(self):
+                # docutils counts its line in what includes it.
+                mapped = self.state_machine.get_source_and_line(line)
+                source, line = mapped[0] or source, mapped[1] or line
+            if os.path.exists(source):
+                source = os.path.abspath(source)
+            told.setdefault((source, line), what)
         return [
             Finding(
                 "option",

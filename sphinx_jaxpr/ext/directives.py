@@ -28,8 +28,6 @@ OPTIONS = (
 FLAGS = frozenset({"source", "jit", "x64", "locked"})
 #: Options that only the worker, or the result, can prove wrong.
 _JUDGED = ("args", "static")
-#: Options that have their place in the interface, but not yet in this version.
-LATER = ()
 
 
 class JaxprTransform(BlockDirective):
@@ -79,9 +77,7 @@ class JaxprTransform(BlockDirective):
 
     def _check_options(self) -> None:
         for option in self.options:
-            if option in LATER:
-                self._finding(f"option {option!r} comes with a later version", option)
-            elif option not in OPTIONS:
+            if option not in OPTIONS:
                 self._unknown(option, OPTIONS)
         for flag in FLAGS & set(self.options):
             if self.options[flag]:

@@ -12,12 +12,13 @@ from sphinx import addnodes
 from sphinx.builders import Builder
 from sphinx.domains import Domain, ObjType
 from sphinx.environment import BuildEnvironment
-from sphinx.util.nodes import make_refnode
+from sphinx.errors import NoUri
 from sphinx.util.tags import Tags
 
 from ..tracing.lock import file_name
 from . import quotes
 from .index import PrimitiveIndex
+from .links import link
 from .nodes import jaxpr_gallery, jaxpr_primitives
 from .records import Finding, Gallery, Quote
 
@@ -93,11 +94,15 @@ class JaxprDomain(Domain):
         contnode: nodes.Element,
     ) -> list[tuple[str, nodes.reference]]:
         """Blocks with a name for the whole project, for ``any`` and Markdown links."""
-        return [
-            ("jaxpr:ref", make_refnode(builder, fromdocname, docname, identity, contnode))
-            for name, _, _, docname, identity, _ in self.get_objects()
-            if name == target
-        ]
+        renamed = self.engine.renamed if self.engine else {}
+        for name, _, _, docname, identity, _ in self.get_objects():
+            if name == target:
+                identity = renamed.get((docname, identity), identity)
+                found = link(builder, fromdocname, docname, identity, contnode)
+                if found is None:
+                    raise NoUri(docname, "jaxpr")  # so that Sphinx lets the words stand
+                return [("jaxpr:ref", found)]
+        return []
 
     def ordered(self) -> Iterator[tuple[str, Gallery]]:
         """All directives of the project, by page name and place."""
@@ -118,12 +123,14 @@ class JaxprDomain(Domain):
         if found:
             self.galleries[docname] = found
         lists = list(doctree.findall(jaxpr_primitives))
+        for one in lists:
+            one["docname"] = docname
         if lists:
             self.data["lists"][docname] = sorted({node["scope"] for node in lists})
         said, wrong = quotes.collect(docname, doctree)
         if said:
             self.data["quotes"][docname] = said
-        wrong += [one for node in lists for one in node["findings"]]
+        wrong += [found for one in lists for found in one["findings"]]
         self.note(docname, wrong)
 
     def note(self, docname: str, findings: list[Finding]) -> None:

@@ -343,7 +343,13 @@ class Engine:
                     if outcome and gallery.with_source:
                         parts.append(outcome.seen.source)
             pages[docname] = hashlib.sha256("\n".join(parts).encode()).hexdigest()[:20]
-        everything = digest(pages)
+        blocks = [
+            (docname, block.name, block.identity, block.shown)
+            for docname, found in galleries.items()
+            for gallery in found
+            for block in gallery.blocks
+        ]
+        everything = digest([pages, blocks])
         for docname, shown in sentences.items():
             pages[docname] = f"{pages.get(docname, '')} {shown}"
         for docname, scopes in lists.items():

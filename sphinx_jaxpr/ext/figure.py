@@ -214,10 +214,9 @@ class Figures(Shown):
         if not made:
             return f'<span {identity}><span class="linenos">{number}</span>'
         told = f"line {line}: {len(made)} equation{'' if len(made) == 1 else 's'}"
-        return (
-            f'<span {identity} data-line="{line}">'
-            f'<a class="linenos" href="#{escape(made[0])}" aria-label="{told}">{number}</a>'
-        )
+        # Themes give the number its margin as a span.
+        link = f'<a href="#{escape(made[0])}" aria-label="{told}">{number}</a>'
+        return f'<span {identity} data-line="{line}"><span class="linenos">{link}</span>'
 
     def made(self) -> dict[int, list[str]]:
         """For lines of Python the ids of the equations that they made, as shown."""

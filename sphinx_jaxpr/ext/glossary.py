@@ -7,12 +7,12 @@ from typing import Any, ClassVar, Final, cast
 from docutils import nodes
 from sphinx.transforms.post_transforms import SphinxPostTransform
 from sphinx.util.docutils import SphinxDirective
-from sphinx.util.nodes import make_refnode
 
 from ..tracing.grammar import nearest
 from .domain import JaxprDomain
 from .engine import Engine
 from .index import met
+from .links import link
 from .nodes import jaxpr_primitives
 from .options import AnyOption
 from .place import locate
@@ -62,24 +62,26 @@ class ShowGlossaries(SphinxPostTransform):
         domain = cast(JaxprDomain, self.env.get_domain("jaxpr"))
         for node in list(self.document.findall(jaxpr_primitives)):
             engine = domain.engine or judging(self.app, domain.visible(self.app.tags))
-            node.replace_self(self.filled(domain, engine, node["scope"]))
+            page = node.get("docname", self.env.docname)
+            node.replace_self(self.filled(domain, engine, node["scope"], page))
 
-    def filled(self, domain: JaxprDomain, engine: Engine, scope: str) -> list[nodes.Node]:
+    def filled(
+        self, domain: JaxprDomain, engine: Engine, scope: str, page: str
+    ) -> list[nodes.Node]:
         """The definition list, or a line that says why there is none."""
         if engine.mode == "skip":
             return [nodes.paragraph("", "Not traced: jaxpr_mode is skip.")]
-        page = self.env.docname
         pages = domain.visible(self.app.tags)
         if scope == "page":
             pages = {page: pages.get(page, [])}
         found = met(engine, pages)
         if not found:
             return [nodes.paragraph("", "No block here meets a primitive.")]
-        items = [self.item(engine, name, places) for name, places in found.items()]
+        items = [self.item(engine, page, name, places) for name, places in found.items()]
         return [nodes.definition_list("", *items, classes=["jaxpr-glossary"])]
 
     def item(
-        self, engine: Engine, name: str, places: list[tuple[str, Block]]
+        self, engine: Engine, page: str, name: str, places: list[tuple[str, Block]]
     ) -> nodes.definition_list_item:
         """One primitive: what it means, and links to the blocks that meet it."""
         known = engine.meanings.glossary.entry(name)
@@ -91,8 +93,9 @@ class ShowGlossaries(SphinxPostTransform):
         for number, (docname, block) in enumerate(places):
             if number:
                 where += nodes.Text(", ")
-            builder = self.app.builder
             shown = nodes.literal(block.name, block.name)
-            where += make_refnode(builder, self.env.docname, docname, block.identity, shown)
+            identity = engine.renamed.get((docname, block.identity), block.identity)
+            found = link(self.app.builder, page, docname, identity, shown)
+            where += found if found is not None else shown
         where += nodes.Text(".")
         return nodes.definition_list_item("", term, nodes.definition("", meaning, where))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import sys
 from bisect import bisect_right
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -13,8 +14,6 @@ from docutils import nodes
 from .nodes import jaxpr_quote
 from .place import lines_of
 
-#: How far above its block's line a role of an included file may stand: myst-parser 4 is off.
-_SLACK = 2
 #: What stands at the beginning of a continued line: indentation, quotes, borders of tables.
 _BETWEEN = r"[ \t]*(?:[ \t|]*\n[\s>|]*)?"
 
@@ -39,10 +38,16 @@ def find_lines(
         found.append(node)
         source, line = _place(node)
         if source not in pages:
-            slack = _SLACK if source != doctree.get("source") else 0
+            slack = _slack() if source != doctree.get("source") else 0
             pages[source] = _File("\n".join(lines_of(source)), slack)
         node.source, node.line = source, pages[source].line_of(node, line, literals)
     return found
+
+
+def _slack() -> int:
+    """How far above its block's line a role of an included file may stand."""
+    version = str(getattr(sys.modules.get("myst_parser"), "__version__", "5"))
+    return 2 if version.startswith("4.") else 0  # which is off by one
 
 
 @dataclass

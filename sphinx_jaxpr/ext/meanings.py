@@ -13,6 +13,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 
 from sphinx.application import Sphinx
+from sphinx.errors import NoUri
 
 from . import config as settings
 from .definitions import Meaning, of_block
@@ -71,7 +72,10 @@ class Meanings:
         builder = self.app.builder
         if builder.name == "singlehtml":
             return f"#{anchor}"
-        return f"{builder.get_relative_uri(page, docname)}#{anchor}"
+        try:
+            return f"{builder.get_relative_uri(page, docname)}#{anchor}"
+        except NoUri:  # a page that is not in this book
+            return ""
 
     def in_inventories(self, name: str, kinds: Iterable[str] = _PYTHON) -> str:
         """The address of an object in what intersphinx has loaded, if anything."""

@@ -85,12 +85,17 @@ class Place:
         return self.line + self.body() + skipped - ahead
 
 
+def is_markdown(directive: SphinxDirective) -> bool:
+    """Whether MyST runs the directive."""
+    return type(directive.state).__module__.partition(".")[0] == "myst_parser"
+
+
 def locate(directive: SphinxDirective) -> Place:
     """The place of a directive, in its own file where it was included."""
     source, line = directive.get_source_info()
     if os.path.exists(source):
         source = os.path.abspath(source)  # docutils names an included file from the current folder
-    markdown = type(directive.state).__module__.partition(".")[0] == "myst_parser"
+    markdown = is_markdown(directive)
     lines = lines_of(source)
     for shift in _REACH:
         start = line - 1 + shift
@@ -112,6 +117,7 @@ def lines_of(source: str) -> tuple[str, ...]:
 @lru_cache(maxsize=8)
 def _read(path: Path, mtime: int, size: int) -> tuple[str, ...]:
     try:
-        return tuple(path.read_text("utf-8", errors="replace").splitlines())
+        # Not by splitlines: a form feed ends no line for parsers and editors.
+        return tuple(path.read_text("utf-8", errors="replace").split("\n"))
     except OSError:
         return ()

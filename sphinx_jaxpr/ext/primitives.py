@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Final
 from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.builders.html import StandaloneHTMLBuilder
-from sphinx.util.nodes import make_refnode
 
 from .definitions import anchor
 from .domain import JaxprDomain
+from .links import link
 
 if TYPE_CHECKING:
     from .engine import Engine
@@ -29,9 +29,9 @@ def address(
     known = engine.meanings.glossary.entry(name)
     place = _listed(app, domain, engine, page, name)
     if place is not None:
-        link = make_refnode(app.builder, page, place[0], place[1], nodes.Text(""))
-        link.clear()
-        return link
+        found = link(app.builder, page, *place)
+        if found is not None:
+            return found
     if known is not None and known.page:
         return nodes.reference("", "", internal=False, refuri=_PAGES.format(known.page))
     return None

@@ -20,13 +20,13 @@ def take_from_titles(doctree: nodes.document) -> list[Finding]:
     """Leave only words of roles in titles, which Sphinx copies before anything is known."""
     found = []
     for node in find_lines(doctree):
-        if node["what"] in IN_TITLES or not _in_title(node):
+        if node["what"] in IN_TITLES or not in_title(node):
             continue
         found.append(
             Finding(
                 "option",
                 f"jaxpr:{node['what']} can't stand in a title, which is shown in tables of contents"
-                f" before it is judged; the words {node.astext()[:60]!r} stay",
+                f" before it is judged; the words {node['words'][:60]!r} stay",
                 str(node.source),
                 node.line or 1,
             )
@@ -37,7 +37,8 @@ def take_from_titles(doctree: nodes.document) -> list[Finding]:
     return found
 
 
-def _in_title(node: nodes.Node) -> bool:
+def in_title(node: nodes.Node) -> bool:
+    """Whether a node stands in the title of a section or a page."""
     parent = node.parent
     while parent is not None:
         if isinstance(parent, nodes.title):
@@ -67,7 +68,7 @@ def _quotes(node: nodes.Element) -> Iterator[Quote]:
             yield Quote("claim", text, "", source, line, **around)
         return
     what = node["what"] if isinstance(node, jaxpr_quote) else "when"
-    words = node.astext() if isinstance(node, jaxpr_quote) else ""
+    words = node["words"] if isinstance(node, jaxpr_quote) else ""
     line, problem = node.line or 1, node["problem"]
     yield Quote(what, node["expression"], words, source, line, problem=problem, **around)
 

@@ -8,12 +8,13 @@ from docutils import nodes
 from sphinx import addnodes
 from sphinx.builders.html import StandaloneHTMLBuilder
 from sphinx.transforms.post_transforms import SphinxPostTransform
-from sphinx.util.nodes import make_refnode
 
 from . import config as settings
 from .domain import JaxprDomain
+from .links import link
 from .nodes import jaxpr_claims, jaxpr_quote, jaxpr_when
 from .primitives import address
+from .quotes import in_title
 from .records import TRUE, Block, Place, Quote, Verdict
 from .sentences import Sentences
 from .verdicts import judging
@@ -64,11 +65,15 @@ class ShowQuotes(SphinxPostTransform):
             return [nodes.inline(text, text, classes=[_CLASSES[what]], translatable=False)]
         if what == "claim":
             return [self.claimed(shown, verdict)]
-        link = self.link(page, verdict, what) if verdict.state == TRUE else None
-        if link is None:
+        found = None
+        # LaTeX sets titles once more as running heads, in capitals, with the names of links.
+        bare = _in_link(node) or (self.app.builder.format == "latex" and in_title(node))
+        if verdict.state == TRUE and not bare:
+            found = self.link(page, verdict, what)
+        if found is None:
             return [shown]
-        link += shown
-        return [link]
+        found += shown
+        return [found]
 
     def claimed(self, shown: nodes.inline, verdict: Verdict) -> nodes.Node:
         """The words of a claim, with a mark for readers where the project wants one."""
@@ -88,11 +93,7 @@ class ShowQuotes(SphinxPostTransform):
         place = self.engine.verdicts.place(page, verdict)
         if place is None or not place.block.shown:
             return None
-        target = self.identity(place, verdict.start)
-        nothing = nodes.Text("")
-        link = make_refnode(self.app.builder, page, place.page, target, nothing)
-        link.clear()
-        return link
+        return link(self.app.builder, page, place.page, self.identity(place, verdict.start))
 
     def identity(self, place: Place, start: int) -> str:
         """The id of a block, or of its equation where the format has such."""
@@ -104,6 +105,15 @@ class ShowQuotes(SphinxPostTransform):
 
         found = self.engine.printed(block)
         return equation_ids(found[0], identity).get(start, identity) if found else identity
+
+
+def _in_link(node: nodes.Element) -> bool:
+    parent = node.parent
+    while isinstance(parent, nodes.TextElement | addnodes.pending_xref):
+        if isinstance(parent, nodes.reference | addnodes.pending_xref):
+            return True
+        parent = parent.parent
+    return False
 
 
 def put(node: nodes.Element, shown: list[nodes.Node]) -> None:

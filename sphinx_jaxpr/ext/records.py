@@ -146,7 +146,8 @@ UNJUDGED: Final = "unjudged"
 class Verdict:
     """``state`` of a quote; ``text`` is a value in words, or what a warning says.
 
-    ``block`` and ``starts`` are the block and the equations that a path leads to.
+    ``block`` and ``starts`` are the block and the equations that a path leads to;
+    ``where`` is the address that a primitive's link leads to.
     """
 
     state: str
@@ -154,6 +155,7 @@ class Verdict:
     hints: tuple[str, ...] = ()
     block: str = ""
     starts: tuple[int, ...] = ()
+    where: str = ""
 
     @property
     def start(self) -> int:

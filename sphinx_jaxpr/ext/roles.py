@@ -27,7 +27,7 @@ class Quoting(SphinxRole):
         words, expression = self._parts()
         node = jaxpr_quote(self.rawtext, "", what=self.what, expression=expression)
         node["raw"] = self.rawtext
-        node["explicit"] = bool(words)
+        node["words"] = words or expression  # before quotation marks in them are made typographic
         node["problem"] = self._problem(words, expression)
         node += self._shown(words, expression)
         source, line = self.get_source_info()

@@ -95,9 +95,10 @@ class Sentences:
         for quote, verdict in self.judged(page):
             if verdict is None:
                 continue
-            yield quote.what, quote.expression, verdict.state, verdict.text
+            yield quote.what, quote.expression, verdict.state, verdict.text, verdict.where
             place = self.verdicts.place(page, verdict) if verdict.block else None
             if place is not None:
                 outcome = self.engine.outcome(place.block)
                 program = outcome.seen.program if outcome else ""
-                yield place.page, place.block.identity, str(verdict.start), program
+                shown = str(place.block.shown)
+                yield place.page, place.block.identity, shown, str(verdict.start), program

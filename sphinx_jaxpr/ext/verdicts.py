@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict
+from functools import cached_property
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from sphinx.application import Sphinx
+from sphinx.builders.html import StandaloneHTMLBuilder
 
 from .. import __version__
 from ..tracing.files import canonical, digest, read, write_changed
+from .domain import JaxprDomain
 from .engine import Engine
 from .records import FALSE, TRUE, UNJUDGED, WRONG, Gallery, Place, Quote, Verdict
 from .scopes import Scopes
@@ -31,6 +34,8 @@ class Verdicts:
         self.scopes = scopes
         self.used: dict[str, dict[str, Any]] = {}
         self._listed: dict[str, str] = {}  # page -> digest of its names
+        self._defining: dict[str, str] = {}  # page -> digest of what may define a primitive
+        self._found: dict[tuple[str, str, str], Verdict] = {}  # of this build
 
     @property
     def versions(self) -> dict[str, str]:
@@ -56,6 +61,14 @@ class Verdicts:
 
     def of(self, page: str, quote: Quote, inside: Gallery | None = None) -> Verdict:
         """The verdict on a quote of a page; ``inside`` its directive, for the path of a note."""
+        if inside is not None:
+            return self._of(page, quote, inside)
+        asked = (page, quote.what, quote.expression)
+        if asked not in self._found:
+            self._found[asked] = self._of(page, quote, None)
+        return self._found[asked]
+
+    def _of(self, page: str, quote: Quote, inside: Gallery | None) -> Verdict:
         places = self.scopes.mentioned(page, quote.expression, inside)
         key = self._key(page, quote, places, inside)
         kept = _verdict(self.used.get(key) or self._known().get(key))
@@ -81,10 +94,28 @@ class Verdicts:
         facts: list[Any] = [__version__, quote.what, quote.expression, self.scopes.versions, about]
         facts.append(self._elsewhere(quote))
         if quote.what == "prim":  # of any block, and of the project's own definitions
-            meanings = self.engine.meanings
-            defined = sorted([*meanings.terms_of, *meanings.defined])
-            facts += [defined, [*map(self._seen, self._all(page))]]
+            if page not in self._defining:
+                self._defining[page] = digest(self._definitions(page))
+            facts.append(self._defining[page])
         return digest(facts)[:24]
+
+    def _definitions(self, page: str) -> list[Any]:
+        """What decides whether a primitive is known and where its link leads."""
+        meanings, builder = self.engine.meanings, self.engine.app.builder
+        blocks = [
+            [name, block.name, block.identity, block.shown, self._seen(Place(name, gallery, block))]
+            for name, galleries in self.scopes.galleries.items()
+            for gallery in galleries
+            for block in gallery.blocks
+        ]
+        lists = self.domain.lists
+        defined = [sorted(meanings.terms_of.items()), sorted(meanings.defined)]
+        return [page, builder.name, meanings.digest, defined, lists, blocks]
+
+    @cached_property
+    def domain(self) -> JaxprDomain:
+        """What the pages ask for."""
+        return cast("JaxprDomain", self.engine.app.env.get_domain("jaxpr"))
 
     def _elsewhere(self, quote: Quote) -> str:
         """The address of a block in another project that intersphinx knows."""
@@ -117,14 +148,17 @@ class Verdicts:
 
     def _primitive(self, page: str, expression: str) -> Verdict:
         from ..program.paths import nearest
+        from .primitives import address
 
         name = expression.strip("\"'")
         glossary = self.engine.meanings.glossary
-        if name in self.engine.meanings.terms_of or glossary.entry(name):
-            return Verdict(TRUE, name)
         met = set(self.scopes.met(self._all(page)))
-        if name in met:
-            return Verdict(TRUE, name)
+        if name in self.engine.meanings.terms_of or glossary.entry(name) or name in met:
+            link = None
+            if isinstance(self.engine.app.builder, StandaloneHTMLBuilder):  # others write all
+                link = address(self.engine.app, self.domain, self.engine, page, name)
+            where = (link.get("refuri") or f"#{link.get('refid')}") if link is not None else ""
+            return Verdict(TRUE, name, where=where)
         near = nearest(name, sorted({*glossary.known(), *met}))
         return Verdict(WRONG, f"there is no primitive `{name}`{near}")
 
@@ -136,7 +170,7 @@ def _verdict(kept: Any) -> Verdict | None:
         found = Verdict(**{**kept, **many})
     except (TypeError, KeyError):
         return None
-    texts: list[Any] = [found.state, found.text, found.block, *found.hints]
+    texts: list[Any] = [found.state, found.text, found.block, found.where, *found.hints]
     good = all(type(text) is str for text in texts)
     return found if good and all(type(start) is int for start in found.starts) else None
 

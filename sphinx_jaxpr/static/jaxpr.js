@@ -1,5 +1,4 @@
-/* Adds to blocks, complete without it: what belongs together lights up, links open folds,
-   copying, paper.  What it looks up in a block, it looks up when first wanted. */
+/* Adds to blocks, complete without it.  It looks things up when they are first wanted. */
 (() => {
 "use strict";
 if (window.sphinxJaxpr) return;
@@ -17,8 +16,6 @@ const focusOn = (node) => node.focus({ preventScroll: true });
 const owner = (node) => near(node, ".jaxpr-eqn");
 const figureOf = (node) => node.closest(FIGURE);
 
-// -- what is known of a figure
-
 const stateOf = (figure) => (figure.sphinxJaxpr ??= {}); // tab stop, equation, lists
 
 /** Its variables in printed order, and those of a binding. */
@@ -32,7 +29,7 @@ const usesOf = (node) => sameAs(node).filter((one) => one !== binderOf(node));
 
 // -- folds
 
-/** The closed folds that hide a node; what is in a summary stays in sight. */
+/** Closed folds around a node; a summary stays in sight. */
 const hiding = (node) => {
   const found = [];
   for (let fold = node; (fold = fold.parentElement?.closest("details")); ) {
@@ -48,9 +45,9 @@ const scrollTo = (node, block) => {
   node.scrollIntoView({ block, behavior: still ? "instant" : "auto" });
 };
 
-// -- light what belongs together: a binding, a line of Python and its equations
+// -- light what belongs together
 
-/** A line of Python with the equations that it made, or of one of these the line. */
+/** A line of Python and its equations, or the other way. */
 const placeOf = (node) => near(node, "[data-source] [data-line]");
 const partners = (place) => {
   const { source } = place.closest("[data-source]").dataset;
@@ -136,7 +133,7 @@ const seek = (all, place, step, wanted = () => true) => {
     if (wanted(all[at]) && !isHidden(all[at])) return all[at];
   }
 };
-/** The tab stop leaves a fold that closes over it, and a summary that the focus leaves. */
+/** The tab stop leaves a closed fold, and a summary without focus. */
 const settle = (figure, selector) => {
   const { current } = stateOf(figure);
   if (!current || (current.matches(selector) && !isHidden(current))) return;
@@ -192,7 +189,7 @@ ON.focusout = (event) => {
   if (!figure.contains(event.relatedTarget)) say(figure, "");
 };
 
-// -- mouse and touch: a first tap does what hovering does, a second one follows
+// -- a first tap does what hovering does, a second one follows
 
 ON.pointerover = (event) => {
   if (event.pointerType !== "touch") light(event.target);
@@ -239,14 +236,14 @@ const reveal = () => {
   rove(owner(node)?.querySelector(STOP));
   if (node.tabIndex < 0) node.tabIndex = -1;
   focusOn(node);
-  // Else the browser has gone there, or back to where the reader was.
+  // Else the browser has gone there.
   if (opened) scrollTo(node, "start");
 };
 
 // -- copying
 
 const textOf = (node) => every(".jaxpr-line", node).map((one) => one.textContent).join("\n");
-/** What is selected over several lines, with those of them that are folded away. */
+/** Lines that are selected, with those that are folded. */
 ON.copy = (event) => {
   const selection = getSelection();
   const chosen = selection.rangeCount && selection.getRangeAt(0);

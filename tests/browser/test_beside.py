@@ -73,7 +73,7 @@ def test_marks_and_lines_work(visit: Callable[..., Page]) -> None:
     page = visit()
     page.locator("#jaxpr-dense .jaxpr-marker").click()
     assert page.url.endswith("#jaxpr-dense-note-1")
-    page.locator(".jaxpr-source a.linenos").first.hover()
+    page.locator(".jaxpr-source .linenos a").first.hover()
     assert page.locator(".jaxpr-made").count() > 3
     page.locator("#jaxpr-dense .jaxpr-var").first.hover()
     assert page.locator(".jaxpr-hit").count() == 2

@@ -15,7 +15,7 @@ pytestmark = pytest.mark.browser
 Visit = Callable[..., Page]
 
 GRAD = '[id="jaxpr-dense.grad"]'
-NUMBER = "[data-source] a.linenos"
+NUMBER = "[data-source] .linenos a"
 #: The ids of what is lit.
 LIT = "() => [...document.querySelectorAll('.jaxpr-made')].map(e => e.id)"
 #: How many equations of one line of Python each block has.
@@ -71,7 +71,7 @@ def test_by_keyboard(visit: Visit) -> None:
     assert told == f"line {line_of(page)}: {len(wanted) - 1} equations"
     page.locator('[id="jaxpr-dense"] > details > summary').focus()
     page.keyboard.press("Shift+Tab")
-    assert page.evaluate("document.activeElement.className") == "linenos"
+    assert page.evaluate("document.activeElement.parentElement.className") == "linenos"
     outline = page.evaluate("getComputedStyle(document.activeElement).outlineStyle")
     assert outline == "solid"
     assert page.evaluate(LIT) == wanted
@@ -93,7 +93,7 @@ def test_by_keyboard(visit: Visit) -> None:
     page.keyboard.press("Enter")
     assert page.url.endswith(f"#{wanted[0]}")
     page.keyboard.press("Tab")
-    assert page.evaluate("document.activeElement.className") == "linenos"
+    assert page.evaluate("document.activeElement.parentElement.className") == "linenos"
 
 
 def test_by_touch(visit: Visit) -> None:

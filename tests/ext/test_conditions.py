@@ -99,6 +99,34 @@ def test_the_rest_may_be_left_out(tmp_path_factory: pytest.TempPathFactory, cond
         assert (done.code, done.stderr) == (0, "")
 
 
+def test_lines_are_those_of_the_file_that_holds_the_part(
+    tmp_path_factory: pytest.TempPathFactory,
+) -> None:
+    """In an included file, and behind a form feed, which ends no line."""
+    part = """
+        A text
+        of lines.
+
+        .. jaxpr-when:: jax < "99"
+
+           .. _inside:
+
+           Text :jaxpr:claim:`five <len([1]) == 5>`.
+        """
+    files = {
+        "docs/index.rst": "P\n=\n\nText.\n\x0c\nText.\n\n.. include:: part.txt\n\n"
+        ":jaxpr:claim:`six <len([1]) == 6>`\n",
+        "docs/part.txt": part,
+    }
+    project = Project(tmp_path_factory.mktemp("include"), files)
+    told = [one.partition("/docs/")[2] for one in project.build("html").warnings]
+    assert [one.partition(": WARNING")[0] for one in told] == [
+        "part.txt:6",
+        "part.txt:8",
+        "index.rst:10",
+    ]
+
+
 def test_headings_in_markdown(tmp_path_factory: pytest.TempPathFactory) -> None:
     """MyST makes other nodes of them, without a word."""
     page = """

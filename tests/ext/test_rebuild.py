@@ -66,7 +66,7 @@ class Watched:
     def stamps(self) -> dict[str, int]:
         out = self.project.folder / "out" / "html"
         made = {path.stem: path.stat().st_mtime_ns for path in out.glob("*.html")}
-        return {k: v for k, v in made.items() if k not in ("genindex", "search")}
+        return {k: v for k, v in made.items() if k not in ("genindex", "search", "jaxpr-primitives")}
 
     def snapshot(self) -> dict[Path, int]:
         """Every file beside the outputs, with its time."""

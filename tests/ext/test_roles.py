@@ -9,7 +9,7 @@ import pytest
 from bs4 import BeautifulSoup
 from docutils import nodes
 
-from tests.support import Build, Project
+from tests.support import DENSE, Build, Project
 
 BLOCK = """
 ```{jaxpr-transform} layers:dense
@@ -30,7 +30,7 @@ See {jaxpr:ref}`dense.grad`, {jaxpr:ref}`the base <dense>`, {jaxpr:eqn}`dense[ta
 {jaxpr:claim}`more equations <len(dense.grad) > len(dense) < 99>`.
 """
 MD = f"# Page\n{BLOCK}{SENTENCES}"
-RST = "Other\n=====\n" + re.sub(r"\{(jaxpr:\w+)\}", r":\1:", SENTENCES)
+RST = "Other\n=====\n\n:any:`dense`\n" + re.sub(r"\{(jaxpr:\w+)\}", r":\1:", SENTENCES)
 TREE = "\n```{toctree}\nother\n```\n"
 
 
@@ -108,9 +108,12 @@ def test_other_formats(project: Project, built: Build, builder: str) -> None:
         assert r"\hyperref[\detokenize{index:jaxpr-dense.grad}]" in text
     if builder == "singlehtml":
         page = done.page("index")
-        for link in page.select("a.internal:has(> .jaxpr-link)"):
-            identity = str(link["href"]).rpartition("#")[2]
-            assert page.find(id=identity) is not None, link
+        links = [str(a["href"]) for a in page.select("a.internal:has(> .jaxpr-link)")]
+        links += [str(a["href"]) for a in page.select("p > a.internal")]
+        assert len(links) > 10
+        for link in links:
+            assert link.startswith("#")
+            assert page.find(id=link[1:]) is not None, link
 
 
 def test_pages_with_claims_in_every_place_tell_the_exact_line(
@@ -207,7 +210,8 @@ term
    # a comment
    len(dense) == 208  # another
    all(len(v.shape) == 2
-     for v in dense.variables)
+     for v in dense.variables
+   )
 """
     part = "Included,\nwith `x` and :jaxpr:claim:`part <len(dense) == 301>`.\n"
     files = {"docs/index.md": md + "\n```{toctree}\nr\n```\n", "docs/r.rst": rst}
@@ -310,6 +314,49 @@ def test_many_roles_on_one_page_are_found_fast(tmp_path_factory: pytest.TempPath
     assert [node.line for node in found] == [2 * n + 1 for n in range(4000)]
 
 
+def test_a_link_holds_no_link(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """The words of one are those of what is around it."""
+    page = f"""# P
+{BLOCK}
+[see {{jaxpr:ref}}`dense`, *{{jaxpr:eqn}}`it <dense[tanh]>`*](https://example.org)
+and [{{jaxpr:val}}`len(dense)` {{jaxpr:prim}}`tanh`](other.md)
+"""
+    files = {"docs/index.md": page + TREE, "docs/other.md": "# O\n"}
+    project = Project(tmp_path_factory.mktemp("linked"), files)
+    for builder in ("html", "text"):
+        done = project.build(builder, "-W", "-n")
+        assert (done.code, done.stderr) == (0, "")
+    done = project.build("html")
+    assert not done.page("index").select("a a")
+    texts = [a.get_text() for a in done.page("index").select("p > a")]
+    assert texts[-2:] == ["see dense, it", "4 tanh"]
+
+
+def test_lists_of_primitives_in_one_file(tmp_path_factory: pytest.TempPathFactory) -> None:
+    double = """
+```{jaxpr-transform} layers:double
+:name: double
+:args: x=f32[3]
+```
+
+```{jaxpr-glossary}
+:scope: page
+```
+
+{jaxpr:prim}`mul`
+"""
+    files = {"docs/index.md": MD + TREE, "docs/other.md": f"# O\n{double}"}
+    project = Project(tmp_path_factory.mktemp("lists"), files)
+    project.write("src/layers.py", f"{DENSE}\n\ndef double(x):\n    return x * 2\n")
+    done = project.build("singlehtml", "-W", "-n")
+    assert (done.code, done.stderr) == (0, "")
+    page = done.page("index")
+    assert [dt.get_text() for dt in page.select("dl.jaxpr-glossary > dt")] == ["mul"]
+    links = [str(a["href"]) for a in page.select("dl.jaxpr-glossary a, p > a.internal")]
+    assert links
+    assert all(link.startswith("#") and page.find(id=link[1:]) for link in links), links
+
+
 WRONG = [
     ("{jaxpr:ref}`dens`", "path", "block 'dens': there is no block `dens`; nearest: dense"),
     ("{jaxpr:eqn}`dense[tan]`", "path", "has no equation `tan`; nearest: tanh"),
@@ -384,6 +431,9 @@ def test_titles_keep_their_words(tmp_path_factory: pytest.TempPathFactory) -> No
         assert done.code == 0
         told = [re.sub(r".*/docs/", "", one) for one in done.warnings]
         assert len(told) == 3, told
+        if builder == "latex":  # a running head would name the label in capitals
+            text = (done.out / "p.tex").read_text("utf-8")
+            assert re.search(r"chapter\{Of (?!.*hyperref).*dense", text)
         assert all("can't stand in a title" in one and "[jaxpr.option]" in one for one in told)
         assert [one.split(":")[1] for one in told] == ["1", "14", "14"]
     assert "Of dense, len(dense)" in done.page("index").get_text()
@@ -444,6 +494,54 @@ def test_parts_under_a_condition(tmp_path_factory: pytest.TempPathFactory) -> No
     done = project.build("text", "-D", "jaxpr_mode=skip")
     assert not [one for one in done.warnings if "no block" in one]
     assert "Hidden" in (done.out / "index.txt").read_text("utf-8")
+
+
+@pytest.mark.parametrize("builder", ["latex", "texinfo", "man"])
+def test_a_page_that_is_in_no_book(tmp_path_factory: pytest.TempPathFactory, builder: str) -> None:
+    """The words of a link stand alone where its page is left out of the book."""
+    page = "# P\n\n{jaxpr:ref}`dense` {jaxpr:eqn}`dense[tanh]` {jaxpr:prim}`tanh`\n"
+    page += "{jaxpr:prim}`add` {jaxpr:val}`len(dense)` {any}`dense` [](dense)\n"
+    page += "\n```{jaxpr-glossary}\n```\n"
+    away = f"---\norphan: true\n---\n# O\n{BLOCK}\n```{{glossary}}\nadd\n    Sum.\n```\n"
+    files = {"docs/index.md": page, "docs/away.md": away}
+    project = Project(tmp_path_factory.mktemp("book"), files)
+    done = project.build(builder, "-W", "-n")
+    assert (done.code, done.stderr) == (0, "")
+
+
+def test_links_follow_lists_and_hidden_blocks(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """A page is written again when what its links lead to comes, goes or is hidden."""
+    tree = "# P\n\n```{toctree}\n:glob:\n*\n```\n"
+    listed = "# L\n\n```{jaxpr-glossary}\n```\n"
+    files = {
+        "docs/index.md": tree,
+        "docs/block.md": f"# B\n{BLOCK}",
+        "docs/listed.md": listed,
+        "docs/prim.md": "# R\n\n{jaxpr:prim}`tanh`\n",
+        "docs/link.md": "# L\n\n{jaxpr:eqn}`dense[tanh]` {jaxpr:val}`len(dense)`\n",
+    }
+    project = Project(tmp_path_factory.mktemp("follow"), files)
+
+    def targets(page: str) -> list[str]:
+        done = Build(0, project.folder / "out" / "html", "", "")
+        return [str(a["href"]) for a in done.page(page).select("div.body a.internal")]
+
+    project.build("html")
+    assert targets("prim") == ["listed.html#jaxpr-primitive-tanh"]
+    assert "block.html#jaxpr-dense" in targets("listed")
+    (project.docs / "listed.md").rename(project.docs / "moved.md")
+    project.build("html")
+    assert targets("prim") == ["moved.html#jaxpr-primitive-tanh"]
+    project.write(
+        "docs/block.md", f"# B\n{BLOCK.replace(':name', ':base: hide' + chr(10) + ':name')}"
+    )
+    told = project.build("html").warnings
+    assert len([one for one in told if "is hidden by base: hide" in one]) == len(told) > 0
+    assert targets("link") == []
+    assert "block.html#jaxpr-dense" not in targets("moved")
+    (project.docs / "moved.md").unlink()
+    project.build("html")
+    assert targets("prim") == []
 
 
 def test_a_page_is_written_again_when_what_it_refers_to_changes(

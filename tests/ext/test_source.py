@@ -51,7 +51,7 @@ def test_equations_name_and_link_their_lines(tmp_path: Path) -> None:
         assert target is not None
         assert ("x @ w" in target.get_text()) == (link.get_text() == "line 6")
     assert not page.find(id="jaxpr-bare").select("[data-line], .jaxpr-at")
-    numbers = page.select(".jaxpr-source a.linenos")
+    numbers = page.select(".jaxpr-source .linenos a")
     assert [a["href"] for a in numbers] == ["#jaxpr-layer-eqn-0", "#jaxpr-layer-eqn-1"]
     for number in numbers:
         line = number.get_text()
@@ -79,7 +79,7 @@ def test_lines_lead_to_equations_in_all_of_html(tmp_path: Path, builder: str, st
     assert (done.code, done.stderr) == (0, "")
     name = "index.xhtml" if builder == "epub" else "index.html"
     soup = BeautifulSoup((done.out / name).read_text("utf-8"), "html.parser")
-    links = soup.select(".jaxpr-source a.linenos")
+    links = soup.select(".jaxpr-source .linenos a")
     assert [link.get_text() for link in links] == ["6", "7"]
     for link in links:
         assert soup.find(id=str(link["href"])[1:])["data-line"] == link.get_text()

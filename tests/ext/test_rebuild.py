@@ -66,7 +66,8 @@ class Watched:
     def stamps(self) -> dict[str, int]:
         out = self.project.folder / "out" / "html"
         made = {path.stem: path.stat().st_mtime_ns for path in out.glob("*.html")}
-        return {k: v for k, v in made.items() if k not in ("genindex", "search", "jaxpr-primitives")}
+        by_every_build = ("genindex", "search", "jaxpr-primitives")
+        return {k: v for k, v in made.items() if k not in by_every_build}
 
     def snapshot(self) -> dict[Path, int]:
         """Every file beside the outputs, with its time."""

@@ -14,6 +14,14 @@ pytest_plugins = ("sphinx.testing.fixtures",)
 collect_ignore = ["roots", "run.py"]
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark what ``long.txt`` lists; they stand there by their ids."""
+    listed = set((Path(__file__).parent / "long.txt").read_text("utf-8").splitlines())
+    for item in items:
+        if item.nodeid in listed:
+            item.add_marker(pytest.mark.long)
+
+
 @pytest.fixture(scope="session")
 def rootdir() -> Path:
     """Where Sphinx's own fixtures look for ``test-<name>`` projects."""

@@ -216,7 +216,11 @@ def run_main(extra: list[str], report: Report) -> None:
         print("$", *tool, flush=True)
         done = subprocess.run([sys.executable, "-m", *tool], cwd=PROJECT)
         report.note(" ".join(tool[:2]).removesuffix(" ."), done.returncode == 0)
-    run_pytest(sys.executable, extra, report)
+    # A CI machine has 20 minutes for all of it.
+    short = ["-m", "not long"] if os.environ.get("CI") else []
+    if short:
+        print("CI is set: what tests/long.txt lists is left out", flush=True)
+    run_pytest(sys.executable, [*short, *extra], report)
 
 
 def run(names: list[str], fresh: bool, extra: list[str]) -> list[Report]:
@@ -237,7 +241,7 @@ def run(names: list[str], fresh: bool, extra: list[str]) -> list[Report]:
         if name == "main":
             run_main(extra, report)
         else:
-            marks = ["-m", "not browser and not latex and not slow and not once"]
+            marks = ["-m", "not browser and not latex and not slow and not once and not long"]
             run_pytest(pythons[name], [*marks, *extra], report)
     return list(reports.values())
 

@@ -139,7 +139,8 @@ class Figures(Shown):
     def closing(self) -> list[nodes.Node]:
         """What the primitives of all blocks do, once."""
         found = self.explained.as_html(self.epub)
-        return [nodes.raw("", found, format="html")] if found else []
+        # Not as raw HTML, which the search would take for words of the page.
+        return [jaxpr_figure("", before=found, after="")] if found else []
 
     def runs(self, block: Block) -> list[Run]:
         """Neighbouring equations that are folded together; in a book nothing may be."""

@@ -65,7 +65,8 @@ def marks(
     return [(mark, _runs(places)) for mark, places in sorted(found.items(), key=_by_mark)]
 
 
-_MARKS: Final = (ADDED, RESHAPED, "forward", "tangent", "transpose", "recomputed")
+_ALSO: Final = ("casts", "unused")
+_MARKS: Final = (ADDED, RESHAPED, "forward", "tangent", "transpose", "recomputed", *_ALSO)
 
 
 def _by_mark(item: tuple[str, list[tuple[int, str]]]) -> int:

@@ -17,6 +17,8 @@ from sphinx_jaxpr.__main__ import COMMANDS, main
 from sphinx_jaxpr.commands.show import OPTIONS
 from tests.support import DENSE, PROJECT
 
+pytestmark = pytest.mark.once
+
 CODE = (
     DENSE
     + """

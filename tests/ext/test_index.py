@@ -16,6 +16,8 @@ MORE = """
 import jax
 import jax.numpy as jnp
 
+pytestmark = pytest.mark.once
+
 
 def wave(x):
     return jax.nn.relu(jnp.sin(x)) + jax.nn.relu(x)

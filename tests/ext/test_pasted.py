@@ -11,6 +11,8 @@ import pytest
 from tests.ext.cases import warned
 from tests.support import Build, Project
 
+pytestmark = pytest.mark.once
+
 DATA = Path(__file__).parents[1] / "program/data"
 
 #: As JAX 0.4.38 printed it: a shared program, and others inside parameters.

@@ -11,6 +11,8 @@ from sphinx_jaxpr.program.unread import unread
 from tests.program import corpus
 from tests.program.test_printed import NOT_UNDERSTOOD
 
+pytestmark = pytest.mark.once
+
 DATA = Path(__file__).parent / "data"
 HEAD = "{ lambda ; a:f32[]. let\n    b:f32[] = sin a\n"
 END = "  in (b,) }"

@@ -19,7 +19,7 @@ LIMIT = 2.2
 #: A short block by itself has its header and footer to carry.
 LIMIT_ALONE = 2.5
 #: Of all blocks of a directive with what their primitives mean, which Pygments says nothing of.
-LIMIT_EXPLAINED = 2.7
+LIMIT_EXPLAINED = 3.0
 
 
 @pytest.fixture(scope="module")

@@ -16,8 +16,6 @@ from sphinx_jaxpr.program.model import Equation, Operand, Printed, Program, Vari
 from sphinx_jaxpr.program.printed import MAX_DEPTH, parse
 from tests.program import corpus
 
-pytestmark = pytest.mark.once
-
 DATA = Path(__file__).parent / "data"
 RANDOM_PROGRAMS = 200
 # JAX prints these in words of their own, so that parameters or operands differ.

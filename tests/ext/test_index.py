@@ -12,11 +12,11 @@ from bs4 import BeautifulSoup
 from sphinx_jaxpr.program.printed import parse
 from tests.support import Build, Project
 
+pytestmark = pytest.mark.once
+
 MORE = """
 import jax
 import jax.numpy as jnp
-
-pytestmark = pytest.mark.once
 
 
 def wave(x):

@@ -16,7 +16,7 @@ from tests.support import PROJECT, Build, Project
 pytestmark = pytest.mark.once
 
 LIMIT = 2.2
-#: A short block by itself has its header and footer to carry.
+#: Of the two blocks of the lesson that are nearly all ids and links.
 LIMIT_ALONE = 2.5
 #: Of all blocks of a directive with what their primitives mean, which Pygments says nothing of.
 LIMIT_EXPLAINED = 3.0
@@ -57,8 +57,11 @@ def test_blocks_of_the_lesson_are_light(lesson: Build) -> None:
     figures, lists = parts(lesson.out / "index.html")
     named = lesson.texts("index")
     # What an author writes below a block, and the text of an error, is no markup of ours.
+    caption = re.compile(
+        r'<span class="jaxpr-caption">.*?(?=<span class="jaxpr-footer">|</figcaption>)', re.DOTALL
+    )
     pairs = [
-        (name, re.sub(r'<span class="jaxpr-caption">.*?</span>(?=<|$)', "", figure, flags=re.S))
+        (name, caption.sub("", figure))
         for name, figure in zip(named, figures, strict=True)
         if named[name]
     ]
@@ -70,7 +73,10 @@ def test_blocks_of_the_lesson_are_light(lesson: Build) -> None:
         name: weight(figure) / weight(other)
         for (name, figure), other in zip(pairs, plain, strict=True)
     }
-    assert {name: ratio for name, ratio in ratios.items() if ratio >= LIMIT_ALONE} == {}
+    heavy = {name: ratio for name, ratio in ratios.items() if ratio >= LIMIT}
+    # Many calls of one shared program: little text, and a link and an id for each equation.
+    assert set(heavy) <= {"jaxpr-count", "jaxpr-recount"}, heavy
+    assert max(ratios.values()) < LIMIT_ALONE
     # Blocks of a page share what compresses well: all of them at once, and with their list.
     assert weight("".join(figures)) / weight("".join(plain)) < LIMIT
     assert weight("".join(figures + lists)) / weight("".join(plain)) < LIMIT_EXPLAINED

@@ -10,6 +10,8 @@ import pytest
 
 from tests.support import Build, Project
 
+pytestmark = pytest.mark.once
+
 BLOCK = """
 ```{jaxpr-transform} layers:dense
 :name: dense

@@ -11,6 +11,8 @@ from bs4 import BeautifulSoup, Tag
 from tests.ext.cases import warned
 from tests.support import Build, Project
 
+pytestmark = pytest.mark.once
+
 CODE = """
 import jax.numpy as jnp
 

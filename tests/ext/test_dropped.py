@@ -7,6 +7,8 @@ from bs4 import Tag
 
 from tests.support import Build, Project
 
+pytestmark = pytest.mark.once
+
 CODE = """
 import jax.numpy as jnp
 

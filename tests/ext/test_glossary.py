@@ -8,6 +8,8 @@ import pytest
 
 from tests.support import Build, Project
 
+pytestmark = pytest.mark.once
+
 BLOCK = """
 ```{jaxpr-transform} layers:dense
 :args: x=f32[2,3], w=f32[3,4], b=f32[4]

@@ -19,6 +19,8 @@ from bs4 import BeautifulSoup, Tag
 from tests.ext import book
 from tests.support import Build, Project
 
+pytestmark = pytest.mark.once
+
 ADDRESS = re.compile(r"0x[0-9a-f]{6,}")
 
 

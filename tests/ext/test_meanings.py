@@ -10,6 +10,8 @@ from bs4 import BeautifulSoup, Tag
 
 from tests.support import Build, Project
 
+pytestmark = pytest.mark.once
+
 BLOCK = """
 ```{jaxpr-transform} layers:dense
 :args: x=bf16[32,64], w=bf16[64,64], b=bf16[64]

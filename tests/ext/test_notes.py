@@ -8,6 +8,8 @@ import pytest
 
 from tests.support import Build, Project
 
+pytestmark = pytest.mark.once
+
 CALL = "layers:dense"
 ARGS = "x=bf16[32,64], w=bf16[64,64], b=bf16[64]"
 BODY = """

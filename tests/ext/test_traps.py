@@ -10,6 +10,8 @@ import pytest
 from tests.ext.cases import Warned, dedented, warned
 from tests.support import Build, Project
 
+pytestmark = pytest.mark.once
+
 
 @dataclass(frozen=True)
 class Trap:

@@ -10,6 +10,8 @@ import pytest
 from tests.lesson.support import project, told
 from tests.support import Build
 
+pytestmark = pytest.mark.once
+
 GLOSSARY = """
 # Glossary
 

@@ -12,6 +12,8 @@ from sphinx_jaxpr.program.printed import parse
 from sphinx_jaxpr.worker import facts
 from tests.program import corpus
 
+pytestmark = pytest.mark.once
+
 SCAN = """{ lambda ; a:f32[]. let
     b:f32[] = scan[
       jaxpr={ lambda ; c:f32[]. let

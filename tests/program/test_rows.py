@@ -16,6 +16,8 @@ from sphinx_jaxpr.worker.facts import mask
 from tests.program import corpus
 from tests.program.lesson import scope
 
+pytestmark = pytest.mark.once
+
 
 def placed(side: Side) -> dict[int, Item]:
     """The items without items inside, by their row in the whole; checks that rows add up."""

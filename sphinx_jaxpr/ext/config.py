@@ -225,7 +225,8 @@ OPTIONS: Final = (
         "jaxpr_allowed_modules",
         [],
         "env",
-        "Top-level or dotted modules that a page may name; empty: all.",
+        "Top-level or dotted modules that a page may name, and that its names may lead into beside"
+        " JAX; empty: all.",
         _strings,
     ),
     Option(

@@ -10,7 +10,7 @@ from docutils import nodes
 
 from ..tracing import grammar
 from ..tracing.grammar import Chain, GrammarError, nearest
-from ..tracing.request import Request, check_chain, is_target, local_name
+from ..tracing.request import Request, checked, is_target, is_within, local_name
 from . import elide
 from .complaints import COMPLAINTS
 from .config import value as config_value
@@ -144,12 +144,14 @@ class JaxprTransform(BlockDirective):
                 f" {self._form('package.module:function')}"
             )
             return ""
-        allowed = config_value(self.config, "jaxpr_allowed_modules")
-        module = resolved.partition(":")[0]
-        if allowed and not any(module == a or module.startswith(a + ".") for a in allowed):
+        allowed = self._allowed()
+        if allowed and not is_within(resolved.partition(":")[0], allowed):
             self._finding(f"{resolved!r} is outside jaxpr_allowed_modules ({', '.join(allowed)})")
             return ""
         return resolved
+
+    def _allowed(self) -> tuple[str, ...]:
+        return tuple(config_value(self.config, "jaxpr_allowed_modules"))
 
     def _form(self, argument: str) -> str:
         if self.place.markdown:
@@ -197,7 +199,9 @@ class JaxprTransform(BlockDirective):
             self._check_wide(args)
         base = None
         if target and args is not None and static is not None:
-            base = Request(target, args, static, jit="jit" in self.options, x64=x64)
+            base = Request(
+                target, args, static, jit="jit" in self.options, x64=x64, allowed=self._allowed()
+            )
         if chains is None:
             return base, [(Chain((), "variant"), "the transforms could not be read")]
         return base, self._checked(chains)
@@ -213,24 +217,14 @@ class JaxprTransform(BlockDirective):
             )
 
     def _checked(self, chains: tuple[Chain, ...]) -> list[tuple[Chain, str]]:
-        third_party = config_value(self.config, "jaxpr_transforms")
-        checked: list[tuple[Chain, str]] = []
-        labels: set[str] = set()
-        for chain in chains:
-            problem = check_chain(chain, third_party)
-            if not problem and chain.label in labels:
-                problem = (
-                    f"two variants have the label {chain.label!r}; name one with"
-                    f" 'as', as in {chain.steps[0].name}(...) as other"
-                )
-            labels.add(chain.label)
+        found = checked(chains, config_value(self.config, "jaxpr_transforms"))
+        for chain, problem in found:
             if problem:
                 line = self._line_of(chain)
                 self.findings.append(
                     Finding("option", f"transforms: {problem}", self.place.source, line)
                 )
-            checked.append((chain, problem))
-        return checked
+        return found
 
     def _blocks(
         self, name: str, base: Request | None, chains: list[tuple[Chain, str]]
@@ -241,14 +235,7 @@ class JaxprTransform(BlockDirective):
         requests: list[tuple[str, Request | None, str]] = [("", base, problem)]
         lines = [self.place.line]
         for chain, wrong in chains:
-            request = None
-            if base and not wrong:
-                used = {step.name for step in chain.steps} & set(third_party)
-                pairs = tuple((key, third_party[key]) for key in sorted(used))
-                request = Request(
-                    base.target, base.args, base.static, chain.steps, base.jit, base.x64,
-                    third_party=pairs,
-                )  # fmt: skip
+            request = base.variant(chain, third_party) if base and not wrong else None
             requests.append((chain.label, request, wrong or problem))
             lines.append(self._line_of(chain))
         label, last, wrong = requests[-1]

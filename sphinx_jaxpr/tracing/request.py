@@ -53,7 +53,8 @@ class Request:
 
     ``third_party`` maps the names of registered transforms that ``steps`` uses
     to ``module:function``.  With ``expects_error`` an exception is a result;
-    without, it is a failure.
+    without, it is a failure.  ``allowed`` are the modules that names may lead into,
+    empty for all: what may be run decides what is traced.
     """
 
     target: str
@@ -64,10 +65,12 @@ class Request:
     x64: bool = False
     expects_error: bool = False
     third_party: tuple[tuple[str, str], ...] = ()
+    allowed: tuple[str, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
         """Plain data; equal requests give equal data."""
         return {
+            **({"allowed": list(self.allowed)} if self.allowed else {}),
             "target": self.target,
             "args": [[name, encode(value)] for name, value in self.args],
             "static": [[key, encode(value)] for key, value in self.static],
@@ -96,6 +99,7 @@ class Request:
             x64=data["x64"],
             expects_error=data["expects_error"],
             third_party=tuple((name, path) for name, path in data["third_party"]),
+            allowed=tuple(data.get("allowed", ())),
         )
 
     @property
@@ -107,7 +111,13 @@ class Request:
     @property
     def base(self) -> Request:
         """The untransformed program that this one is compared with."""
-        return Request(self.target, self.args, self.static, (), self.jit, self.x64)
+        return replace(self, steps=(), expects_error=False, third_party=())
+
+    def variant(self, chain: Chain, third_party: dict[str, str]) -> Request:
+        """The same program under the steps of a chain, registered ones among them."""
+        used = {step.name for step in chain.steps} & set(third_party)
+        pairs = tuple((name, third_party[name]) for name in sorted(used))
+        return replace(self, steps=chain.steps, third_party=pairs)
 
     @property
     def top_modules(self) -> set[str]:
@@ -119,6 +129,11 @@ class Request:
     def module(self) -> str:
         """The module part of the target, ``""`` for a dotted target."""
         return self.target.partition(":")[0] if ":" in self.target else ""
+
+
+def is_within(module: str, allowed: tuple[str, ...]) -> bool:
+    """Whether a module is one of ``allowed``, or inside one."""
+    return any(module == name or module.startswith(f"{name}.") for name in allowed)
 
 
 def encode(value: Value) -> Any:
@@ -191,24 +206,32 @@ def check_chain(chain: Chain, third_party: dict[str, str]) -> str:
     return check_name(chain.label, "label")
 
 
-def variants(
-    base: Request, chains: Iterable[Chain], third_party: dict[str, str]
-) -> list[tuple[str, Request]]:
-    """The request of each chain, with its label; ``ValueError`` says what is wrong with one."""
-    found: dict[str, Request] = {}
+def checked(chains: Iterable[Chain], third_party: dict[str, str]) -> list[tuple[Chain, str]]:
+    """Each chain with what is wrong with it, ``""`` where nothing is: two with one label too."""
+    found: list[tuple[Chain, str]] = []
+    labels: set[str] = set()
     for chain in chains:
         problem = check_chain(chain, third_party)
-        if not problem and chain.label in found:
+        if not problem and chain.label in labels:
             problem = (
                 f"two variants have the label {chain.label!r}; name one with 'as', as in"
                 f" {chain.steps[0].name}(...) as other"
             )
+        labels.add(chain.label)
+        found.append((chain, problem))
+    return found
+
+
+def variants(
+    base: Request, chains: Iterable[Chain], third_party: dict[str, str]
+) -> list[tuple[str, Request]]:
+    """The request of each chain, with its label; ``ValueError`` says what is wrong with one."""
+    found = []
+    for chain, problem in checked(chains, third_party):
         if problem:
             raise ValueError(problem)
-        used = {step.name for step in chain.steps} & set(third_party)
-        pairs = tuple((key, third_party[key]) for key in sorted(used))
-        found[chain.label] = replace(base, steps=chain.steps, third_party=pairs)
-    return list(found.items())
+        found.append((chain.label, base.variant(chain, third_party)))
+    return found
 
 
 def check_name(name: str, what: str) -> str:

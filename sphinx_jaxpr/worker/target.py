@@ -12,29 +12,34 @@ from typing import Any
 
 from ..tracing.grammar import Value, nearest
 from .failures import RequestError
+from .reach import Names, Unreachable
 from .recorder import Recorder
 from .stage import Stage
 from .values import source_text, spec_value, static_value
 
 
 def resolve(
-    target: str, load: Callable[[str], ModuleType], roots: Sequence[str]
+    target: str,
+    load: Callable[[str], ModuleType],
+    roots: Sequence[str],
+    allowed: tuple[str, ...] = (),
 ) -> tuple[Any, ModuleType, str]:
     """The object that ``module:qualname`` or ``module.qualname`` names.
 
-    ``load`` imports a module by name.  Returns the object, its module and the
-    qualified name inside the module.
+    ``load`` imports a module by name; ``allowed`` are the modules that the name may
+    lead into, empty for all.  Returns the object, its module and the qualified name
+    inside the module.
     """
     if ":" in target:
         name, _, path = target.partition(":")
         module = load(name)
-        return _attribute(module, path, roots), module, path
+        return _attribute(Names(module, allowed), path, roots), module, path
     name, *rest = target.split(".")
     module = load(name)
     while len(rest) > 1 and _is_submodule(module, rest[0]):
         module = load(f"{module.__name__}.{rest.pop(0)}")
     path = ".".join(rest)
-    return _attribute(module, path, roots), module, path
+    return _attribute(Names(module, allowed), path, roots), module, path
 
 
 def _is_submodule(package: ModuleType, name: str) -> bool:
@@ -73,22 +78,16 @@ def _no_module(missing: str, wanted: str, roots: Sequence[str]) -> RequestError:
     )
 
 
-def _attribute(module: ModuleType, path: str, roots: Sequence[str]) -> Any:
-    found: Any = module
-    done = module.__name__
-    for part in path.split("."):
-        try:
-            found = getattr(found, part)
-        except AttributeError:
-            known = [name for name in dir(found) if not name.startswith("__")]
-            kind = "module" if found is module else "object"
-            raise RequestError(
-                "target",
-                f"{kind} {done!r} has no attribute {part!r}{nearest(part, known)}",
-                searched=list(roots),
-            ) from None
-        done += ("." if ":" in done else ":") + part
-    return found
+def _attribute(names: Names, path: str, roots: Sequence[str]) -> Any:
+    try:
+        return names.reach(path)
+    except Unreachable as error:
+        if error.inside is None:
+            raise RequestError("option", str(error)) from None
+        where = f"module {names.module.__name__!r}"
+        if error.inside:
+            where = f"object {f'{names.module.__name__}:{error.inside}'!r}"
+        raise RequestError("target", f"{where} {error}", searched=list(roots)) from None
 
 
 def bind(
@@ -96,7 +95,7 @@ def bind(
     shown: str,
     args: Sequence[tuple[str, Value]],
     static: Sequence[tuple[str | int, Value]],
-    module: ModuleType,
+    names_of: Names,
 ) -> Stage:
     """The target as a function of the traced arguments alone."""
     parameters = _parameters(fn)
@@ -107,14 +106,14 @@ def bind(
         names = [name or f"x{place}" for place, (name, _) in enumerate(args)]
         return Stage.of(
             fn,
-            [spec_value(value, module, n) for n, (_, value) in zip(names, args, strict=True)],
+            [spec_value(value, names_of, n) for n, (_, value) in zip(names, args, strict=True)],
             names,
             shown,
         )
-    fixed = _static(parameters, static, module, shown)
+    fixed = _static(parameters, static, names_of, shown)
     given = _given(parameters, args, fixed, shown)
     _check_complete(parameters, given, fixed, shown)
-    values = {name: spec_value(value, module, name) for name, value in given.items()}
+    values = {name: spec_value(value, names_of, name) for name, value in given.items()}
     order = [name for name in parameters if name in given]
     order += [name for name in given if name not in parameters]
     positional = [name for name, p in parameters.items() if p.kind in _POSITIONAL]
@@ -144,7 +143,7 @@ def _signature(parameters: dict[str, inspect.Parameter], shown: str) -> str:
 def _static(
     parameters: dict[str, inspect.Parameter],
     static: Sequence[tuple[str | int, Value]],
-    module: ModuleType,
+    names_of: Names,
     shown: str,
 ) -> _Fixed:
     positional = [name for name, p in parameters.items() if p.kind in _POSITIONAL]
@@ -169,7 +168,7 @@ def _static(
                 f" {_signature(parameters, shown)}{nearest(key, parameters)}",
                 option="static",
             )
-        fixed[name] = (static_value(value, module, name), source_text(value))
+        fixed[name] = (static_value(value, names_of, name), source_text(value))
     return fixed
 
 

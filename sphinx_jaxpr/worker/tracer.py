@@ -17,6 +17,7 @@ from ..tracing.grammar import Name, Step, nearest
 from ..tracing.request import Request
 from . import facts
 from .failures import RequestError
+from .reach import Names
 from .recorder import Recorder
 from .stage import Stage
 from .target import bind, load_module, resolve
@@ -50,7 +51,7 @@ class Tracer:
 
         for _, path in request.third_party:
             load(path.partition(":")[0])
-        return resolve(request.target, load, self.roots)
+        return resolve(request.target, load, self.roots, request.allowed)
 
     def trace(self, request: Request, found: tuple[Any, ModuleType, str]) -> dict[str, Any]:
         """The result of a request as JSON data; ``known`` has what is there before an error."""
@@ -90,7 +91,8 @@ class Tracer:
         if facts.is_jaxpr(target):
             stage = _from_jaxpr(target, shown)
         elif callable(target):
-            stage = bind(target, shown, request.args, request.static, module)
+            names = Names(module, request.allowed)
+            stage = bind(target, shown, request.args, request.static, names)
         else:
             raise RequestError(
                 "target",

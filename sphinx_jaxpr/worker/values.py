@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import functools
 import inspect
-from types import ModuleType
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 
-from ..tracing.grammar import DTYPES, KEYS, Aval, Name, Value, nearest
+from ..tracing.grammar import DTYPES, KEYS, Aval, Name, Value
 from .failures import RequestError
+from .reach import Names, Unreachable
 
 
 @functools.cache
@@ -35,40 +35,36 @@ def abstract(aval: Aval) -> jax.ShapeDtypeStruct:
     return jax.ShapeDtypeStruct(aval.shape, dtype)
 
 
-def attribute(module: ModuleType, path: str, option: str, what: str) -> Any:
-    """The attribute of ``module`` that a dotted name in an option means.
+def attribute(names: Names, path: str, option: str, what: str) -> Any:
+    """What a dotted name in an option means.
 
     ``what`` is the argument, as the author wrote it, that the name stands for.
     """
-    found: Any = module
-    done = ""
-    for part in path.split("."):
-        try:
-            found = getattr(found, part)
-        except AttributeError:
-            where = f"module {module.__name__!r}" if found is module else repr(done)
-            hint = nearest(part, [name for name in dir(found) if not name.startswith("__")])
-            message = f"{option}: {what}: {where} has no attribute {part!r}{hint}"
-            raise RequestError("option", message, option=option) from None
-        done = f"{done}.{part}" if done else part
-    return found
+    try:
+        return names.reach(path)
+    except Unreachable as error:
+        where = ""
+        if error.inside is not None:
+            where = f"{error.inside!r} " if error.inside else f"module {names.module.__name__!r} "
+        message = f"{option}: {what}: {where}{error}"
+        raise RequestError("option", message, option=option) from None
 
 
-def spec_value(value: Value, module: ModuleType, what: str) -> Any:
+def spec_value(value: Value, names: Names, what: str) -> Any:
     """A spec as the pytree that is traced: abstract arrays and Python numbers."""
     if isinstance(value, Aval):
         return abstract(value)
     if isinstance(value, Name):
-        found = attribute(module, value.text, "args", what)
+        found = attribute(names, value.text, "args", what)
         if inspect.isfunction(found) or inspect.isbuiltin(found):
             found = _call(found, value.text)
         return jax.tree.map(abstract_leaf, found)
     # Of specs; what is abstract already may be a tree of any other kind.
     if isinstance(value, dict) and type(value) is dict:
-        return {key: spec_value(item, module, f"{what}[{key!r}]") for key, item in value.items()}
+        return {key: spec_value(item, names, f"{what}[{key!r}]") for key, item in value.items()}
     if isinstance(value, (tuple, list)) and type(value) in (tuple, list):
         items = enumerate(value)
-        return type(value)(spec_value(item, module, f"{what}[{i}]") for i, item in items)
+        return type(value)(spec_value(item, names, f"{what}[{i}]") for i, item in items)
     return value
 
 
@@ -94,14 +90,14 @@ def abstract_leaf(leaf: Any) -> Any:
     )
 
 
-def static_value(value: Value, module: ModuleType, what: str) -> Any:
+def static_value(value: Value, names: Names, what: str) -> Any:
     """A static value: literals as they are, dotted names as attributes."""
     if isinstance(value, Name):
-        return attribute(module, value.text, "static", what)
+        return attribute(names, value.text, "static", what)
     if isinstance(value, dict):
-        return {key: static_value(item, module, what) for key, item in value.items()}
+        return {key: static_value(item, names, what) for key, item in value.items()}
     if isinstance(value, (tuple, list)):
-        return type(value)(static_value(item, module, what) for item in value)
+        return type(value)(static_value(item, names, what) for item in value)
     return value
 
 

@@ -196,3 +196,39 @@ def test_modules_that_may_be_named(tmp_path: Path) -> None:
     texts = built.texts("index")
     assert texts["jaxpr-n0"] == texts["jaxpr-n1"] != ""
     assert "outside" in built.page("index").find(id="jaxpr-n2").get_text()
+
+
+def test_names_lead_into_no_other_module(tmp_path: Path) -> None:
+    """What an allowed module has imported is an attribute of it; JAX may always be named."""
+    files = {
+        "src/pkg.py": "import os\nimport jax\n\n\ndef f(x, act=abs):\n    return act(x)\n",
+        "docs/index.md": "# P\n\n"
+        + "".join(
+            f"```{{jaxpr-transform}} {target}\n:name: n{n}\n{options}```\n\n"
+            for n, (target, options) in enumerate(
+                [
+                    ("pkg:os.system", ":static: 0='touch made'\n"),
+                    ("pkg.os.getcwd", ""),
+                    ("pkg:f", ":args: x=f32[4]\n:static: act=os.path.abspath\n"),
+                    ("pkg:f", ":args: x=os.getcwd\n"),
+                    ("pkg:f", ":args: x=f32[4]\n:static: act=jax.nn.relu\n"),
+                    ("pkg:f", ":args: x=f32[4]\n:static: act=jax.nn.relo\n"),
+                ]
+            )
+        ),
+    }
+    conf = 'jaxpr_allowed_modules = ["pkg"]\n'
+    project = Project(tmp_path, files, conf)
+    built = project.build("html")
+    told = warned(built)
+    assert [w.line for w in told] == [3, 8, 15, 20, 32], built.stderr
+    for one in told[:4]:
+        assert "leads through the module" in one.text
+        assert one.text.endswith("which is outside jaxpr_allowed_modules (pkg)")
+        assert one.kind == "option"
+    assert "'jax.nn' has no attribute 'relo', did you mean 'relu'" in told[4].text
+    assert "max" in built.texts("index")["jaxpr-n4"]
+    assert not list(tmp_path.rglob("made"))
+    # What was traced under another rule is not taken for it.
+    loose = project.build("html", "-D", "jaxpr_allowed_modules=pkg,os,posixpath")
+    assert not [w for w in warned(loose) if "leads through" in w.text]

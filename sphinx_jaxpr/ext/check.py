@@ -6,23 +6,21 @@ import json
 import keyword
 import os
 from collections import Counter
-from collections.abc import Iterator, Set
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from docutils import nodes
-from sphinx.builders import Builder
 from sphinx.util import logging
 
 from . import config as settings
 from .notes import placed
+from .pageless import PagelessBuilder
 from .records import FALSE, TRUE, UNJUDGED, WRONG, Block, Finding, Gallery, Quote, Verdict
 from .sentences import Sentences
 
 if TYPE_CHECKING:
     from ..program.drift import Drift
-    from .domain import JaxprDomain
     from .engine import Engine
 
 logger = logging.getLogger(__name__)
@@ -31,12 +29,11 @@ SCHEMA: Final = 1
 _STATES: Final = (TRUE, FALSE, WRONG, UNJUDGED)
 
 
-class CheckBuilder(Builder):
+class CheckBuilder(PagelessBuilder):
     """Reads all pages, judges them, writes ``output.txt`` and ``output.json``."""
 
     name = "jaxpr-check"
     epilog = "Look at output.txt or output.json in %(outdir)s for the findings."
-    allow_parallel = True
     fresh = True  # where it records at all
 
     def init(self) -> None:
@@ -48,14 +45,6 @@ class CheckBuilder(Builder):
     def recorder(self) -> CheckBuilder | None:
         """For the engine: itself, where all is to be traced anew."""
         return self if settings.value(self.config, "jaxpr_fresh") else None
-
-    def traces(self, engine: Engine, block: Block) -> bool:
-        """Whether a block is traced that is ``locked``."""
-        return False
-
-    def galleries(self, domain: JaxprDomain) -> dict[str, list[Gallery]]:
-        """The directives to judge: what any builder shows."""
-        return domain.visible_anywhere(self.tags)
 
     def compared(
         self,
@@ -71,20 +60,6 @@ class CheckBuilder(Builder):
         found = compared(engine, galleries, everything)
         self.drifts = found.drifts
         return [*found.findings, *_stale(engine, galleries)]
-
-    def get_outdated_docs(self) -> set[str]:
-        """All pages: what is true of them may have changed."""
-        return set(self.env.found_docs)
-
-    def get_target_uri(self, docname: str, typ: str | None = None) -> str:
-        """No page is written, so none has an address."""
-        return ""
-
-    def write_documents(self, docnames: Set[str]) -> None:
-        """Nothing: pages are judged once all are read."""
-
-    def write_doc(self, docname: str, doctree: nodes.document) -> None:
-        """Nothing."""
 
     def finish(self) -> None:
         """Write both files; the exit status is 1 where anything is false."""

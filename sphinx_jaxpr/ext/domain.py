@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Set
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from docutils import nodes
 from sphinx import addnodes
 from sphinx.builders import Builder
-from sphinx.domains import Domain, ObjType
+from sphinx.domains import ObjType
 from sphinx.environment import BuildEnvironment
 from sphinx.errors import NoUri
 from sphinx.util.tags import Tags
@@ -20,6 +20,7 @@ from . import quotes
 from .index import PrimitiveIndex
 from .links import link
 from .nodes import jaxpr_gallery, jaxpr_primitives
+from .pages import PageDomain
 from .records import Finding, Gallery, Quote
 
 if TYPE_CHECKING:
@@ -39,7 +40,7 @@ BUILDERS: Final = (
 )
 
 
-class JaxprDomain(Domain):
+class JaxprDomain(PageDomain):
     """Blocks by page.  ``engine`` holds the results of the running build."""
 
     name = "jaxpr"
@@ -60,18 +61,6 @@ class JaxprDomain(Domain):
         """The directives of each page, in the order of the page."""
         found: dict[str, list[Gallery]] = self.data["galleries"]
         return found
-
-    def clear_doc(self, docname: str) -> None:
-        """Forget a page that is read again or gone."""
-        for kept in self.data.values():
-            if isinstance(kept, dict):
-                kept.pop(docname, None)
-
-    def merge_domaindata(self, docnames: Set[str], otherdata: dict[str, Any]) -> None:
-        """Take over what another process read."""
-        for kind in self.initial_data:
-            for docname in docnames & set(otherdata[kind]):
-                self.data[kind][docname] = otherdata[kind][docname]
 
     def get_objects(self) -> Iterable[tuple[str, str, str, str, str, int]]:
         """Blocks with an explicit name, for inventories and the search."""

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from ..tracing.grammar import nearest
 from . import config as settings
-from .records import TRUE, Block, Finding, Gallery, Note, Quote
+from .pointing import Pointed, pointed
+from .records import Gallery
 
 if TYPE_CHECKING:
     from .engine import Engine
@@ -77,36 +78,6 @@ def words_of(engine: Engine, gallery: Gallery) -> frozenset[str]:
     return frozenset(re.split(r"[\s,]+", given.strip()))
 
 
-class Pointed(NamedTuple):
-    """What one path points at: equations of a block by their ``start``, or a problem."""
-
-    path: Note
-    block: Block | None
-    starts: tuple[int, ...]
-    problem: str = ""
-
-
-def pointed(engine: Engine, gallery: Gallery) -> list[Pointed]:
+def pointed_at(engine: Engine, gallery: Gallery) -> list[Pointed]:
     """Where each path of the option leads."""
-    if engine.mode == "skip" or not gallery.elided:
-        return []
-    by_name = {block.name: block for block in gallery.blocks}
-    found = []
-    for path in gallery.elided:
-        quote = Quote("elide", path.path, "", path.source, path.line)
-        verdict = engine.verdicts.of("", quote, gallery)
-        if verdict.state == TRUE:
-            found.append(Pointed(path, by_name[verdict.block], verdict.starts))
-        else:  # of a block that could not be traced the author has been told already
-            problem = f"elide: at {path.path!r}: {verdict.text}" if verdict.text else ""
-            found.append(Pointed(path, None, (), problem))
-    return found
-
-
-def findings(engine: Engine, gallery: Gallery) -> list[Finding]:
-    """Paths that lead nowhere."""
-    return [
-        Finding("path", found.problem, found.path.source, found.path.line)
-        for found in pointed(engine, gallery)
-        if found.problem
-    ]
+    return pointed(engine, gallery, gallery.elided, "elide", "elide: at")

@@ -16,7 +16,7 @@ from sphinx.util.display import status_iterator
 
 from .. import __version__
 from ..tracing import lock
-from ..tracing.files import canonical, digest, read, write_changed
+from ..tracing.files import digest, write_changed
 from ..tracing.fingerprint import Installed, environment_facts
 from ..tracing.jobs import Job
 from ..tracing.locked import LockFolder
@@ -25,6 +25,7 @@ from ..tracing.request import Request
 from ..tracing.store import Seen, Store
 from . import config as settings
 from .meanings import Meanings
+from .pages import Written
 from .records import Block, Finding, Gallery, Judge
 
 if TYPE_CHECKING:
@@ -71,8 +72,8 @@ class Engine:
         self.folder = settings.cache_folder(app.config, self.confdir, Path(app.doctreedir))
         self.paths = Paths(str(app.srcdir), settings.roots(app.config, self.confdir))
         self.traced = 0
-        self.pages: dict[str, str] = {}
-        self.resolved: set[str] = set()  # pages that this build has made nodes of
+        self.pages: dict[str, str] = {}  # what each page shows, as digests
+        self.written: Written | None = None
         self._printed: dict[str, tuple[Printed, dict[int, EquationFacts]]] = {}
         self._matches: dict[tuple[str, str], Match] = {}
         self._tolerated: set[str] = set()  # keys of programs whose failure may be no fault
@@ -356,35 +357,6 @@ class Engine:
             if "project" in scopes:
                 pages[docname] = f"{pages.get(docname, '')} {everything}"
         return pages
-
-    @property
-    def pages_file(self) -> Path:
-        """What the pages of this builder's output showed when last written."""
-        builder = self.app.builder
-        where = hashlib.sha256(f"{builder.name}\n{self.app.outdir}".encode()).hexdigest()[:12]
-        return self.folder / f"pages-{where}.txt"
-
-    def written(self) -> dict[str, str]:
-        """The digests as of the last finished build of this builder."""
-        found = read(self.pages_file)
-        return found if isinstance(found, dict) else {}
-
-    def outdated(self) -> set[str]:
-        """Pages that show something else than when they were last written."""
-        before = self.written()
-        pages = {*self.pages, *before}
-        return {page for page in pages if before.get(page) != self.pages.get(page)}
-
-    def note_written(self) -> None:
-        """Keep the digests of a finished build, which may have left pages out."""
-        before = self.written()
-        now = {
-            page: found
-            for page in {*self.pages, *before} & self.app.env.found_docs
-            if (found := (self.pages if page in self.resolved else before).get(page))
-        }
-        if now != before:
-            write_changed(self.pages_file, canonical(now) + "\n")
 
 
 def _shown(error: dict[str, Any]) -> dict[str, Any]:

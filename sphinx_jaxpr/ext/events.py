@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import filecmp
-import shutil
 from pathlib import Path
 from typing import Any, Final, cast
 
@@ -41,6 +39,8 @@ from .nodes import (
     jaxpr_when,
     jaxpr_words,
 )
+from .pageless import PagelessBuilder
+from .pages import Written, copy_static
 from .pasted import JaxprPasted
 from .quotes import take_from_titles
 from .quoting import ShowQuotes
@@ -51,7 +51,6 @@ from .verdicts import judging
 
 logger = logging.getLogger(__name__)
 
-STATIC: Final = Path(__file__).parents[1] / "static"
 STYLE: Final = "jaxpr.css"
 SCRIPT: Final = "jaxpr.js"
 _BUILDERS: Final = ("html", "latex", "text", "man", "texinfo")
@@ -129,33 +128,33 @@ def update(app: Sphinx, env: BuildEnvironment) -> list[str]:
     domain = _domain(env)
     if app.builder.name == "gettext":  # messages of the pages alone
         return []
-    # A builder that writes no pages looks at what others show.
-    asked = getattr(app.builder, "galleries", None)
-    galleries = asked(domain) if asked else domain.visible(app.tags)
+    pageless = app.builder if isinstance(app.builder, PagelessBuilder) else None
+    tags = every_kind(app.tags) if pageless else app.tags
+    galleries = pageless.galleries(domain) if pageless else domain.visible(tags)
     domain.engine = engine = judging(app, galleries)
     engine.prepare(gallery for page in galleries.values() for gallery in page)
-    tags = every_kind(app.tags) if asked else app.tags
     sentences = Sentences(engine, domain.visible_quotes(tags))
     if engine.mode != "skip":
         found = [*findings(engine, galleries), *domain.findings(), *sentences.findings()]
-        checks = app.builder if isinstance(app.builder, CheckBuilder) else None
+        checks = pageless if isinstance(pageless, CheckBuilder) else None
         found += checks.compared(engine, galleries, domain.galleries) if checks else []
         engine.findings = report(found, str(app.srcdir))
         if checks:
             checks.checked = Checked(engine, galleries, sentences, checks.drifts)
     shown = sentences.digests() if engine.mode != "skip" else {}
     engine.verdicts.save()
-    if asked:  # it writes no pages
+    if pageless:
         return []
     engine.pages = engine.page_digests(galleries, domain.lists, shown)
-    return sorted(engine.outdated() & env.found_docs)
+    engine.written = Written(app, engine.folder, engine.pages)
+    return engine.written.outdated()
 
 
 def note_page(app: Sphinx, doctree: nodes.document, docname: str) -> None:
     """A page is about to be written: a list of files on the command line leaves some out."""
     engine = _domain(app.env).engine
-    if engine is not None:
-        engine.resolved.add(docname)
+    if engine is not None and engine.written is not None:
+        engine.written.resolved.add(docname)
 
 
 def _assets(builder: Any) -> list[str]:
@@ -167,11 +166,8 @@ def _assets(builder: Any) -> list[str]:
 
 def copy_assets(app: Sphinx, builder: Any) -> None:
     """Put style sheet and script where pages look for them."""
-    for name in _assets(builder) if _domain(app.env).galleries else ():
-        path = Path(app.outdir) / "_static" / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        if not path.exists() or not filecmp.cmp(STATIC / name, path, shallow=False):
-            shutil.copyfile(STATIC / name, path)
+    if _domain(app.env).galleries:
+        copy_static(_assets(builder), Path(app.outdir))
 
 
 def add_assets(
@@ -188,7 +184,5 @@ def add_assets(
 def finish(app: Sphinx, exception: Exception | None) -> None:
     """Remember what the pages show now."""
     engine = _domain(app.env).engine
-    if engine is None or exception is not None:
-        return
-    if not hasattr(app.builder, "galleries") and app.builder.name != "gettext":
-        engine.note_written()
+    if engine is not None and engine.written is not None and exception is None:
+        engine.written.keep()

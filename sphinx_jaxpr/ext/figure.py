@@ -16,7 +16,8 @@ from . import markup
 from .definitions import Explained, links
 from .html import Marks, code, equation_ids
 from .nodes import jaxpr_figure, jaxpr_source, jaxpr_words
-from .notes import Placed, as_list, marker
+from .notes import as_list, marker
+from .pointing import Pointed
 from .records import Block
 from .shown import ONLY_IN_BASE, Shown
 
@@ -52,7 +53,7 @@ class Figures(Shown):
             found.extend(as_list(self.notes_of(block), self.back))
         return [*found, *self.lost_notes()]
 
-    def back(self, found: Placed) -> nodes.Node:
+    def back(self, found: Pointed) -> nodes.Node:
         """A link from a note to its equation."""
         assert found.block is not None
         printed = self.engine.printed(found.block)

@@ -11,7 +11,7 @@ from sphinx.util import logging
 from ..tracing import outcomes
 from ..tracing.outcomes import describe, megabytes
 from . import config as settings
-from . import elide, notes
+from . import elide, notes, pointing
 from .engine import Engine, Outcome
 from .records import Block, Finding, Gallery
 
@@ -109,8 +109,8 @@ def _of_gallery(
                 subtype = _subtype(error["kind"])
                 found.append(Finding(subtype, describe(error), gallery.source, gallery.line))
     found.extend(_of_cause(engine, gallery, blocks) for blocks in alike.values())
-    found.extend(notes.findings(engine, gallery))
-    found.extend(elide.findings(engine, gallery))
+    paths = [*notes.placed(engine, gallery), *elide.pointed_at(engine, gallery)]
+    found.extend(pointing.findings(paths))
     found.extend(_constants(engine, gallery))
     return found
 

@@ -6,14 +6,14 @@ writes into the source folder, and does it only where nothing at all is wrong.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Set
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar, Final, cast
+from typing import TYPE_CHECKING, Final, cast
 
-from sphinx.builders import Builder
 from sphinx.util import logging
 
 from . import config as settings
+from .pageless import PagelessBuilder
 from .records import Block, Gallery
 
 if TYPE_CHECKING:
@@ -26,35 +26,8 @@ logger = logging.getLogger(__name__)
 REFUSED: Final = frozenset({"trace", "timeout", "raises", "option", "lock"})
 
 
-class _Recording(Builder):
-    """What both have in common: no pages, and all blocks at the end."""
-
-    allow_parallel: ClassVar[bool] = True
-    fresh = False
-
-    @property
-    def recorder(self) -> _Recording:
-        """For the engine: that this builder traces."""
-        return self
-
-    def traces(self, engine: Engine, block: Block) -> bool:
-        return False
-
-    def galleries(self, domain: JaxprDomain) -> dict[str, list[Gallery]]:
-        """The directives to trace."""
-        return domain.visible_anywhere(self.tags)
-
-    def get_outdated_docs(self) -> str:
-        return "all blocks"
-
-    def prepare_writing(self, docnames: Set[str]) -> None:
-        pass
-
-    def write_documents(self, docnames: Set[str]) -> None:
-        pass
-
-    def get_target_uri(self, docname: str, typ: str | None = None) -> str:
-        return ""
+class _Recording(PagelessBuilder):
+    """What both have in common: all blocks at the end."""
 
     @property
     def domain(self) -> JaxprDomain:

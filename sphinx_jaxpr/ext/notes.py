@@ -7,27 +7,17 @@ It is shown as a numbered marker at the equation and as text under the block.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from textwrap import dedent
 from typing import TYPE_CHECKING, Any
 
 from docutils import nodes
 
 from .nodes import jaxpr_note
-from .records import TRUE, Block, Finding, Gallery, Note, Quote
+from .pointing import Pointed, pointed
+from .records import Gallery
 
 if TYPE_CHECKING:
     from .engine import Engine
-
-
-@dataclass(frozen=True)
-class Placed:
-    """A note with the block and the equation (by its ``start``) that it is about."""
-
-    note: Note
-    block: Block | None
-    start: int
-    problem: str = ""
 
 
 def split(content: Sequence[str]) -> tuple[list[tuple[int, str, str]], list[tuple[int, str]]]:
@@ -69,36 +59,13 @@ def node_of(path: str, children: list[nodes.Node]) -> jaxpr_note:
     return node
 
 
-def placed(engine: Engine, gallery: Gallery) -> list[Placed]:
-    """Where each note of a directive belongs; nothing is judged without a program."""
-    if engine.mode == "skip":  # there are no equations, but the texts stay
-        return [Placed(note, None, -1) for note in gallery.notes]
-    if not gallery.notes:
-        return []
-    found = []
-    by_name = {block.name: block for block in gallery.blocks}
-    for note in gallery.notes:
-        quote = Quote("note", note.path, "", note.source, note.line)
-        verdict = engine.verdicts.of("", quote, gallery)
-        if verdict.state == TRUE:
-            found.append(Placed(note, by_name[verdict.block], verdict.start))
-        else:  # of a block that could not be traced the author has been told already
-            problem = f"note at {note.path!r}: {verdict.text}" if verdict.text else ""
-            found.append(Placed(note, None, -1, problem))
-    return found
-
-
-def findings(engine: Engine, gallery: Gallery) -> list[Finding]:
-    """Notes whose paths lead nowhere, or to more than one equation."""
-    return [
-        Finding("path", found.problem, found.note.source, found.note.line)
-        for found in placed(engine, gallery)
-        if found.problem
-    ]
+def placed(engine: Engine, gallery: Gallery) -> list[Pointed]:
+    """Where each note of a directive belongs."""
+    return pointed(engine, gallery, gallery.notes, "note", "note at")
 
 
 def as_list(
-    items: list[tuple[Placed, jaxpr_note, str]], link: Callable[[Placed], nodes.Node]
+    items: list[tuple[Pointed, jaxpr_note, str]], link: Callable[[Pointed], nodes.Node]
 ) -> list[nodes.Node]:
     """Notes as a numbered list; each item has its id and begins with a link to its equation."""
     if not items:
@@ -119,7 +86,7 @@ def marker(number: int, identity: str) -> str:
     )
 
 
-def letters(engine: Engine, found: Placed) -> str:
+def letters(engine: Engine, found: Pointed) -> str:
     """How to name an equation on paper: the letters that it binds, or its primitive."""
     printed: Any = engine.printed(found.block) if found.block else None
     for equation in printed[0].walk() if printed else ():

@@ -12,7 +12,8 @@ from ..program.summary import in_words
 from ..tracing.outcomes import error_parts
 from . import config as settings
 from . import tex
-from .notes import Placed, as_list, letters
+from .notes import as_list, letters
+from .pointing import Pointed
 from .records import Block
 from .shown import ONLY_IN_BASE, Shown
 
@@ -70,7 +71,7 @@ class Listings(Shown):
         line += nodes.Text(".")
         return [line, *rows]
 
-    def where(self, found: Placed) -> nodes.Node:
+    def where(self, found: Pointed) -> nodes.Node:
         """Which equation a note is about: its letters, which lead to the block, and the path."""
         assert found.block is not None
         named = letters(self.engine, found)

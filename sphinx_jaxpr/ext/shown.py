@@ -18,7 +18,8 @@ from . import elide
 from .engine import Engine
 from .judge import unmet
 from .nodes import jaxpr_gallery, jaxpr_note
-from .notes import Placed, as_list, placed
+from .notes import as_list, placed
+from .pointing import Pointed
 from .records import Block, Gallery
 
 #: Printed lines up to which a block starts open under ``auto``.
@@ -180,11 +181,11 @@ class Shown:
         return {start: reason for start, reason in why.items() if start not in noted}
 
     @cached_property
-    def pointed(self) -> list[elide.Pointed]:
+    def pointed(self) -> list[Pointed]:
         """Where the paths of ``elide`` lead."""
-        return elide.pointed(self.engine, self.gallery)
+        return elide.pointed_at(self.engine, self.gallery)
 
-    def notes_of(self, block: Block) -> list[tuple[Placed, jaxpr_note, str]]:
+    def notes_of(self, block: Block) -> list[tuple[Pointed, jaxpr_note, str]]:
         """The notes at equations of a block, with the ids of their texts."""
         pairs = zip(self.placed, self.note_nodes, strict=False)
         mine = [(found, node) for found, node in pairs if found.block is block]

@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Set
-from typing import TYPE_CHECKING, Any, ClassVar
+from collections.abc import Iterator
+from typing import Any, ClassVar
 
 from docutils import nodes
-from sphinx.domains import Domain
 
+from ..ext.pages import PageDomain, Written
 from ..ext.records import Finding
 from . import checklist
 from .nodes import lesson_checklist, lesson_reveal, lesson_steps
 from .records import Lesson, Path
 
-if TYPE_CHECKING:
-    from .written import Written
 
-
-class LessonDomain(Domain):
+class LessonDomain(PageDomain):
     """Parts by page; directives and roles are registered for themselves."""
 
     name = "lesson"
@@ -37,18 +34,6 @@ class LessonDomain(Domain):
         super().setup()
         #: Definitions by page and anchor, loaded by the running build.
         self.glossaries: dict[str, dict[str, nodes.definition]] = {}
-
-    def clear_doc(self, docname: str) -> None:
-        """Forget a page that is read again or gone."""
-        for kept in self.data.values():
-            if isinstance(kept, dict):
-                kept.pop(docname, None)
-
-    def merge_domaindata(self, docnames: Set[str], otherdata: dict[str, Any]) -> None:
-        """Take over what another process read."""
-        for kind in self.initial_data:
-            for docname in docnames & set(otherdata[kind]):
-                self.data[kind][docname] = otherdata[kind][docname]
 
     @property
     def lessons(self) -> dict[str, Lesson]:

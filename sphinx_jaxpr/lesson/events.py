@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import filecmp
-import shutil
 from pathlib import Path
 from typing import Any, Final, cast
 
@@ -14,9 +12,10 @@ from sphinx.environment import BuildEnvironment
 from sphinx.util import logging
 
 from .. import __version__
-from ..ext.check import CheckBuilder
 from ..ext.config import place_of
 from ..ext.judge import report
+from ..ext.pageless import PagelessBuilder
+from ..ext.pages import Written, copy_static
 from . import cards
 from . import config as settings
 from .checklist import LessonAuto, LessonChecklist
@@ -28,11 +27,9 @@ from .path import LessonPath
 from .paths import Paths
 from .show import ShowChecklists, ShowReveals
 from .walk import ShowPaths
-from .written import Written
 
 logger = logging.getLogger(__name__)
 
-STATIC: Final = Path(__file__).parents[1] / "static"
 STYLE: Final = "lesson.css"
 SCRIPT: Final = "lesson.js"
 _BUILDERS: Final = ("html", "latex", "text", "man", "texinfo")
@@ -110,15 +107,15 @@ def update(app: Sphinx, env: BuildEnvironment) -> list[str]:
         return []
     domain = _domain(env)
     report(findings(env, domain), str(app.srcdir), "lesson")
-    if app.builder.name == CheckBuilder.name:  # writes no pages
+    if isinstance(app.builder, PagelessBuilder):
         return []
     domain.glossaries.clear()
     shown = Paths(env, domain).digests()
     if is_interactive(app.builder) and settings.cards(app.config) != "off":
         for page, found in cards.digests(env, domain).items():
             shown[page] = shown.get(page, "") + found
-    domain.written = Written(app, shown)
-    return sorted(domain.written.outdated() & env.found_docs)
+    domain.written = Written(app, Path(app.doctreedir) / "lesson", shown)
+    return domain.written.outdated()
 
 
 def note_page(app: Sphinx, doctree: nodes.document, docname: str) -> None:
@@ -137,13 +134,8 @@ def finish(app: Sphinx, exception: Exception | None) -> None:
 
 def copy_assets(app: Sphinx, builder: Any) -> None:
     """Put style sheet and script where pages look for them."""
-    if not is_interactive(builder) or not _domain(app.env).has_parts:
-        return
-    for name in (STYLE, SCRIPT):
-        path = Path(app.outdir) / "_static" / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        if not path.exists() or not filecmp.cmp(STATIC / name, path, shallow=False):
-            shutil.copyfile(STATIC / name, path)
+    if is_interactive(builder) and _domain(app.env).has_parts:
+        copy_static((STYLE, SCRIPT), Path(app.outdir))
 
 
 def add_assets(

@@ -1,0 +1,52 @@
+"""What the builders have in common that look at all blocks and write no page."""
+
+from __future__ import annotations
+
+from collections.abc import Set
+from typing import TYPE_CHECKING, ClassVar
+
+from docutils import nodes
+from sphinx.builders import Builder
+
+from .records import Block, Gallery
+
+if TYPE_CHECKING:
+    from .domain import JaxprDomain
+    from .engine import Engine
+
+
+class PagelessBuilder(Builder):
+    """Reads all pages; what it is for happens when they are judged, or at the end."""
+
+    allow_parallel: ClassVar[bool] = True
+    fresh = False  # whether stored results are none
+
+    @property
+    def recorder(self) -> PagelessBuilder | None:
+        """For the engine: itself, where blocks are traced whatever pages come from."""
+        return self
+
+    def traces(self, engine: Engine, block: Block) -> bool:
+        """Whether a block that is ``locked`` is traced all the same."""
+        return False
+
+    def galleries(self, domain: JaxprDomain) -> dict[str, list[Gallery]]:
+        """The directives to look at: what any builder shows."""
+        return domain.visible_anywhere(self.tags)
+
+    def get_outdated_docs(self) -> str | set[str]:
+        """All of them: what is true of a page may have changed."""
+        return set(self.env.found_docs)
+
+    def get_target_uri(self, docname: str, typ: str | None = None) -> str:
+        """No page is written, so none has an address."""
+        return ""
+
+    def prepare_writing(self, docnames: Set[str]) -> None:
+        """Nothing to prepare."""
+
+    def write_documents(self, docnames: Set[str]) -> None:
+        """Nothing to write."""
+
+    def write_doc(self, docname: str, doctree: nodes.document) -> None:
+        """Nothing to write."""

@@ -1,0 +1,82 @@
+"""What two extensions of this package need of pages: to keep it, to write it again, its files."""
+
+from __future__ import annotations
+
+import filecmp
+import hashlib
+import shutil
+from collections.abc import Iterable, Set
+from pathlib import Path
+from typing import Any
+
+from sphinx.application import Sphinx
+from sphinx.domains import Domain
+
+from ..tracing.files import canonical, read, write_changed
+
+STATIC = Path(__file__).parents[1] / "static"
+
+
+class PageDomain(Domain):
+    """A domain whose data is kept by page, each kind under a key of ``initial_data``."""
+
+    def clear_doc(self, docname: str) -> None:
+        """Forget a page that is read again or gone."""
+        for kept in self.data.values():
+            if isinstance(kept, dict):
+                kept.pop(docname, None)
+
+    def merge_domaindata(self, docnames: Set[str], otherdata: dict[str, Any]) -> None:
+        """Take over what another process read."""
+        for kind in self.initial_data:
+            for docname in docnames & set(otherdata[kind]):
+                self.data[kind][docname] = otherdata[kind][docname]
+
+
+class Written:
+    """Digests of what pages show, kept in ``folder`` for each builder's output.
+
+    ``now`` has what each page shows in this build, as any text.
+    """
+
+    def __init__(self, app: Sphinx, folder: Path, now: dict[str, str]) -> None:
+        self.app = app
+        self.now = {page: _digest(shown) for page, shown in now.items()}
+        output = _digest(f"{app.builder.name}\n{app.outdir}")
+        self.file = folder / f"pages-{output}.txt"
+        self.resolved: set[str] = set()  # pages that this build has made nodes of
+
+    def before(self) -> dict[str, str]:
+        """The digests as of the last finished build of this builder."""
+        found = read(self.file)
+        return found if isinstance(found, dict) else {}
+
+    def outdated(self) -> list[str]:
+        """Pages that show something else than when they were last written."""
+        before = self.before()
+        pages = {*self.now, *before} & self.app.env.found_docs
+        return sorted(page for page in pages if before.get(page) != self.now.get(page))
+
+    def keep(self) -> None:
+        """Remember the digests of a finished build, which may have left pages out."""
+        before = self.before()
+        found = {
+            page: digest
+            for page in {*self.now, *before} & self.app.env.found_docs
+            if (digest := (self.now if page in self.resolved else before).get(page))
+        }
+        if found != before:
+            write_changed(self.file, canonical(found) + "\n")
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()[:12]
+
+
+def copy_static(names: Iterable[str], outdir: Path) -> None:
+    """Put style sheets and scripts where pages look for them."""
+    for name in names:
+        path = outdir / "_static" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if not path.exists() or not filecmp.cmp(STATIC / name, path, shallow=False):
+            shutil.copyfile(STATIC / name, path)

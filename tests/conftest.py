@@ -15,7 +15,7 @@ collect_ignore = ["roots", "run.py"]
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark what ``long.txt`` lists; they stand there by their ids."""
+    """Mark what ``long.txt`` lists; they stand there by their ids (``test_long.py`` says whether they do)."""
     listed = set((Path(__file__).parent / "long.txt").read_text("utf-8").splitlines())
     for item in items:
         if item.nodeid in listed:

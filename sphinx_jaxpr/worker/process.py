@@ -46,7 +46,7 @@ def _private_streams() -> tuple[TextIO, TextIO]:
     os.close(null)
     os.dup2(2, 1)
     sys.stdin = open(0, encoding="utf-8", closefd=False)  # noqa: SIM115 - lives on
-    sys.stdout = open(1, "w", encoding="utf-8", errors="replace", closefd=False)  # noqa: SIM115
+    sys.stdout = open(1, "w", encoding="utf-8", errors="replace", closefd=False)  # noqa: SIM115 - lives on
     return requests, replies
 
 

@@ -170,3 +170,72 @@ def test_a_page_build_after_a_check_and_before_one(bad: Project) -> None:
     again = bad.build("html", *doctrees)
     assert again.traced == 0
     assert len(again.warnings) == len(first.warnings)
+
+
+LOCKED = """
+# P
+
+```{jaxpr-transform} layers:dense
+:name: dense
+:args: x=f32[2,3], w=f32[3,4], b=f32[4]
+:transforms: grad(argnums=w)
+```
+"""
+
+
+def test_blocks_are_compared_with_the_lock(tmp_path_factory: pytest.TempPathFactory) -> None:
+    project = Project(tmp_path_factory.mktemp("lock"), {"docs/index.md": LOCKED})
+    assert project.build("jaxpr-check").code == 0
+    assert project.build("jaxpr-lock", "-W").code == 0
+    done = project.build("jaxpr-check", "-W")
+    assert (done.code, done.stderr) == (0, "")
+    assert data(done)["lock"] == {"dense": "same", "dense.grad": "same"}
+    assert "lock: 2 same" in done.stdout
+    code = (project.folder / "src/layers.py").read_text("utf-8")
+    project.write("src/layers.py", code.replace("x @ w + b", "2 * (x @ w + b)"))
+    html = project.build("html", "-W")
+    assert (html.code, html.stderr) == (0, "")  # only the check compares
+    done = project.build("jaxpr-check")
+    assert done.code == 1
+    told = sorted(re.sub(r".*/docs/", "", one) for one in done.warnings)
+    assert len(told) == 2
+    assert told[0].startswith("index.md:3: WARNING: dense: another program than in the lock")
+    assert told[1].startswith("index.md:6: WARNING: dense.grad: another program than in the lock")
+    assert all("dense[mul] equation" in one or "mul" in one for one in told)
+    assert all(
+        one.endswith("`sphinx-build -b jaxpr-lock` accepts it [jaxpr.drift]") for one in told
+    )
+    assert data(done)["lock"] == {"dense": "program", "dense.grad": "program"}
+
+
+def test_files_of_the_lock_that_are_missing_or_not_asked_for(
+    tmp_path_factory: pytest.TempPathFactory,
+) -> None:
+    project = Project(tmp_path_factory.mktemp("orphan"), {"docs/index.md": LOCKED})
+    assert project.build("jaxpr-lock", "-W").code == 0
+    project.write("docs/index.md", LOCKED.replace("grad(argnums=w)", "remat"))
+    done = project.build("jaxpr-check")
+    assert done.code == 1
+    told = sorted(re.sub(r".*/docs/", "", one) for one in done.warnings)
+    assert told[0].startswith("_jaxprs/dense.grad.json:1: WARNING: no block asks for it")
+    assert told[1].startswith("index.md:6: WARNING: dense.remat: it is not in the lock")
+    assert all("jaxpr-lock" in one and one.endswith("[jaxpr.lock]") for one in told)
+    assert len(told) == 2
+
+
+def test_a_fresh_trace_is_compared_with_the_stored_one(
+    tmp_path_factory: pytest.TempPathFactory,
+) -> None:
+    """A function that looks at something that nobody can see it look at."""
+    page = "# P\n\n```{jaxpr-transform} clock:f\n:args: x=f32[3]\n```\n"
+    page += "\n```{jaxpr-transform} layers:dense\n:args: x=f32[2,3], w=f32[3,4], b=f32[4]\n```\n"
+    code = "import time\n\n\ndef f(x):\n    return x * (time.time() % 1000)\n"
+    files = {"docs/index.md": page, "src/clock.py": code}
+    project = Project(tmp_path_factory.mktemp("fresh"), files)
+    assert project.build("jaxpr-check", "-W").traced == 2
+    assert project.build("jaxpr-check", "-W").traced == 0
+    done = project.build("jaxpr-check", "-D", "jaxpr_fresh=1")
+    assert (done.code, done.traced) == (1, 2)
+    assert len(done.warnings) == 1
+    assert "index.md:3: WARNING: f: a fresh trace gives another program" in done.warnings[0]
+    assert done.warnings[0].endswith("[jaxpr.trace]")

@@ -52,7 +52,7 @@ def trace(tracer: Tracer, wanted: Request) -> tuple[dict[str, Any], Stage]:
 def by_hand(call: str, stage: Stage) -> str:
     """The shown call, run as a reader would, traced directly."""
     # The call is our own text, made by the code under test.
-    fn = eval(call, {"jax": jax, "jnp": jnp, **vars(targets)})  # noqa: S307
+    fn = eval(call, {"jax": jax, "jnp": jnp, **vars(targets)})  # noqa: S307 - that the call shown runs is tested
     return mask(str(jax.make_jaxpr(fn)(*stage.args)))
 
 

@@ -15,7 +15,7 @@ collect_ignore = ["roots", "run.py"]
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark what ``long.txt`` lists; they stand there by their ids (``test_long.py`` says whether they do)."""
+    """Mark what ``long.txt`` lists by its ids; ``test_long.py`` sees that they are tests."""
     listed = set((Path(__file__).parent / "long.txt").read_text("utf-8").splitlines())
     for item in items:
         if item.nodeid in listed:

@@ -88,8 +88,8 @@ class ShowQuotes(SphinxPostTransform):
         """An empty link to what a path leads to."""
         if what == "prim":
             return address(self.app, self.domain, self.engine, page, verdict.text)
-        if verdict.text:  # a block of another project
-            return nodes.reference("", "", internal=False, refuri=verdict.text)
+        if verdict.where:  # in another project
+            return nodes.reference("", "", internal=False, refuri=verdict.where)
         place = self.engine.verdicts.place(page, verdict)
         if place is None or not place.block.shown:
             return None

@@ -147,7 +147,7 @@ class Verdict:
     """``state`` of a quote; ``text`` is a value in words, or what a warning says.
 
     ``block`` and ``starts`` are the block and the equations that a path leads to;
-    ``where`` is the address that a primitive's link leads to.
+    ``where`` is the address of what is no block here: a primitive's page, another project.
     """
 
     state: str

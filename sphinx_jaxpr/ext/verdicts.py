@@ -47,17 +47,16 @@ class Verdicts:
         """What was judged so far."""
         return self.engine.folder / "verdicts.txt"
 
-    def _known(self) -> dict[str, Any]:
-        if not hasattr(self, "_kept"):
-            found = read(self.file)
-            self._kept: dict[str, Any] = found if isinstance(found, dict) else {}
-        return self._kept
+    @cached_property
+    def known(self) -> dict[str, Any]:
+        """What the last build asked for."""
+        found = read(self.file)
+        return found if isinstance(found, dict) else {}
 
     def save(self) -> None:
         """Keep what this build asked for."""
-        if self.used and self.used != self._known():
+        if self.used and self.used != self.known:
             write_changed(self.file, canonical(self.used) + "\n")
-            self._kept = dict(self.used)
 
     def of(self, page: str, quote: Quote, inside: Gallery | None = None) -> Verdict:
         """The verdict on a quote of a page; ``inside`` its directive, for the path of a note."""
@@ -71,7 +70,7 @@ class Verdicts:
     def _of(self, page: str, quote: Quote, inside: Gallery | None) -> Verdict:
         places = self.scopes.mentioned(page, quote.expression, inside)
         key = self._key(page, quote, places, inside)
-        kept = _verdict(self.used.get(key) or self._known().get(key))
+        kept = _verdict(self.used.get(key) or self.known.get(key))
         found = kept or self._judge(page, quote, inside)
         # As JSON would give it back.
         self.used[key] = {**asdict(found), "hints": [*found.hints], "starts": [*found.starts]}
@@ -143,7 +142,7 @@ class Verdicts:
             return Verdict(UNJUDGED)
         except PathError as error:
             if address := self._elsewhere(quote):
-                return Verdict(TRUE, address)
+                return Verdict(TRUE, where=address)
             return Verdict(WRONG, error.message)
 
     def _primitive(self, page: str, expression: str) -> Verdict:

@@ -17,7 +17,7 @@ from typing import Any, Final
 from .grammar import Aval, Call, Chain, Name, Step, Value, nearest
 
 #: Raised when the meaning of a request or of a result changes.
-SCHEMA: Final = 2
+SCHEMA: Final = 3
 
 #: Built-in transforms and the options that each takes.
 TRANSFORMS: Final[dict[str, tuple[str, ...]]] = {

@@ -63,10 +63,12 @@ class JaxprDomain(PageDomain):
         return found
 
     def get_objects(self) -> Iterable[tuple[str, str, str, str, str, int]]:
-        """Blocks with an explicit name, for inventories and the search."""
+        """Blocks with an explicit name that this build shows, for inventories and the search."""
         seen: set[str] = set()
         for docname, gallery in self.ordered():
             if not gallery.explicit or gallery.name in seen:
+                continue
+            if self.engine and not are_met(gallery.only, self.engine.app.tags):
                 continue
             seen.add(gallery.name)
             for block in gallery.blocks:

@@ -9,8 +9,12 @@ from collections.abc import Iterable, Set
 from pathlib import Path
 from typing import Any
 
+from docutils import nodes
+from sphinx import addnodes
 from sphinx.application import Sphinx
+from sphinx.builders import Builder
 from sphinx.domains import Domain
+from sphinx.environment import BuildEnvironment
 
 from ..tracing.files import canonical, read, write_changed
 
@@ -31,6 +35,18 @@ class PageDomain(Domain):
         for kind in self.initial_data:
             for docname in docnames & set(otherdata[kind]):
                 self.data[kind][docname] = otherdata[kind][docname]
+
+    def resolve_any_xref(
+        self,
+        env: BuildEnvironment,
+        fromdocname: str,
+        builder: Builder,
+        target: str,
+        node: addnodes.pending_xref,
+        contnode: nodes.Element,
+    ) -> list[tuple[str, nodes.reference]]:
+        """Nothing: Markdown links ask every domain, and warn of one that has no answer."""
+        return []
 
 
 class Written:

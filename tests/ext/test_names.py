@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zlib
 from pathlib import Path
 
 from tests.ext.cases import GOOD, Case, Page, dedented, problems, warned
@@ -232,3 +233,26 @@ def test_names_lead_into_no_other_module(tmp_path: Path) -> None:
     # What was traced under another rule is not taken for it.
     loose = project.build("html", "-D", "jaxpr_allowed_modules=pkg,os,posixpath")
     assert not [w for w in warned(loose) if "leads through" in w.text]
+
+def test_the_inventory_lists_what_is_shown(tmp_path: Path) -> None:
+    page = dedented("""
+        # Page
+
+        ```{jaxpr-transform} layers:dense
+        :args: x=f32[8,8], w=f32[8,8], b=f32[8]
+        :name: here
+        ```
+
+        :::{only} latex
+        ```{jaxpr-transform} layers:dense
+        :args: x=f32[8,8], w=f32[8,8], b=f32[8]
+        :name: on_paper
+        ```
+        :::
+        """)
+    conf = 'myst_enable_extensions = ["colon_fence"]\n'
+    built = Project(tmp_path, {"docs/index.md": page}, conf).build("html", "-W")
+    assert (built.code, built.stderr) == (0, "")
+    inventory = built.out / "objects.inv"
+    lines = zlib.decompress(inventory.read_bytes().split(b"\n", 4)[4]).decode().splitlines()
+    assert [line.split()[0] for line in lines if " jaxpr:block " in line] == ["here"]

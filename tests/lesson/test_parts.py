@@ -207,3 +207,10 @@ def test_it_works_without_the_main_extension(tmp_path: Path) -> None:
 def test_style_and_script_are_small() -> None:
     for name in ("lesson.css", "lesson.js"):
         assert (PROJECT / "sphinx_jaxpr/static" / name).stat().st_size < 8192
+
+
+def test_markdown_links_to_labels_of_other_pages(tmp_path: Path) -> None:
+    files = {"index.md": "# P\n\n[x](#there)\n", "b.md": "---\norphan: 1\n---\n(there)=\n# There\n"}
+    built = project(tmp_path, files).build("html", "-W", "-n")
+    assert (built.code, built.stderr) == (0, "")
+    assert built.page("index").select_one('a[href="b.html#there"]') is not None

@@ -234,6 +234,7 @@ def test_names_lead_into_no_other_module(tmp_path: Path) -> None:
     loose = project.build("html", "-D", "jaxpr_allowed_modules=pkg,os,posixpath")
     assert not [w for w in warned(loose) if "leads through" in w.text]
 
+
 def test_the_inventory_lists_what_is_shown(tmp_path: Path) -> None:
     page = dedented("""
         # Page

@@ -13,6 +13,7 @@ import jax
 
 from .adapter import NAME, Product
 from .functions import CASES, Case
+from .phases import body_of, params_of
 from .reading import Block
 from .transforms import CHAINS, SINGLE, Made, apply, label
 
@@ -41,7 +42,7 @@ class Traced:
         found = {argument for block in self.blocks.values() for argument, _ in block.names}
         for block in self.blocks.values():
             for equation in block.all:
-                found |= {equation.primitive, *equation.raw.params}
+                found |= {equation.primitive, *params_of(equation.raw)}
         return found
 
 
@@ -84,12 +85,12 @@ def trace(case: Case, chains: list[str]) -> Traced:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         base = Made(case.function, case.arguments, names_of(case))
-        made, blocks, refused = {NAME: base}, {NAME: _block(base)}, {}
+        made, blocks, refused = {NAME: base}, {NAME: block_of(base)}, {}
         for chain in chains:
             name = f"{NAME}.{label(chain)}"
             try:
                 made[name] = apply(base, chain)
-                blocks[name] = _block(made[name], blocks[NAME])
+                blocks[name] = block_of(made[name], blocks[NAME])
             except Exception as error:  # whatever JAX or the function raises
                 refused[chain] = type(error).__name__
                 made.pop(name, None)
@@ -100,10 +101,44 @@ def trace(case: Case, chains: list[str]) -> Traced:
     return Traced(case, blocks, made, product, refused)
 
 
-def _block(made: Made, base: Block | None = None) -> Block:
+def block_of(made: Made, base: Block | None = None) -> Block:
+    """The oracle's view of a function as it is traced."""
     program = jax.make_jaxpr(made.function)(*made.arguments)
     names = leaf_names(made.names, made.arguments)
-    return Block(program, names, tangent_places(made), base)
+    return Block(program, names, tangent_places(made), base, _seeds(made, program))
+
+
+def _seeds(made: Made, program: Any) -> list[int] | None:
+    """The basis that ``jacfwd`` makes for its tangents, as values of the program.
+
+    The same is traced with the basis as an argument: what reads that argument there reads
+    the basis here.  ``None`` where the two can't be laid beside one another.
+    """
+    if made.based is None:
+        return []
+    function, basis = made.based
+    if function is None:
+        return None
+    inner = body_of(jax.make_jaxpr(function)(basis, *made.arguments))
+    whole, length = body_of(program), len(inner.eqns)
+    shapes = [_outline(equation) for equation in inner.eqns]
+    for start in range(len(whole.eqns) - length + 1):
+        part = whole.eqns[start : start + length]
+        if [_outline(equation) for equation in part] != shapes:
+            continue
+        pairs = zip(inner.eqns, part, strict=True)
+        return [
+            id(there)
+            for one, two in pairs
+            for here, there in zip(one.invars, two.invars, strict=True)
+            if here is inner.invars[0]
+        ]
+    return None
+
+
+def _outline(equation: Any) -> Any:
+    types = [str(v.aval) for v in (*equation.invars, *equation.outvars)]
+    return equation.primitive.name, types
 
 
 def corpus(share: float, seed: int = 0, functions: float = 1.0) -> Iterator[Traced]:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from .corpus import Traced
-from .phases import is_literal, is_program, programs_in, results
+from .phases import is_literal, is_program, is_store, params_of, programs_in
 from .reading import Block, Equation, Program, Refused, Unsure, plain, short
 from .report import Report
 
@@ -56,7 +56,7 @@ class Aligned:
     def inner(self, path: str, equation: Equation) -> list[tuple[str, Program]]:
         """The programs of an equation, by the parameters that hold them."""
         found = []
-        for name, value in equation.raw.params.items():
+        for name, value in params_of(equation.raw).items():
             held = programs_in(value)
             if not held:
                 continue
@@ -102,9 +102,9 @@ class _Facts:
         self.values()
         for what, get in _OF_VALUES.items():
             self.each(what, f"[v.{what} for v in e.inputs]", lambda e, g=get: _all(g, e.inputs))
-            self.each(what, f"[v.{what} for v in e.outputs]", lambda e, g=get: _all(g, e.outputs))
+            self.each(what, f"[v.{what} for v in e.outputs]", lambda e, g=get: _all(g, _made(e)))
         self.each("origin", "[v.origin for v in e.inputs]", lambda e: _all(_origin, e.inputs))
-        self.each("uses", "[len(v.uses) for v in e.outputs]", lambda e: _all(_uses, e.outputs))
+        self.each("uses", "[len(v.uses) for v in e.outputs]", lambda e: _all(_uses, _made(e)))
         self.each("uses", "len(e.uses)", lambda e: len(e.uses))
         self.each("calls", "e.calls", lambda e: e.calls, shared=True)
         self.each("phase", "e.phase", lambda e: e.phase)
@@ -158,6 +158,10 @@ class _Facts:
         except ValueError as error:
             self.report.fail("variables", self.where, error, len(places))
             return
+        results = self.ask(f"[[v for v in e.outputs] for e in {path}]")
+        stores = [is_store(equation, program.body) for equation in program.body.eqns]
+        unread = {v for row, store in zip(results, stores, strict=True) for v in row if store}
+        variables = [v for v in variables if v not in unread]
         self.report.check("variables", self.where, len(variables), len(program.variables))
         known = {view: n for n, view in enumerate(variables)}
 
@@ -183,12 +187,15 @@ class _Facts:
                 self.one(kind, f"[v.{kind} for v in {path}.{what}]", oracle, len(things))
         for what in ("inputs", "outputs"):
             product = self.ask(f"[[v for v in e.{what}] for e in {path}]")
-            for views, equation in zip(product, body.eqns, strict=True):
-                things = equation.invars if what == "inputs" else results(equation, body)
+            for views, equation, store in zip(product, body.eqns, stores, strict=True):
+                things = equation.invars if what == "inputs" else equation.outvars
+                if store and what == "outputs":
+                    continue
                 where = f"{self.where} {equation.primitive.name}"
                 self.report.check("wiring", where, seen(views), meant(things), 1 + len(things))
-        readers = self.ask(f"[[u for u in v.uses] for v in {path}.variables]")
-        for views, value in zip(readers, program.variables, strict=True):
+        readers = self.ask(f"[[v, [u for u in v.uses]] for v in {path}.variables]")
+        readers = [views for v, views in readers if v not in unread]
+        for views, value in zip(readers, program.variables, strict=False):
             product = [id(self.aligned.raw.get(view)) for view in views]
             oracle = [id(use.raw) for use in value.uses]
             self.report.check("readers", self.where, product, oracle)
@@ -196,12 +203,14 @@ class _Facts:
     def parameters(self) -> None:
         """Their names, and each that is plain data; what is no data may be left out."""
         names = self.ask(f"[[n for n in e.params] for e in {self.path}]")
+        text = self.aligned.traced.product.text(self.aligned.name)
         for mine, equation in zip(names, self.program.items, strict=True):
-            real = equation.raw.params
-            extra = sorted(set(mine) - set(real))
+            real = params_of(equation.raw)
+            # A rule of printing may show a parameter by another name.
+            extra = sorted(n for n in set(mine) - set(real) if f"{n}=" not in text)
             self.report.check("params", f"{self.where} {equation.primitive}", extra, [])
         for place, equation in enumerate(self.program.items):
-            for name, value in equation.raw.params.items():
+            for name, value in params_of(equation.raw).items():
                 where = f"{self.path}[{place}].params[{_key(name)}]"
                 if programs_in(value):
                     continue
@@ -242,6 +251,13 @@ class _Facts:
 def _of(expression: str, path: str) -> str:
     """A fact of every ``e`` as one of the equation at ``path``."""
     return expression.replace("e.", f"{path}.")
+
+
+def _made(equation: Equation) -> Any:
+    """The results of an equation; JAX may print a store with one or without."""
+    if is_store(equation.raw, equation.program.body):
+        raise Unsure("a store")
+    return equation.outputs
 
 
 def _key(name: str) -> str:

@@ -38,23 +38,36 @@ def programs_in(value: Any) -> list[Any]:
     return []
 
 
+def params_of(equation: Any) -> dict[str, Any]:
+    """The parameters of an equation; JAX 0.12 keeps those of some operations in an object."""
+    high = equation.params.get("_prim")
+    return equation.params if high is None else dict(high.params)
+
+
 def is_literal(operand: Any) -> bool:
     """Whether an operand is a literal."""
     return hasattr(operand, "val")
 
 
+def is_store(equation: Any, body: Any) -> bool:
+    """Whether an equation stores to a reference and nothing reads what was there.
+
+    JAX prints it with a binder or without, ``b[0] <- c``, whatever the object says.
+    """
+    if equation.primitive.name not in ("swap", "addupdate"):
+        return False
+    read = {id(v) for e in body.eqns for v in e.invars} | {id(v) for v in body.outvars}
+    return not any(id(v) in read for v in equation.outvars)
+
+
 def results(equation: Any, body: Any) -> list[Any]:
-    """What an equation binds: a store to a reference, ``b[0] <- c``, binds nothing."""
-    found = list(equation.outvars)
-    if equation.primitive.name in ("swap", "addupdate"):
-        read = {id(v) for e in body.eqns for v in e.invars} | {id(v) for v in body.outvars}
-        found = [v for v in found if id(v) in read]
-    return found
+    """What an equation binds that can be read."""
+    return [] if is_store(equation, body) else list(equation.outvars)
 
 
 def loop_sizes(equation: Any) -> tuple[int, int]:
     """The numbers of constants and of carries of a ``scan``."""
-    params = equation.params
+    params = params_of(equation)
     if "num_carry" in params:
         return params["num_consts"], params["num_carry"]
     consts, carry, _ = (len(part) for part in params["ft_in"].unpack())
@@ -67,7 +80,7 @@ def placed(equation: Any, given: Sequence[Any]) -> list[tuple[Any, list[Any] | N
     ``given`` has an element for each operand.  ``None`` where the operands of a program
     can't be told; a carry receives what it starts with.
     """
-    name, params = equation.primitive.name, equation.params
+    name, params = equation.primitive.name, params_of(equation)
     if name == "while":
         cond, body = params["cond_nconsts"], params["body_nconsts"]
         start = list(given[cond + body :])
@@ -88,7 +101,7 @@ def placed(equation: Any, given: Sequence[Any]) -> list[tuple[Any, list[Any] | N
 
 
 def _solves(equation: Any, given: Sequence[Any]) -> list[tuple[Any, list[Any] | None]]:
-    lengths, programs = equation.params["const_lengths"], equation.params["jaxprs"]
+    lengths, programs = params_of(equation)["const_lengths"], params_of(equation)["jaxprs"]
     found: list[tuple[Any, list[Any] | None]] = []
     offset, total = 0, sum(lengths)
     for length, program in zip(lengths, programs, strict=True):
@@ -101,13 +114,19 @@ def _solves(equation: Any, given: Sequence[Any]) -> list[tuple[Any, list[Any] | 
 class Phases:
     """The phase of each equation of a program at any depth, by the equation's ``id``."""
 
-    def __init__(self, program: Any, tangents: Iterable[int] = ()) -> None:
+    def __init__(
+        self, program: Any, tangents: Iterable[int] = (), seeds: Iterable[int] | None = ()
+    ) -> None:
+        # ``seeds``: further values of the program that are tangents, by ``id``; ``None``
+        # where a transform made some that can't be found.
+        self.seeds = set(seeds or ())
         self.found: dict[int, set[str]] = {}
         self.callers: dict[int, set[str]] = {}
         self.bodies: dict[int, Any] = {}
         body = body_of(program)
         places = set(tangents)
-        self.record(body, [place in places for place in range(len(body.invars))], (), False)
+        given = [place in places for place in range(len(body.invars))]
+        self.record(body, None if seeds is None else given, (), False)
         for key, calling in self.callers.items():
             if len(calling) > 1:
                 self.forget(self.bodies[key])
@@ -123,7 +142,7 @@ class Phases:
         """A program called in several phases carries none, nor does what it holds."""
         for equation in body.eqns:
             self.found[id(equation)] = {""}
-            for value in equation.params.values():
+            for value in params_of(equation).values():
                 for program in programs_in(value):
                     self.forget(body_of(program))
 
@@ -137,15 +156,13 @@ class Phases:
     def taints(self, body: Any, given: Taint) -> set[int]:
         """The values of a program that depend on a tangent."""
         known = {id(v) for v, dirty in zip(body.invars, given, strict=True) if dirty}
+        known |= self.seeds
         while True:
             before = len(known)
             for equation in body.eqns:
                 dirty = [not is_literal(v) and id(v) in known for v in equation.invars]
-                for variable, is_dirty in zip(
-                    equation.outvars, self.through(equation, dirty), strict=True
-                ):
-                    if is_dirty:
-                        known.add(id(variable))
+                made = zip(equation.outvars, self.through(equation, dirty), strict=True)
+                known.update(id(variable) for variable, is_dirty in made if is_dirty)
                 if any(dirty) and equation.primitive.name in ("swap", "addupdate"):
                     known.add(id(equation.invars[0]))  # a reference that a tangent is stored in
             if len(known) == before:
@@ -174,7 +191,7 @@ class Phases:
 
     def carried(self, equation: Any, given: Taint) -> Taint:
         """What the inputs of a loop's body receive, once all rounds are taken together."""
-        params = equation.params
+        params = params_of(equation)
         if equation.primitive.name == "scan":
             consts, carry = loop_sizes(equation)
             body = body_of(params["jaxpr"])

@@ -14,7 +14,16 @@ from collections.abc import Iterable, Iterator
 from functools import cached_property
 from typing import Any
 
-from .phases import UNKNOWN, Phases, body_of, is_literal, is_program, programs_in, results
+from .phases import (
+    UNKNOWN,
+    Phases,
+    body_of,
+    is_literal,
+    is_program,
+    params_of,
+    programs_in,
+    results,
+)
 
 
 class Refused(Exception):
@@ -63,9 +72,10 @@ def shape_of(aval: Any) -> tuple[Any, ...]:
 class Value:
     """A value in a program; equal to itself alone."""
 
-    def __init__(self, program: Program, thing: Any) -> None:
+    def __init__(self, program: Program, thing: Any, bare: bool = False) -> None:
         self.program = program
         self.thing = thing
+        self.bare = bare  # a literal that JAX prints without its type, as in ``b[0] <- c``
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Value):
@@ -79,11 +89,15 @@ class Value:
 
     @property
     def shape(self) -> tuple[Any, ...]:
+        if self.bare:
+            raise Unsure("no type is printed")
         return shape_of(self.thing.aval)
 
     @property
     def dtype(self) -> Dtype:
         found = getattr(self.thing.aval, "dtype", None)
+        if self.bare:
+            raise Unsure("no type is printed")
         if found is None:
             raise Refused(f"{self.thing.aval} has no dtype")
         return Dtype(short(found))
@@ -346,12 +360,13 @@ class Block(Program):
         names: tuple[tuple[str, str], ...] = (),
         tangents: Iterable[int] = (),
         base: Block | None = None,
+        seeds: Iterable[int] | None = (),
     ) -> None:
         super().__init__(self, program)
         self.names = names
         self.base = base
         self.variants: dict[str, Block] = {}
-        self.phases = Phases(program, tangents)
+        self.phases = Phases(program, tangents, seeds)
 
     def __getattr__(self, name: str) -> Any:
         variants = self.__dict__.get("variants", {})
@@ -383,7 +398,7 @@ class Block(Program):
 
 
 def _inside(body: Any) -> list[Any]:
-    return [body_of(p) for e in body.eqns for v in e.params.values() for p in programs_in(v)]
+    return [body_of(p) for e in body.eqns for v in params_of(e).values() for p in programs_in(v)]
 
 
 def effect_name(effect: Any) -> str:
@@ -397,7 +412,7 @@ class Params:
 
     def __init__(self, equation: Equation) -> None:
         self.equation = equation
-        self.raw = equation.raw.params
+        self.raw = params_of(equation.raw)
 
     def __contains__(self, name: object) -> bool:
         return word(name) in self.raw
@@ -459,15 +474,21 @@ class Equation:
 
     @property
     def primitive(self) -> str:
-        return str(self.raw.primitive.name)
+        name = str(self.raw.primitive.name)
+        # JAX 0.12 has one primitive for operations of a higher level, and prints theirs.
+        high = self.raw.params.get("_prim") if name == "call_hi_primitive" else None
+        return name if high is None else type(high).__name__
 
     @property
     def inputs(self) -> Values:
-        return Values(self.program.world, [Value(self.program, v) for v in self.raw.invars])
+        bare = self.primitive in ("get", "swap", "addupdate")
+        values = [Value(self.program, v, bare and is_literal(v)) for v in self.raw.invars]
+        return Values(self.program.world, values)
 
     @property
     def outputs(self) -> Values:
-        return Values(self.program.world, [Value(self.program, v) for v in results(self.raw, self.program.body)])
+        made = results(self.raw, self.program.body)
+        return Values(self.program.world, [Value(self.program, v) for v in made])
 
     @property
     def shape(self) -> tuple[Any, ...]:
@@ -501,17 +522,17 @@ class Equation:
     @property
     def held(self) -> list[Any]:
         """The jaxprs of its parameters."""
-        return [p for value in self.raw.params.values() for p in programs_in(value)]
+        return [p for value in params_of(self.raw).values() for p in programs_in(value)]
 
     def program_of(self, name: str) -> Any:
         """The program of a parameter, or those of its container."""
-        value = self.raw.params[name]
+        value = params_of(self.raw)[name]
         if is_program(value):
             return Program(self.program.world, value)
         return Held(Program(self.program.world, p) for p in programs_in(value))
 
     def __getattr__(self, name: str) -> Any:
-        if name.startswith("_") or not programs_in(self.raw.params.get(name)):
+        if name.startswith("_") or not programs_in(params_of(self.raw).get(name)):
             raise Refused(f"an equation has no {name}")
         return self.program_of(name)
 
@@ -571,7 +592,7 @@ class _Form:
 
     def equation(self, raw: Any) -> Any:
         reads = [self.read(v) for v in raw.invars]
-        params = [(name, normal(value)) for name, value in sorted(raw.params.items())]
+        params = [(name, normal(value)) for name, value in sorted(params_of(raw).items())]
         return raw.primitive.name, reads, [self.bind(v) for v in raw.outvars], params
 
 

@@ -7,7 +7,7 @@ types of its arguments, and the places of the arguments that are tangents.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import jax
@@ -42,7 +42,7 @@ class Made:
     names: tuple[str, ...]
     tangents: frozenset[int] = frozenset()
     #: The same function of one more argument, the basis that it makes for its tangents.
-    based: tuple[Callable[..., Any], Any] | None = None
+    based: tuple[Any, Any] | None = None
 
 
 def label(chain: str) -> str:
@@ -99,7 +99,7 @@ def _forward_jacobian(transform: Callable[..., Any]) -> Callable[[Made], Made]:
             found, inner = _kept(made, jax.jacfwd(made.function)), made.function
         first = made.arguments[0] if made.arguments else None
         if not isinstance(first, jax.ShapeDtypeStruct):
-            return found
+            return replace(found, based=(None, None))
         size = int(np.prod(first.shape))
         basis = jax.ShapeDtypeStruct((size, *first.shape), first.dtype)
 
@@ -109,8 +109,7 @@ def _forward_jacobian(transform: Callable[..., Any]) -> Callable[[Made], Made]:
 
             return jax.vmap(push, out_axes=(None, -1))(rows)
 
-        return Made(*(getattr(found, n) for n in ("function", "arguments", "names", "tangents")),
-                    (based, basis))  # fmt: skip
+        return replace(found, based=(based, basis))
 
     return apply
 

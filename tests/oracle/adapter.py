@@ -7,10 +7,14 @@ from typing import Any
 
 from sphinx_jaxpr import testing
 from sphinx_jaxpr.program import account
+from sphinx_jaxpr.program import evaluate as evaluation
 from sphinx_jaxpr.program.blocks import Block
+from sphinx_jaxpr.program.paths import PathError
 
 #: What the programs are called in expressions.
 NAME = "f"
+
+_judge = getattr(evaluation, "judge", evaluation.evaluate)
 
 
 class Product:
@@ -32,15 +36,9 @@ class Product:
     def judge(self, claim: str) -> bool | str:
         """The verdict of a claim, or why it has none, as a text."""
         try:
-            self.traced.assert_claims([claim])
-        except AssertionError as error:
-            # Only evaluation tells a claim that is false from one that is refused.
-            try:
-                self.traced.evaluate(claim)
-            except ValueError as refusal:
-                return str(refusal)
-            return False if error else False
-        return True
+            return _judge(claim, self.traced.scope).is_true
+        except PathError as error:
+            return error.message
 
     def header(self, name: str) -> str:
         """The computed line over a block, as its parts are put together for readers."""

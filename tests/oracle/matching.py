@@ -134,8 +134,8 @@ def _compare(
     if len(views) != len(mine.eqns):
         report.fail("scopes", where, len(views), len(mine.eqns))
         return
-    numbers = Numbering()
-    values = numbers.program(base)
+    numbering = Numbering()
+    numbers = numbering.program(base) | numbering.program(variant.closed)
     place_of = {view: place for place, view in enumerate(views)}
     removed = {place_of.get(view) for view in product.ask(f"[e for e in {name}.removed]")}
     present = _present(mine, variant)
@@ -149,10 +149,11 @@ def _compare(
             measure.found += 1
     scopes = _scopes_of_views(product, name, theirs)
     for new, old in product.partners(name).items():
-        one, two = scopes.get(new), place_of.get(old)
+        one, raw = scopes.get(new, (None, None))
+        two = place_of.get(old)
         if one is None or two is None or one == two:
             continue
-        if values[id(mine.eqns[one])] != values[id(mine.eqns[two])]:
+        if numbers.get(id(raw)) != numbers[id(mine.eqns[two])]:  # else it computes the same
             measure.wrong += 1
             report.problems.append(
                 f"paired: {where}: {two} {mine.eqns[two].primitive} with one of {one}"
@@ -191,9 +192,9 @@ def _place(equation: Any, outer: int | None) -> int | None:
     return own[0] if own else outer
 
 
-def _scopes_of_views(product: Product, name: str, body: Any) -> dict[Any, int]:
-    """The place in the base of each equation of a variant, by the product's views."""
-    found: dict[Any, int] = {}
+def _scopes_of_views(product: Product, name: str, body: Any) -> dict[Any, tuple[int, Any]]:
+    """By the product's views: the place in the base of a variant's equation, and the object."""
+    found: dict[Any, tuple[int, Any]] = {}
     todo: list[tuple[str, Any, int | None]] = [(name, body, None)]
     while todo:
         path, current, outer = todo.pop(0)
@@ -206,7 +207,7 @@ def _scopes_of_views(product: Product, name: str, body: Any) -> dict[Any, int]:
         for position, (view, equation) in enumerate(zip(views, current.eqns, strict=True)):
             place = _place(equation, outer)
             if place is not None:
-                found[view] = place
+                found[view] = (place, equation)
             for parameter, value in params_of(equation).items():
                 if hasattr(body_of(value), "eqns"):
                     todo.append((f"{path}[{position}].{parameter}", body_of(value), place))

@@ -139,9 +139,13 @@ class Phases:
         return next(iter(found)) if len(found) == 1 else ""
 
     def forget(self, body: Any) -> None:
-        """A program called in several phases carries none, nor does what it holds."""
+        """A program called in several phases carries none, nor does what it holds.
+
+        Of an equation that is in one phase whoever calls, either may be said.
+        """
         for equation in body.eqns:
-            self.found[id(equation)] = {""}
+            found = self.found[id(equation)]
+            self.found[id(equation)] = {UNKNOWN if len(found) == 1 else ""}
             for value in params_of(equation).values():
                 for program in programs_in(value):
                     self.forget(body_of(program))
@@ -161,12 +165,27 @@ class Phases:
             before = len(known)
             for equation in body.eqns:
                 dirty = [not is_literal(v) and id(v) in known for v in equation.invars]
+                known |= self.stored(equation, dirty)
                 made = zip(equation.outvars, self.through(equation, dirty), strict=True)
                 known.update(id(variable) for variable, is_dirty in made if is_dirty)
-                if any(dirty) and equation.primitive.name in ("swap", "addupdate"):
-                    known.add(id(equation.invars[0]))  # a reference that a tangent is stored in
             if len(known) == before:
                 return known
+
+    def stored(self, equation: Any, dirty: Taint) -> set[int]:
+        """The references among the operands into which an equation stores a tangent."""
+        if equation.primitive.name in ("swap", "addupdate"):
+            return {id(equation.invars[0])} if any(dirty) else set()
+        found: set[int] = set()
+        for program, operands in placed(equation, equation.invars):
+            if operands is None or not any(_is_reference(v) for v in operands):
+                continue
+            place = {id(v): n for n, v in enumerate(equation.invars)}
+            given = [dirty[place[id(v)]] for v in operands]
+            body = body_of(program)
+            inner = self.taints(body, given)
+            pairs = zip(body.invars, operands, strict=True)
+            found |= {id(v) for i, v in pairs if _is_reference(v) and id(i) in inner}
+        return found
 
     def through(self, equation: Any, dirty: Taint) -> Taint:
         """Which results of an equation are tainted, each for itself where its program tells."""
@@ -241,6 +260,10 @@ class Phases:
             elif name == "while":
                 given = self.of_condition(equation, listed)
             self.record(inner, None if lost else given, stack, saved)
+
+
+def _is_reference(value: Any) -> bool:
+    return "Ref" in type(value.aval).__name__
 
 
 def _items(equation: Any, saved: bool) -> tuple[tuple[str, str], ...]:

@@ -8,6 +8,8 @@ reference (``docs/reference/paths.md``).
 from __future__ import annotations
 
 import ast
+import builtins
+import enum
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
@@ -435,6 +437,8 @@ def plain(value: Any) -> Any:
     """A parameter as a value of the language; :class:`Unsure` where it is none."""
     if value is None or isinstance(value, (bool, str)):
         return value
+    if isinstance(value, enum.Enum):  # some are numbers too, and print as words
+        return _unsure(value)
     if isinstance(getattr(value, "kind", None), str) and hasattr(value, "itemsize"):
         return Dtype(short(value)) if not getattr(value, "shape", ()) else _unsure(value)
     if hasattr(value, "_fields") or hasattr(value, "__dataclass_fields__"):
@@ -612,8 +616,17 @@ def normal(value: Any) -> Any:
 # -- truth of an expression
 
 
-class _Dtypes(ast.NodeTransformer):
-    """Names of dtypes become dtypes, so that sets of them are equal by any name."""
+class _Adapted(ast.NodeTransformer):
+    """Names of dtypes become dtypes, equal by any name; there is one kind of list."""
+
+    def visit_List(self, node: ast.List) -> ast.expr:
+        return ast.Tuple([self.visit(item) for item in node.elts], ast.Load())
+
+    def visit_ListComp(self, node: ast.ListComp) -> ast.expr:
+        self.generic_visit(node)
+        return ast.Call(
+            ast.Name("_tuple", ast.Load()), [ast.GeneratorExp(node.elt, node.generators)], []
+        )
 
     def visit_Constant(self, node: ast.Constant) -> ast.expr:
         text = node.value
@@ -627,11 +640,12 @@ def truth(expression: str, blocks: dict[str, Block], words: Iterable[str]) -> An
 
     ``words`` are the names that stand in brackets.  :class:`Refused` where it has no value.
     """
-    tree = ast.fix_missing_locations(_Dtypes().visit(ast.parse(expression, mode="eval")))
+    tree = ast.fix_missing_locations(_Adapted().visit(ast.parse(expression, mode="eval")))
     scope: dict[str, Any] = {name: name for name in words}
-    scope |= {"ops": ops, "same": same, "_dtype": Dtype, **blocks}
+    scope |= {"ops": ops, "same": same, "_dtype": Dtype, "_tuple": tuple, **blocks}
     for name in ("len", "all", "any", "set", "sum", "min", "max", "sorted", "abs", "round"):
-        scope[name] = getattr(__import__("builtins"), name)
+        scope[name] = getattr(builtins, name)
+    scope["sorted"] = lambda items: tuple(sorted(items))
     try:
         found = eval(compile(tree, expression, "eval"), {"__builtins__": {}, **scope})  # noqa: S307
     except (TypeError, IndexError, ZeroDivisionError, ValueError) as error:

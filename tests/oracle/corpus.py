@@ -31,6 +31,13 @@ class Traced:
     product: Product
     #: Chains that JAX refuses, with the type of its exception.
     refused: dict[str, str] = field(default_factory=dict)
+    #: The chains that were tried.
+    asked: list[str] = field(default_factory=list)
+
+    @property
+    def chains(self) -> dict[str, str]:
+        """The chains of the variants by their labels."""
+        return {label(chain): chain for chain in self.asked if chain not in self.refused}
 
     @property
     def base(self) -> Block:
@@ -98,7 +105,7 @@ def trace(case: Case, chains: list[str]) -> Traced:
             blocks[NAME].variants[label(chain)] = blocks[name]
         traced = [chain for chain in chains if chain not in refused]
         product = Product(case.function, case.arguments, ", ".join(traced))
-    return Traced(case, blocks, made, product, refused)
+    return Traced(case, blocks, made, product, refused, chains)
 
 
 def block_of(made: Made, base: Block | None = None) -> Block:

@@ -24,6 +24,8 @@ S = jax.ShapeDtypeStruct((), jnp.float32)
 N = jax.ShapeDtypeStruct((), jnp.int32)
 I = jax.ShapeDtypeStruct((3,), jnp.int32)  # noqa: E741 - positions
 Q = jax.ShapeDtypeStruct((8, 4), jnp.bool_)
+IMAGE = jax.ShapeDtypeStruct((1, 3, 8, 8), jnp.float32)
+KERNEL = jax.ShapeDtypeStruct((4, 3, 3, 3), jnp.float32)
 KEY = jax.eval_shape(lambda: jax.random.key(0))
 TABLE = np.arange(32, dtype=np.float32).reshape(8, 4)
 
@@ -216,8 +218,7 @@ def spectrum(x):
     return jnp.fft.fft(x).real, jnp.abs(jnp.fft.rfft(x))
 
 
-@case(jax.ShapeDtypeStruct((1, 3, 8, 8), jnp.float32), jax.ShapeDtypeStruct((4, 3, 3, 3), "float32"),
-      heavy=True)  # fmt: skip
+@case(IMAGE, KERNEL, heavy=True)
 def convolved(image, kernel):
     return lax.conv(image, kernel, (1, 1), "SAME")
 
@@ -718,4 +719,3 @@ def layered(x, w, b):
 def alike_parts(x, y):
     left, right = jnp.sin(x) * 2.0, jnp.sin(y) * 2.0
     return left * right - jnp.sin(x)
-

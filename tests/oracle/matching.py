@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import warnings
 from collections import Counter
-from dataclasses import dataclass
 from typing import Any
 
 import jax
@@ -46,20 +45,6 @@ def check(traced: Traced, found: dict[str, Aligned], report: Report) -> None:
 # -- named scopes
 
 
-@dataclass
-class Measure:
-    """Equations of bases by what became of them in variants."""
-
-    found: int = 0
-    missed: int = 0
-    wrong: int = 0
-
-    @property
-    def share(self) -> float:
-        """The part that was missed."""
-        return self.missed / max(1, self.found + self.missed)
-
-
 _SCOPE = re.compile(r"oracle_(\d+)_")
 
 
@@ -92,9 +77,8 @@ def scoped(case: Case) -> Any:
     return namespace["f"]
 
 
-def by_scopes(case: Case, chains: list[str], report: Report) -> Measure:
+def by_scopes(case: Case, chains: list[str], report: Report) -> None:
     """How many equations of a base the product finds in its variants."""
-    measure = Measure()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
@@ -102,7 +86,7 @@ def by_scopes(case: Case, chains: list[str], report: Report) -> Measure:
             base = jax.make_jaxpr(function)(*case.arguments)
         except Exception:  # a primitive that can't be bound anew
             report.skipped["scopes"] += 1
-            return measure
+            return
         made = {}
         for chain in chains:
             try:
@@ -111,11 +95,10 @@ def by_scopes(case: Case, chains: list[str], report: Report) -> Measure:
             except Exception:  # JAX refuses the transform here
                 continue
         if not made:
-            return measure
+            return
         product = Product(function, case.arguments, ", ".join(made))
     for chain, variant in made.items():
-        _compare(case, base, chain, variant, product, measure, report)
-    return measure
+        _compare(case, base, chain, variant, product, report)
 
 
 def _compare(
@@ -124,7 +107,6 @@ def _compare(
     chain: str,
     variant: Block,
     product: Product,
-    measure: Measure,
     report: Report,
 ) -> None:
     name = f"{NAME}.{label(chain)}"
@@ -142,22 +124,19 @@ def _compare(
     for place in range(len(mine.eqns)):
         if place not in present:
             continue
+        report.checked["missed"] += 1
         if place in removed:
-            measure.missed += 1
-            report.problems.append(f"missed: {where}: {place} {mine.eqns[place].primitive}")
-        else:
-            measure.found += 1
+            report.fail("missed", f"{where}: {place} {mine.eqns[place].primitive}", "removed", "in")
     scopes = _scopes_of_views(product, name, theirs)
     for new, old in product.partners(name).items():
         one, raw = scopes.get(new, (None, None))
         two = place_of.get(old)
+        report.checked["paired"] += 1
         if one is None or two is None or one == two:
             continue
         if numbers.get(id(raw)) != numbers[id(mine.eqns[two])]:  # else it computes the same
-            measure.wrong += 1
-            report.problems.append(
-                f"paired: {where}: {two} {mine.eqns[two].primitive} with one of {one}"
-            )
+            what = f"{where}: {two} {mine.eqns[two].primitive}"
+            report.fail("paired", what, f"with one of {one}", f"with one of {two}")
 
 
 def _present(base: Any, variant: Block) -> set[int]:
@@ -216,4 +195,3 @@ def _scopes_of_views(product: Product, name: str, body: Any) -> dict[Any, tuple[
                         inner = f"{path}[{position}].{parameter}[{n}]"
                         todo.append((inner, body_of(program), place))
     return found
-

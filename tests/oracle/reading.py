@@ -622,7 +622,11 @@ class _Adapted(ast.NodeTransformer):
     def visit_List(self, node: ast.List) -> ast.expr:
         return ast.Tuple([self.visit(item) for item in node.elts], ast.Load())
 
-    def visit_ListComp(self, node: ast.ListComp) -> ast.expr:
+    def visit_GeneratorExp(self, node: ast.GeneratorExp) -> ast.expr:
+        # The language makes a list before ``all`` or ``any`` looks at it.
+        return self.visit_ListComp(node)
+
+    def visit_ListComp(self, node: ast.ListComp | ast.GeneratorExp) -> ast.expr:
         self.generic_visit(node)
         return ast.Call(
             ast.Name("_tuple", ast.Load()), [ast.GeneratorExp(node.elt, node.generators)], []

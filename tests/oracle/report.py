@@ -27,9 +27,7 @@ class Report:
     def fail(self, kind: str, where: str, product: Any, oracle: Any) -> None:
         """Note what is wrong."""
         self.wrong[kind] += 1
-        self.problems.append(
-            f"{kind}: {where}: product {_short(product)}, oracle {_short(oracle)}"
-        )
+        self.problems.append(f"{kind}: {where}: product {_short(product)}, oracle {_short(oracle)}")
 
     def __iadd__(self, other: Report) -> Report:
         self.checked += other.checked

@@ -1,4 +1,4 @@
-"""What the oracle makes of a function: JAX's own transforms, by the rules that the reference states.
+"""What the oracle makes of a function: JAX's own transforms, by the rules of the reference.
 
 Nothing of the product is imported.  A chain such as ``jvp | vmap`` becomes a function, the
 types of its arguments, and the places of the arguments that are tangents.

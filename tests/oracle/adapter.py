@@ -1,0 +1,67 @@
+"""The product's side: the one module of the oracle that imports the product."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from sphinx_jaxpr import testing
+from sphinx_jaxpr.program import account
+from sphinx_jaxpr.program import evaluate as evaluation
+from sphinx_jaxpr.program.blocks import Block
+from sphinx_jaxpr.program.paths import PathError
+
+#: What the programs are called in expressions.
+NAME = "f"
+
+_judge = getattr(evaluation, "judge", evaluation.evaluate)
+
+
+class Product:
+    """The programs of one function as the product traces and reads them."""
+
+    def __init__(
+        self, function: Callable[..., Any] | str, arguments: Sequence[Any], transforms: str
+    ) -> None:
+        self.traced = testing.trace(function, *arguments, transforms=transforms, name=NAME)
+
+    def ask(self, expression: str) -> Any:
+        """The value of an expression; :class:`ValueError` where it has none.
+
+        Views of equations and values stay what they are: they are hashable, and equal
+        where they are the same thing.
+        """
+        return self.traced.evaluate(expression)
+
+    def judge(self, claim: str) -> bool | str:
+        """The verdict of a claim, or why it has none, as a text."""
+        try:
+            return _judge(claim, self.traced.scope).is_true
+        except PathError as error:
+            return error.message
+
+    def header(self, name: str) -> str:
+        """The computed line over a block, as its parts are put together for readers."""
+        block = self.traced[name]
+        base = block.base.printed if block.base else None
+        assert block.printed is not None
+        parts = account.acted(block.printed, base, block.match)
+        return "; ".join(f"{part.verb} {part.text}".strip() for part in parts)
+
+    def partners(self, name: str) -> dict[Any, Any]:
+        """The match of a variant: views of its equations -> views of the base's."""
+        block = self.traced[name]
+        assert block.base is not None
+        mine, theirs = _by_start(self, name, block), _by_start(self, block.base.name, block.base)
+        found = block.match.partner
+        return {mine[new]: theirs[old] for new, old in found.items() if new in mine}
+
+    def text(self, name: str) -> str:
+        """What JAX printed."""
+        return self.traced.text(name)
+
+
+def _by_start(product: Product, name: str, block: Block) -> dict[int, Any]:
+    assert block.printed is not None
+    everything = product.ask(f"[e for e in {name}.all]")
+    return {view.equation.start: view for view in everything}

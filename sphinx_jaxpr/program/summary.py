@@ -10,7 +10,8 @@ import re
 from collections import Counter
 from dataclasses import dataclass
 
-from .match import ADDED, RESHAPED, Match, shape_of
+from .bodies import bare as shape_of
+from .match import ADDED, RESHAPED, Match
 from .model import Equation, Printed, Program, Variable, walk
 
 _TYPE = re.compile(r"(?P<dtype>[^\[\]{}]+)\[(?P<dims>[^\]]*)\](?:\{(?P<mark>[^}]*)\})?")

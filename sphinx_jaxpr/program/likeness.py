@@ -1,0 +1,306 @@
+"""What value numbering leaves: equations that a transform changed, found again by their operands.
+
+The variant is read once more, in order.  An equation stands for one of the base's
+where it applies the same primitive to what stands for the same operands, whatever
+became of types and parameters; what it computes then stands for the base's value.
+Layout (a ``broadcast_in_dim``, a ``pvary``) does not count.  Equations with bodies
+are found by what is in their bodies.  That is tried again while it finds more.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import Final
+
+from .bodies import ARRANGES, LAYOUT, LOOPS, Body, bare, looped
+from .model import Operand, Printed, Program, Variable
+from .numbering import Computed, Inner, Numbering, Table, printed_parameters
+
+#: How often the variant is read for more.
+ROUNDS: Final = 4
+
+#: Equations of one primitive on the same operands that are looked at, and steps between values.
+LOOKED_AT: Final = 16
+
+
+class Standing(Numbering):
+    """A numbering in which values stand for one another whatever their types are.
+
+    ``exact`` is the numbering of the same text by value; where nothing is known
+    of a value, its number there is its number here.
+    """
+
+    def __init__(self, printed: Printed, table: Table, exact: Numbering) -> None:
+        self.exact = exact
+        super().__init__(printed, table)
+
+    def inputs(self, program: Program) -> None:
+        for place, variable in enumerate(program.inputs):
+            self.values[variable.index] = self.table.of("input", place)
+
+    def literal(self, operand: Operand) -> int:
+        return self.table.of("literal", operand.text)
+
+    def cast(self, number: int, before: str, after: str) -> int:
+        return number
+
+    def finish(self, index: int, place: Computed, inner: list[Inner]) -> None:
+        place.number = self.exact.computed[index].number
+        place.keys = place.results = self.exact.computed[index].results
+        if inner or place.carries:
+            place.keys = self.results_of(place, inner)
+            if place.equation.primitive not in ("scan", "while", "cond"):
+                place.results = place.keys
+        elif place.equation.primitive in LAYOUT and len(place.operands) == 1:
+            place.results = place.operands * len(place.results)
+
+
+class _Base:
+    """The base's equations, by what they apply to what."""
+
+    def __init__(self, standing: Standing) -> None:
+        self.computed = standing.computed
+        self.text = standing.text
+        self.by_operands: dict[tuple[str, tuple[int, ...]], list[int]] = {}
+        self.by_one: dict[tuple[str, int], list[int]] = {}
+        self.free_from: dict[tuple[str, object], int] = {}
+        self.bodies: Counter[int] = Counter()
+        self.signatures: dict[int, tuple[object, ...]] = {}
+        for index, place in enumerate(self.computed):
+            primitive = place.equation.primitive
+            self.by_operands.setdefault((primitive, place.operands), []).append(index)
+            for number in set(place.operands):
+                self.by_one.setdefault((primitive, number), []).append(index)
+            self.bodies[place.owner] += 1
+
+    def signature(self, index: int) -> tuple[object, ...]:
+        """Types and parameters."""
+        found = self.signatures.get(index)
+        if found is None:
+            found = self.signatures[index] = signature(self.computed[index], self.text)
+        return found
+
+
+def signature(place: Computed, text: str) -> tuple[object, ...]:
+    """What has to be the same too where an equation is kept."""
+    kinds = tuple(bare(variable.type) for variable in place.equation.outputs)
+    return kinds, printed_parameters(place.equation, text)
+
+
+class Pairs:
+    """Which equation of the variant stands for which of the base, as they are reached."""
+
+    def __init__(self, base: Numbering, variant: Numbering) -> None:
+        self.base, self.variant = base, variant
+        self.of: dict[int, int] = {}  # of the variant -> of the base
+        self.taken: set[int] = set()
+        self.outputs: dict[int, dict[int, int]] = {}  # by position, of the variant -> of the base
+        free: dict[int, list[int]] = {}
+        for index in range(len(base.computed) - 1, -1, -1):
+            free.setdefault(base.computed[index].number, []).append(index)
+        for index, place in enumerate(variant.computed):
+            if candidates := free.get(place.number):
+                self.add(index, candidates.pop())
+
+    def add(self, index: int, other: int) -> None:
+        """One equation stands for one."""
+        self.of[index] = other
+        self.taken.add(other)
+
+    def complete(self, table: Table, base: Printed, variant: Printed) -> None:
+        """Find what a transform changed, where anything is left to find."""
+        rest = (
+            self.variant.computed[i].equation.primitive
+            for i in range(len(self.variant.computed))
+            if i not in self.of
+        )
+        wanted = {c.equation.primitive for i, c in enumerate(self.base.computed) if i not in self.taken}
+        if not wanted or wanted.isdisjoint(rest):
+            return
+        known = _Base(Standing(base, table, self.base))
+        found = Found()
+        for _ in range(ROUNDS):
+            before = len(self.of), len(found.carries)
+            _Variant(variant, table, self, known, found)
+            if len(self.taken) == len(known.computed):
+                break
+            if (len(self.of), len(found.carries)) == before and not self.unwrap(found):
+                break
+
+    def unwrap(self, found: Found) -> bool:
+        """Loops that hold nothing of the base's loops may be around the base itself."""
+        computed = self.variant.computed
+        holding = {computed[index].owner for index in self.of}
+        loops = {
+            place.equation.start
+            for index, place in enumerate(computed)
+            if place.equation.primitive in LOOPS and index not in self.of and index not in holding
+        }
+        more = loops - found.around
+        found.around |= more
+        return bool(more)
+
+
+@dataclass
+class Found:
+    """What one round leaves to the next.
+
+    ``carries`` are variables that stand for a carry of the base; ``around`` are loops,
+    by ``start``, that the transform put around what the base computes.
+    """
+
+    carries: dict[int, int] = field(default_factory=dict)
+    around: set[int] = field(default_factory=set)
+
+
+class _Variant(Standing):
+    """Reads the variant, and pairs equations as their operands become known."""
+
+    def __init__(
+        self, printed: Printed, table: Table, pairs: Pairs, base: _Base, found: Found
+    ) -> None:
+        self.pairs, self.base = pairs, base
+        self.found = found
+        self.like: dict[int, list[int]] = {}  # equation -> those of the base that it could be
+        self.children: dict[int, list[int]] = {}
+        self.sources: dict[int, tuple[int, ...]] = {}  # what an added arrangement is made of
+        super().__init__(printed, table, pairs.variant)
+
+    def given(self, variable: Variable, number: int) -> int:
+        return self.found.carries.get(variable.index, number)
+
+    def entering(self, place: Computed, body: Body) -> list[int]:
+        if place.equation.start not in self.found.around:
+            return super().entering(place, body)
+        if place.equation.primitive == "scan":
+            return list(place.operands)
+        first, second = looped(place.equation, self.text)
+        constants = (0, first) if "cond" in body.parameter else (first, first + second)
+        return [*place.operands[slice(*constants)], *place.operands[first + second :]]
+
+    def finish(self, index: int, place: Computed, inner: list[Inner]) -> None:
+        super().finish(index, place, inner)
+        if place.owner >= 0:
+            self.children.setdefault(place.owner, []).append(index)
+        found = self.pairs.of.get(index)
+        if found is None:
+            found = self.find(index, place)
+            if found is not None:
+                self.pairs.add(index, found)
+        if found is not None:
+            self.pairs.outputs[index] = self.stand(place, self.base.computed[found])
+            self.like.setdefault(index, [found])
+        elif place.equation.primitive in ARRANGES:
+            for number in place.results:
+                self.sources[number] = place.operands
+
+    # -- which equation of the base
+
+    def find(self, index: int, place: Computed) -> int | None:
+        """The equation of the base that this one stands for, if one is left."""
+        primitive = place.equation.primitive
+        if place.holds and (found := self.by_bodies(index, place)) is not None:
+            return found
+        candidates = self.base.by_operands.get((primitive, place.operands), [])
+        free = list(self.free((primitive, place.operands), candidates))
+        if free:
+            own = signature(place, self.text)
+            return next((n for n in free if self.base.signature(n) == own), free[0])
+        found = self.by_some(place)
+        if found is None and candidates:
+            # Computed once more: its results stand for the same.
+            self.like[index] = candidates[:LOOKED_AT]
+            self.stand(place, self.base.computed[candidates[0]])
+        return found
+
+    def free(self, key: tuple[str, object], candidates: list[int]) -> Iterator[int]:
+        """Those that have no partner yet, some of them."""
+        taken, start = self.pairs.taken, self.base.free_from.get(key, 0)
+        while start < len(candidates) and candidates[start] in taken:
+            start += 1
+        self.base.free_from[key] = start
+        return (n for n in islice(candidates, start, start + LOOKED_AT) if n not in taken)
+
+    def by_bodies(self, index: int, place: Computed) -> int | None:
+        """The one with most of the same equations in its bodies."""
+        votes: Counter[int] = Counter()
+        for child in self.children.get(index, ()):
+            votes.update({self.base.computed[n].owner for n in self.like.get(child, ())})
+        best = None
+        for owner in sorted(votes):
+            if owner < 0 or owner in self.pairs.taken or 2 * votes[owner] < self.base.bodies[owner]:
+                continue
+            same = self.base.computed[owner].equation.primitive == place.equation.primitive
+            if same and (best is None or votes[owner] > votes[best]):
+                best = owner
+        return best
+
+    def by_some(self, place: Computed) -> int | None:
+        """One whose operands are among these, or one from whose operands these are arranged."""
+        primitive = place.equation.primitive
+        for number in dict.fromkeys(place.operands):
+            key = primitive, number
+            for candidate in self.free(key, self.base.by_one.get(key, [])):
+                other = self.base.computed[candidate]
+                if len(other.equation.outputs) > len(place.equation.outputs):
+                    continue
+                if len(other.operands) == len(place.operands):
+                    both = zip(other.operands, place.operands, strict=True)
+                    if all(old == new or self.arranged(new, old) for old, new in both):
+                        return candidate
+                elif _among(other.operands, place.operands):
+                    return candidate
+        return None
+
+    def arranged(self, number: int, source: int) -> bool:
+        """Whether a value is another one, put together with more by added equations."""
+        todo, steps = [number], 0
+        while todo and steps < LOOKED_AT:
+            current = todo.pop()
+            if current == source:
+                return True
+            todo.extend(self.sources.get(current, ()))
+            steps += 1
+        return False
+
+    # -- what its results stand for
+
+    def stand(self, place: Computed, other: Computed) -> dict[int, int]:
+        """Results stand for those of the base's equation: by what they are, then by position."""
+        if place.carries and other.carries:
+            self.align(place, other)
+        at = {key: n for n, key in reversed(list(enumerate(other.keys)))}
+        outputs: dict[int, int] = {}
+        used: set[int] = set()
+        rest = []
+        for n, key in enumerate(place.keys):
+            old = at.get(key)
+            if old is None or old in used:
+                rest.append(n)
+            else:
+                used.add(old)
+                outputs[n] = old
+        outputs.update((n, n) for n in rest if n < len(other.results) and n not in used)
+        place.results = tuple(
+            other.results[outputs[n]] if n in outputs else number
+            for n, number in enumerate(place.results)
+        )
+        return outputs
+
+    def align(self, place: Computed, other: Computed) -> None:
+        """Carries that start as something unknown go by position, from the next round on."""
+        known, own = set(other.carries), set(place.carries)
+        for n, (new, old) in enumerate(zip(place.carries, other.carries, strict=False)):
+            if new not in known and old not in own:
+                for variables in place.carried:
+                    if n < len(variables):
+                        self.found.carries[variables[n].index] = old
+
+
+def _among(few: Iterable[int], many: Iterable[int]) -> bool:
+    """Whether all of the first are among the second, in this order."""
+    rest = iter(many)
+    return all(number in rest for number in few)

@@ -133,7 +133,13 @@ class Pairs:
     def unwrap(self, found: Found) -> bool:
         """Loops that hold nothing of the base's loops may be around the base itself."""
         computed = self.variant.computed
-        holding = {computed[index].owner for index in self.of}
+        base = self.base.computed
+        inside = ((index, base[other].owner) for index, other in self.of.items())
+        holding = {
+            computed[index].owner
+            for index, owner in inside
+            if owner >= 0 and base[owner].equation.primitive in LOOPS
+        }
         loops = {
             place.equation.start
             for index, place in enumerate(computed)

@@ -19,8 +19,11 @@ from .bodies import ARRANGES, LAYOUT, LOOPS, Body, bare, looped
 from .model import Operand, Printed, Program, Variable
 from .numbering import Computed, Inner, Numbering, Table, printed_parameters
 
+#: How alike has to be what is around two equations: see :func:`surroundings`.
+LEVELS: Final = 3
+
 #: How often the variant is read for more.
-ROUNDS: Final = 4
+ROUNDS: Final = 8
 
 #: Equations of one primitive on the same operands that are looked at, and steps between values.
 LOOKED_AT: Final = 16
@@ -90,6 +93,11 @@ def signature(place: Computed, text: str) -> tuple[object, ...]:
     return kinds, printed_parameters(place.equation, text)
 
 
+def surroundings(place: Computed, level: int) -> int:
+    """What holds an equation: calls and all, calls left out, or no matter what."""
+    return place.around[level] if level < len(place.around) else -1
+
+
 class Pairs:
     """Which equation of the variant stands for which of the base, as they are reached."""
 
@@ -98,12 +106,21 @@ class Pairs:
         self.of: dict[int, int] = {}  # of the variant -> of the base
         self.taken: set[int] = set()
         self.outputs: dict[int, dict[int, int]] = {}  # by position, of the variant -> of the base
-        free: dict[int, list[int]] = {}
-        for index in range(len(base.computed) - 1, -1, -1):
-            free.setdefault(base.computed[index].number, []).append(index)
-        for index, place in enumerate(variant.computed):
-            if candidates := free.get(place.number):
-                self.add(index, candidates.pop())
+        for level in range(LEVELS):
+            self.equal(level)
+
+    def equal(self, level: int) -> None:
+        """Pair what has the same number, in order."""
+        free: dict[tuple[int, int], list[int]] = {}
+        for index in range(len(self.base.computed) - 1, -1, -1):
+            if index not in self.taken:
+                place = self.base.computed[index]
+                free.setdefault((place.number, surroundings(place, level)), []).append(index)
+        for index, place in enumerate(self.variant.computed if free else ()):
+            if index not in self.of:
+                candidates = free.get((place.number, surroundings(place, level)))
+                if candidates:
+                    self.add(index, candidates.pop())
 
     def add(self, index: int, other: int) -> None:
         """One equation stands for one."""
@@ -112,25 +129,30 @@ class Pairs:
 
     def complete(self, table: Table, base: Printed, variant: Printed) -> None:
         """Find what a transform changed, where anything is left to find."""
-        rest = (
-            self.variant.computed[i].equation.primitive
-            for i in range(len(self.variant.computed))
-            if i not in self.of
-        )
-        wanted = {c.equation.primitive for i, c in enumerate(self.base.computed) if i not in self.taken}
-        if not wanted or wanted.isdisjoint(rest):
+        if not self.is_open():
             return
         known = _Base(Standing(base, table, self.base))
         found = Found()
         for _ in range(ROUNDS):
             before = len(self.of), len(found.carries)
             _Variant(variant, table, self, known, found)
-            if len(self.taken) == len(known.computed):
+            if not self.is_open():
                 break
-            if (len(self.of), len(found.carries)) == before and not self.unwrap(found):
-                break
+            if (len(self.of), len(found.carries)) == before:
+                found.level += 1
+                if found.level == LEVELS - 1:
+                    self.unwrap(found)
+                if found.level == LEVELS:
+                    break
 
-    def unwrap(self, found: Found) -> bool:
+    def is_open(self) -> bool:
+        """Whether both sides have equations of one primitive left."""
+        left = enumerate(self.base.computed)
+        wanted = {place.equation.primitive for n, place in left if n not in self.taken}
+        rest = enumerate(self.variant.computed)
+        return any(p.equation.primitive in wanted for n, p in rest if n not in self.of)
+
+    def unwrap(self, found: Found) -> None:
         """Loops that hold nothing of the base's loops may be around the base itself."""
         computed = self.variant.computed
         base = self.base.computed
@@ -140,14 +162,11 @@ class Pairs:
             for index, owner in inside
             if owner >= 0 and base[owner].equation.primitive in LOOPS
         }
-        loops = {
+        found.around = {
             place.equation.start
             for index, place in enumerate(computed)
             if place.equation.primitive in LOOPS and index not in self.of and index not in holding
         }
-        more = loops - found.around
-        found.around |= more
-        return bool(more)
 
 
 @dataclass
@@ -155,11 +174,13 @@ class Found:
     """What one round leaves to the next.
 
     ``carries`` are variables that stand for a carry of the base; ``around`` are loops,
-    by ``start``, that the transform put around what the base computes.
+    by ``start``, that the transform put around what the base computes; ``level`` says
+    how alike has to be what is around two equations.
     """
 
     carries: dict[int, int] = field(default_factory=dict)
     around: set[int] = field(default_factory=set)
+    level: int = 0
 
 
 class _Variant(Standing):
@@ -211,7 +232,7 @@ class _Variant(Standing):
         if place.holds and (found := self.by_bodies(index, place)) is not None:
             return found
         candidates = self.base.by_operands.get((primitive, place.operands), [])
-        free = list(self.free((primitive, place.operands), candidates))
+        free = list(self.free(place, (primitive, place.operands), candidates))
         if free:
             own = signature(place, self.text)
             return next((n for n in free if self.base.signature(n) == own), free[0])
@@ -222,13 +243,21 @@ class _Variant(Standing):
             self.stand(place, self.base.computed[candidates[0]])
         return found
 
-    def free(self, key: tuple[str, object], candidates: list[int]) -> Iterator[int]:
-        """Those that have no partner yet, some of them."""
+    def free(
+        self, place: Computed, key: tuple[str, object], candidates: list[int]
+    ) -> Iterator[int]:
+        """Those that have no partner yet and are in the same surroundings, some of them."""
         taken, start = self.pairs.taken, self.base.free_from.get(key, 0)
         while start < len(candidates) and candidates[start] in taken:
             start += 1
         self.base.free_from[key] = start
-        return (n for n in islice(candidates, start, start + LOOKED_AT) if n not in taken)
+        for n in islice(candidates, start, start + LOOKED_AT):
+            if n not in taken and self.is_near(place, self.base.computed[n]):
+                yield n
+
+    def is_near(self, place: Computed, other: Computed) -> bool:
+        level = self.found.level
+        return surroundings(place, level) == surroundings(other, level)
 
     def by_bodies(self, index: int, place: Computed) -> int | None:
         """The one with most of the same equations in its bodies."""
@@ -239,8 +268,9 @@ class _Variant(Standing):
         for owner in sorted(votes):
             if owner < 0 or owner in self.pairs.taken or 2 * votes[owner] < self.base.bodies[owner]:
                 continue
-            same = self.base.computed[owner].equation.primitive == place.equation.primitive
-            if same and (best is None or votes[owner] > votes[best]):
+            other = self.base.computed[owner]
+            same = other.equation.primitive == place.equation.primitive
+            if same and self.is_near(place, other) and (best is None or votes[owner] > votes[best]):
                 best = owner
         return best
 
@@ -249,7 +279,7 @@ class _Variant(Standing):
         primitive = place.equation.primitive
         for number in dict.fromkeys(place.operands):
             key = primitive, number
-            for candidate in self.free(key, self.base.by_one.get(key, [])):
+            for candidate in self.free(place, key, self.base.by_one.get(key, [])):
                 other = self.base.computed[candidate]
                 if len(other.equation.outputs) > len(place.equation.outputs):
                     continue

@@ -46,7 +46,8 @@ class Table:
 class Computed:
     """An equation where it is reached; one in a shared program is reached by each call.
 
-    ``owner`` is the place of the equation in whose body it is, or -1.  ``number``
+    ``owner`` is the place of the equation in whose body it is, or -1; ``around`` are
+    numbers for all that hold it: one with the calls among them, one without.  ``number``
     is that of the equation, ``results`` are those of its outputs.  ``keys`` say which
     output is which where there are bodies: those of the carries, or what the bodies
     return.  ``carries`` are what a loop's body takes as carries, with their variables.
@@ -55,6 +56,7 @@ class Computed:
     equation: Equation
     home: Program
     owner: int
+    around: tuple[int, int]
     operands: tuple[int, ...]
     number: int = -1
     results: tuple[int, ...] = ()
@@ -96,7 +98,7 @@ class Numbering:
 
     def run(self, program: Program) -> None:
         """Read a program; a stack of generators, as programs may be nested very deep."""
-        stack: list[_Reads] = [self.program(program, -1, "")]
+        stack: list[_Reads] = [self.program(program, -1, "", (-1, -1))]
         found: Any = None
         while stack:
             try:
@@ -108,21 +110,24 @@ class Numbering:
                 stack.append(inner)
                 found = None
 
-    def program(self, program: Program, owner: int, parameter: str) -> _Reads:
+    def program(
+        self, program: Program, owner: int, parameter: str, around: tuple[int, int]
+    ) -> _Reads:
         """Read the equations of one program."""
         self.seen.add(program.start)
         numbers = []
         for equation in program.equations:
-            place = Computed(equation, program, owner, self.read(equation.inputs))
+            place = Computed(equation, program, owner, around, self.read(equation.inputs))
             index = len(self.computed)
             self.computed.append(place)
             held = bodies(equation, self.shared) if equation.parameters else []
             inner = []
             if held and self.may_enter(held):
                 place.holds = True
-                for body in held:
+                for member, body in enumerate(held):
                     self.enter(place, body)
-                    inner.append((yield self.program(body.program, index, body.parameter)))
+                    now = self.around(place, body, member)
+                    inner.append((yield self.program(body.program, index, body.parameter, now)))
             self.finish(index, place, inner)
             for variable, number in zip(equation.outputs, place.results, strict=False):
                 self.values[variable.index] = number
@@ -136,6 +141,17 @@ class Numbering:
         if len(self.computed) < self.limit:
             return True
         return not any(body.program.start in self.seen for body in held)
+
+    def around(self, place: Computed, body: Body, member: int) -> tuple[int, int]:
+        """The numbers of the place that a body is in; a call has a name."""
+        equation, of = place.equation, self.table.of
+        name = next((p for p in equation.parameters if p.name == "name"), None)
+        called = self.text[name.start : name.end] if name else ""
+        key = (equation.primitive, body.parameter, member)
+        every, loops = place.around
+        if equation.primitive not in CALLS:
+            loops = of("in", loops, *key)
+        return of("in", every, *key, called), loops
 
     # -- numbers of what no equation computes
 

@@ -21,11 +21,12 @@ CALLS: Final = frozenset(
 #: Their one operand, laid out in another way: what a transform puts in between.
 LAYOUT: Final = frozenset(
     "broadcast_in_dim pvary pcast pbroadcast convert_element_type reshape squeeze expand_dims"
-    " transpose copy copy_p device_put sharding_constraint reshard mesh_cast".split()
+    " transpose copy copy_p device_put sharding_constraint reshard mesh_cast stop_gradient"
+    " reduce_precision".split()
 )
 
-#: They put operands together, as a batched index does.
-ARRANGES: Final = LAYOUT | frozenset("concatenate select_n pad iota".split())
+#: They put operands together or take them apart, as a batched index or a callback does.
+ARRANGES: Final = LAYOUT | frozenset("concatenate select_n pad slice".split())
 
 LOOPS: Final = frozenset({"scan", "while"})
 

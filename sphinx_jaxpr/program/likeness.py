@@ -55,7 +55,9 @@ class Standing(Numbering):
         place.keys = place.results = self.exact.computed[index].results
         if inner or place.carries:
             place.keys = self.results_of(place, inner)
-            if place.equation.primitive not in ("scan", "while", "cond"):
+            if place.equation.primitive == "cond":
+                place.branches = tuple(zip(*(i.results for i in inner), strict=False))
+            elif place.equation.primitive not in LOOPS:
                 place.results = place.keys
         elif place.equation.primitive in LAYOUT and len(place.operands) == 1:
             place.results = place.operands * len(place.results)
@@ -71,6 +73,7 @@ class _Base:
         self.by_one: dict[tuple[str, int], list[int]] = {}
         self.free_from: dict[tuple[str, object], int] = {}
         self.bodies: Counter[int] = Counter()
+        self.chosen: dict[tuple[int, ...], int] = {}  # results of branches -> of the cond
         self.signatures: dict[int, tuple[object, ...]] = {}
         for index, place in enumerate(self.computed):
             primitive = place.equation.primitive
@@ -78,6 +81,8 @@ class _Base:
             for number in set(place.operands):
                 self.by_one.setdefault((primitive, number), []).append(index)
             self.bodies[place.owner] += 1
+            for branches, result in zip(place.branches, place.results, strict=False):
+                self.chosen[branches] = result
 
     def signature(self, index: int) -> tuple[object, ...]:
         """Types and parameters."""
@@ -105,6 +110,7 @@ class Pairs:
         self.base, self.variant = base, variant
         self.of: dict[int, int] = {}  # of the variant -> of the base
         self.taken: set[int] = set()
+        self.partner: dict[int, int] = {}  # of the base -> of the variant
         self.outputs: dict[int, dict[int, int]] = {}  # by position, of the variant -> of the base
         for level in range(LEVELS):
             self.equal(level)
@@ -126,6 +132,7 @@ class Pairs:
         """One equation stands for one."""
         self.of[index] = other
         self.taken.add(other)
+        self.partner.setdefault(other, index)
 
     def complete(self, table: Table, base: Printed, variant: Printed) -> None:
         """Find what a transform changed, where anything is left to find."""
@@ -221,8 +228,12 @@ class _Variant(Standing):
             self.pairs.outputs[index] = self.stand(place, self.base.computed[found])
             self.like.setdefault(index, [found])
         elif place.equation.primitive in ARRANGES:
+            # A batched `cond` computes all branches, and chooses between their results.
+            chosen = self.base.chosen.get(place.operands[1:])
+            if chosen is not None and place.equation.primitive == "select_n":
+                place.results = (chosen,)
             for number in place.results:
-                self.sources[number] = place.operands
+                self.sources.setdefault(number, place.operands)
 
     # -- which equation of the base
 
@@ -232,16 +243,24 @@ class _Variant(Standing):
         if place.holds and (found := self.by_bodies(index, place)) is not None:
             return found
         candidates = self.base.by_operands.get((primitive, place.operands), [])
+        own = signature(place, self.text) if candidates else ()
         free = list(self.free(place, (primitive, place.operands), candidates))
-        if free:
-            own = signature(place, self.text)
-            return next((n for n in free if self.base.signature(n) == own), free[0])
-        found = self.by_some(place)
-        if found is None and candidates:
-            # Computed once more: its results stand for the same.
-            self.like[index] = candidates[:LOOKED_AT]
-            self.stand(place, self.base.computed[candidates[0]])
+        same = [n for n in free if self.base.signature(n) == own]
+        if same or (free and place.operands):
+            return (same or free)[0]
+        found = self.by_some(place) if place.operands else None
+        if found is None:
+            again = next((n for n in candidates[:LOOKED_AT] if own in self.known_as(n)), None)
+            if again is not None:
+                self.like[index] = candidates[:LOOKED_AT]
+                self.stand(place, self.base.computed[again])
         return found
+
+    def known_as(self, index: int) -> tuple[tuple[object, ...], ...]:
+        """The types and parameters of an equation of the base, and of its partner."""
+        partner = self.pairs.partner.get(index)
+        known = () if partner is None else (signature(self.exact.computed[partner], self.text),)
+        return (self.base.signature(index), *known)
 
     def free(
         self, place: Computed, key: tuple[str, object], candidates: list[int]
@@ -277,30 +296,27 @@ class _Variant(Standing):
     def by_some(self, place: Computed) -> int | None:
         """One whose operands are among these, or one from whose operands these are arranged."""
         primitive = place.equation.primitive
-        for number in dict.fromkeys(place.operands):
+        reached = [self.reached(number) for number in place.operands]
+        for number in dict.fromkeys(n for numbers in reached for n in numbers):
             key = primitive, number
             for candidate in self.free(place, key, self.base.by_one.get(key, [])):
                 other = self.base.computed[candidate]
                 if len(other.equation.outputs) > len(place.equation.outputs):
                     continue
                 if len(other.operands) == len(place.operands):
-                    both = zip(other.operands, place.operands, strict=True)
-                    if all(old == new or self.arranged(new, old) for old, new in both):
+                    if all(old in new for old, new in zip(other.operands, reached, strict=True)):
                         return candidate
                 elif _among(other.operands, place.operands):
                     return candidate
         return None
 
-    def arranged(self, number: int, source: int) -> bool:
-        """Whether a value is another one, put together with more by added equations."""
-        todo, steps = [number], 0
-        while todo and steps < LOOKED_AT:
-            current = todo.pop()
-            if current == source:
-                return True
-            todo.extend(self.sources.get(current, ()))
-            steps += 1
-        return False
+    def reached(self, number: int) -> list[int]:
+        """A value, and what it is arranged from by equations that were added."""
+        found = [number]
+        for current in found:
+            if len(found) < LOOKED_AT:
+                found.extend(n for n in self.sources.get(current, ()) if n not in found)
+        return found
 
     # -- what its results stand for
 

@@ -50,7 +50,8 @@ class Computed:
     numbers for all that hold it: one with the calls among them, one without.  ``number``
     is that of the equation, ``results`` are those of its outputs.  ``keys`` say which
     output is which where there are bodies: those of the carries, or what the bodies
-    return.  ``carries`` are what a loop's body takes as carries, with their variables.
+    return.  ``carries`` are what a loop's body takes as carries, with their variables;
+    ``branches`` are, for each output of a ``cond``, what its branches return.
     """
 
     equation: Equation
@@ -63,6 +64,7 @@ class Computed:
     keys: tuple[int, ...] = ()
     carries: tuple[int, ...] = ()
     carried: tuple[tuple[Variable, ...], ...] = ()
+    branches: tuple[tuple[int, ...], ...] = ()
     holds: bool = False
 
 

@@ -97,6 +97,13 @@ class Numbering:
         assert printed.program is not None
         self.inputs(printed.program)
         self.run(printed.program)
+        # Programs that are named only where the text is opaque.
+        apart = [program for _, program in printed.shared if program.start not in self.seen]
+        for order, program in enumerate(apart):
+            if program.start not in self.seen:
+                for place, variable in enumerate(program.inputs):
+                    self.values[variable.index] = table.of("apart", order, place)
+                self.run(program)
 
     def run(self, program: Program) -> None:
         """Read a program; a stack of generators, as programs may be nested very deep."""

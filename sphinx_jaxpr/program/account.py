@@ -23,6 +23,8 @@ def acted(printed: Printed, base: Printed | None, found: Match) -> list[Part]:
     if base is None or base.program is None:
         return [Part("", text + more)]
     parts = list(summary(base, printed, found))
+    if not counts(base)[0] and not own:
+        return [Part("", "no equations"), *parts]
     first = Part("", f"{counts(base)[0]} \u2192 {text}{more}")
     if parts and parts[0].verb == "grows":
         adds = parts.pop(0).text.partition(", ")[2]

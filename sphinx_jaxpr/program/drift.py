@@ -15,7 +15,7 @@ from typing import Any
 
 from .changes import Parameters
 from .levels import Difference, Level
-from .match import common
+from .sequence import common
 from .model import Equation, Operand, Program
 from .renames import table
 from .sides import Places, Side, collapsed, kind, literal

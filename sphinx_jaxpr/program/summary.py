@@ -8,12 +8,15 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass
 
-from .match import ADDED, RESHAPED, Match, shape_of
+from .bodies import bare
+from .match import KEPT, RESHAPED, Match
 from .model import Equation, Printed, Program, Variable, walk
 
 _TYPE = re.compile(r"(?P<dtype>[^\[\]{}]+)\[(?P<dims>[^\]]*)\](?:\{(?P<mark>[^}]*)\})?")
+_SHARDED = re.compile(r"@(\([^()]*\)|[^,()]*)")
 
 
 @dataclass(frozen=True)
@@ -25,20 +28,23 @@ class Part:
 
 
 def summary(base: Printed, variant: Printed, found: Match) -> tuple[Part, ...]:
-    """The parts of the line: ``grows``, ``reshapes``, ``splits``, ``nests``, ``drops``, ``keeps``.
+    """The parts of the line.
+
+    ``grows``, ``nests``, ``reshapes``, ``splits``, ``drops``, ``rewrites``, ``keeps``.
 
     Empty where one of the two is no program.
     """
     if base.program is None or variant.program is None:
         return ()
     parts = [
-        *_grows(base.program, variant.program, found),
+        *([] if found.nested else _grows(base, variant)),
         *_nests(base.program, variant, found),
         *_reshapes(base, variant, found),
-        *_drops(base, found),
+        *_drops(base, variant, found),
     ]
-    if not parts:
-        parts.append(Part("keeps", f"all {_equations(len(base.program.equations))}"))
+    count = len(base.program.equations)
+    if not parts and count and _is_kept(variant, found):
+        parts.append(Part("keeps", f"all {count} equations" if count > 1 else "its one equation"))
     return tuple(parts)
 
 
@@ -54,16 +60,33 @@ def _equations(count: int) -> str:
     return f"{count} equation{'' if count == 1 else 's'}"
 
 
-def _grows(base: Program, variant: Program, found: Match) -> list[Part]:
-    before, after = len(base.equations), len(variant.equations)
-    if after <= before or found.nested:
+def _grows(base: Printed, variant: Printed) -> list[Part]:
+    """More equations at the top level; by which primitives, where few account for all of it.
+
+    What a primitive adds is net: how many more equations of it the variant has.
+    """
+    assert base.program is not None and variant.program is not None
+    before, after = base.program.equations, variant.program.equations
+    if len(after) <= len(before):
         return []
-    new = Counter(e.primitive for e in variant.equations if found.change[e.start] == ADDED)
-    text = f"{before} \u2192 {_equations(after)}"
-    if 0 < len(new) <= 3:
-        named = ", ".join(name if n == 1 else f"{n} \u00d7 {name}" for name, n in new.items())
-        text += f", adds {named}"
+    text = f"{len(before)} \u2192 {_equations(len(after))}"
+    more = Counter(e.primitive for e in after)
+    more.subtract(e.primitive for e in before)
+    everywhere = _census(variant)
+    everywhere.subtract(_census(base))
+    named = {name: count for name, count in more.items() if count}
+    if len(named) <= 3 and all(0 < n <= everywhere[name] for name, n in named.items()):
+        text += f", adds {_list(named)}"
     return [Part("grows", text)]
+
+
+def _census(printed: Printed) -> Counter[str]:
+    """How many equations of each primitive there are, at any depth."""
+    return Counter(equation.primitive for equation in printed.walk())
+
+
+def _list(named: Mapping[str, int]) -> str:
+    return ", ".join(name if n == 1 else f"{n} \u00d7 {name}" for name, n in named.items())
 
 
 def _nests(base: Program, variant: Printed, found: Match) -> list[Part]:
@@ -83,7 +106,7 @@ def _nests(base: Program, variant: Printed, found: Match) -> list[Part]:
 
 def _reshapes(base: Printed, variant: Printed, found: Match) -> list[Part]:
     """Values with another shape than their partner's, among those of the same programs."""
-    partners = {equation.start: equation for equation in base.walk()}
+    before = {v.index: v for equation in base.walk() for v in equation.outputs}
     fronts: Counter[int] = Counter()
     splits: Counter[str] = Counter()
     other = total = 0
@@ -92,14 +115,16 @@ def _reshapes(base: Printed, variant: Printed, found: Match) -> list[Part]:
             total += len(equation.outputs)
             if found.change[equation.start] != RESHAPED:
                 continue
-            partner = partners[found.partner[equation.start]]
-            for old, new in zip(partner.outputs, equation.outputs, strict=False):
+            for new in equation.outputs:
+                old = before.get(found.results.get(new.index, -1))
+                if old is None:
+                    continue
                 front, axis = _front(old, new), _split(old, new)
                 if front:
                     fronts[front] += 1
                 elif axis:
                     splits[axis] += 1
-                elif shape_of(old.type) != shape_of(new.type):
+                elif bare(old.type) != bare(new.type):
                     other += 1
     parts = [
         Part("reshapes", f"{n} of {total} values (axis of {size} in front)")
@@ -129,8 +154,9 @@ def _dims(variable: Variable) -> tuple[str, list[str], str] | None:
     parsed = _TYPE.fullmatch(variable.type)
     if parsed is None:
         return None
-    dims = parsed["dims"].split(",") if parsed["dims"] else []
-    return parsed["dtype"], dims, parsed["mark"] or ""
+    # An axis may be sharded over several axes of a mesh: ``f32[8@(a,b),16]``.
+    dims = _SHARDED.sub("", parsed["dims"])
+    return parsed["dtype"], dims.split(",") if dims else [], parsed["mark"] or ""
 
 
 def _front(old: Variable, new: Variable) -> int:
@@ -157,13 +183,30 @@ def _split(old: Variable, new: Variable) -> str:
     return after[2].removeprefix("V:") if smaller else ""
 
 
-def _drops(base: Printed, found: Match) -> list[Part]:
-    gone = dropped(base, found)
-    return [Part("drops", _names(gone))] if gone else []
+def _is_kept(variant: Printed, found: Match) -> bool:
+    """Whether nothing at all changed."""
+    return not found.removed and all(found.change[e.start] == KEPT for e in variant.walk())
+
+
+def _drops(base: Printed, variant: Printed, found: Match) -> list[Part]:
+    """Primitives that the variant has less often; what else it does not compute, it rewrites."""
+    gone = Counter(equation.primitive for equation in dropped(base, found))
+    if not gone:
+        return []
+    fewer = _census(base)
+    fewer.subtract(_census(variant))
+    drops = {name: min(n, fewer[name]) for name, n in gone.items() if fewer[name] > 0}
+    total = sum(drops.values())
+    parts = []
+    if drops:
+        parts.append(Part("drops", _list(drops) if len(drops) <= 3 else _equations(total)))
+    if rewritten := sum(gone.values()) - total:
+        parts.append(Part("rewrites", _equations(rewritten)))
+    return parts
 
 
 def dropped(base: Printed, found: Match) -> list[Equation]:
-    """The equations of the base without a partner, in printed order."""
+    """The equations of the base that the variant does not compute, in printed order."""
     gone = frozenset(found.removed)
     return [equation for equation in base.walk() if equation.start in gone] if gone else []
 
@@ -178,10 +221,3 @@ def in_words(equation: Equation) -> str:
 def _some(words: list[str], most: int = 6) -> str:
     """Words with blanks; of many only the first."""
     return " ".join(words if len(words) <= most else [*words[: most - 1], "..."])
-
-
-def _names(equations: list[Equation]) -> str:
-    named = Counter(equation.primitive for equation in equations)
-    if len(named) > 3:
-        return _equations(len(equations))
-    return ", ".join(name if n == 1 else f"{n} \u00d7 {name}" for name, n in named.items())

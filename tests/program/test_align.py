@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from sphinx_jaxpr.program.align import align
-from sphinx_jaxpr.program.match import shape_of
+from sphinx_jaxpr.program.bodies import bare
 from sphinx_jaxpr.program.printed import parse
 from sphinx_jaxpr.worker import facts
 from tests.program import corpus
@@ -36,8 +36,8 @@ def test_facts_are_those_of_the_equation(start: int) -> None:
                 continue
             known = found[equation.start]
             assert known.primitive == equation.primitive, name
-            shown = [shape_of(v.type) for v in equation.outputs if v.name != "_" and v.type]
-            types = [shape_of(kind) for kind in known.types]
+            shown = [bare(v.type) for v in equation.outputs if v.name != "_" and v.type]
+            types = [bare(kind) for kind in known.types]
             assert all(kind in types for kind in shown), (name, shown, types)
     assert not [pair for pair in unaligned if pair[0] not in PARTIAL]
 

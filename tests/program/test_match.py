@@ -122,7 +122,7 @@ def test_another_wiring_is_no_match() -> None:
     found = match(base, swapped)
     assert list(found.change.values()) == [ADDED]
     assert len(found.removed) == 1
-    assert [p.verb for p in summary(base, swapped, found)] == ["drops"]
+    assert [p.verb for p in summary(base, swapped, found)] == ["rewrites"]
 
 
 def test_letters_do_not_matter() -> None:

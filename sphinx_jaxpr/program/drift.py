@@ -38,11 +38,12 @@ def compare(old: Mapping[str, Any], new: Mapping[str, Any]) -> Drift:
     """How ``new`` differs from ``old``: recorded results, with text and facts, or an error."""
     if "text" not in old or "text" not in new:
         return _drift(_errors(old, new))
+    renamed = _names(old, new)
     if old["text"] == new["text"] and _bare(old) == _bare(new):
-        return Drift(Level.SAME)
+        return _drift(renamed)
     one, two = Side(old), Side(new)
     if any(unread(side.printed) for side in (one, two)):  # also what is no jaxpr at all
-        return _drift(_texts(old["text"], new["text"]))
+        return _drift([*renamed, *_texts(old["text"], new["text"])])
     assert one.printed.program is not None and two.printed.program is not None
     try:
         found = _Comparison(one, two).everything(one.printed.program, two.printed.program)
@@ -50,7 +51,7 @@ def compare(old: Mapping[str, Any], new: Mapping[str, Any]) -> Drift:
         found = _texts(old["text"], new["text"])
     if not found and old["text"] != new["text"]:
         found = [Difference(Level.PRINTING, "", "letters, layout or order of parameters")]
-    return _drift(found)
+    return _drift([*renamed, *found])
 
 
 def _drift(found: Iterable[Difference]) -> Drift:
@@ -67,6 +68,14 @@ def _bare(recorded: Mapping[str, Any]) -> list[Any]:
         }
         for program in recorded["facts"].get("programs") or []
     ]
+
+
+def _names(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[Difference]:
+    """Of the names of the arguments, by which sentences point at inputs."""
+    names = [[name for name, _ in recorded.get("args", ())] for recorded in (old, new)]
+    if names[0] == names[1] or not all(names):
+        return []
+    return [Difference(Level.RENAMED, "", "names of the arguments", *map(", ".join, names))]
 
 
 def _errors(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[Difference]:

@@ -365,6 +365,19 @@ def test_lines_of_the_source_are_no_drift_and_phases_are() -> None:
     assert [(d.what, d.old, d.new) for d in found.differences] == [("phase", before, "recomputed")]
 
 
+def test_names_of_arguments_count() -> None:
+    """Sentences point at inputs by them."""
+    old, new = (
+        {**program(BASE, **PURE), "args": [[n, "f32[8]"] for n in names]} for names in ("xw", "xv")
+    )
+    found = compare(old, new)
+    assert found.level is R
+    assert [d.words("f") for d in found.differences] == [
+        "`f`: names of the arguments `x, w` -> `x, v`"
+    ]
+    assert compare(old, old).level is S
+
+
 def test_errors() -> None:
     def error(kind: str, message: str) -> dict[str, Any]:
         return {"error": {"kind": "trace", "type": kind, "message": message, "frames": []}}

@@ -122,17 +122,18 @@ class _Comparison:
         self.known: dict[tuple[int, int], list[Difference]] = {}
 
     def everything(self, one: Program, two: Program) -> list[Difference]:
-        """The differences of the whole, also in programs that are named in opaque text alone."""
+        """The differences of the whole, also in programs printed first that no equation names."""
         found = list(self.programs(one, two))
         met = [{pair[side] for pair in self.known} for side in (0, 1)]
         left = [
-            [
-                (name, program)
-                for name, program in side.printed.shared
-                if name in side.hidden and program.start not in met[place]
-            ]
-            for place, side in enumerate((self.old, self.new))
+            [(name, program) for name, program in side.printed.shared if program.start not in seen]
+            for side, seen in zip((self.old, self.new), met, strict=True)
         ]
+        if len(left[0]) != len(left[1]):  # JAX also prints some that nothing names at all
+            left = [
+                [(name, program) for name, program in programs if name in side.hidden]
+                for side, programs in zip((self.old, self.new), left, strict=True)
+            ]
         if len(left[0]) != len(left[1]):
             counts = [", ".join(name for name, _ in programs) or "none" for programs in left]
             return [*found, Difference(Level.PROGRAM, "", "programs printed first", *counts)]

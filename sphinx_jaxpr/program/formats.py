@@ -90,7 +90,7 @@ def _quoted(value: Any) -> str | None:
     """A text on one line, cut where it is long."""
     if not isinstance(value, str) or not value.strip():
         return None
-    line = " ".join(value.split())
+    line = "".join(c if c.isprintable() else "\ufffd" for c in " ".join(value.split()))
     return f'"{line if len(line) <= 60 else line[:59] + "…"}"'
 
 

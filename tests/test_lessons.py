@@ -46,6 +46,7 @@ def changes(file: str, *pairs: tuple[str, str]) -> list[Change]:
 STRAIGHT, TURN = "return x * slope + start", "result = result * x"
 STEP, SQUARES = "step = a - b", "jnp.sum(step * step)"
 SHIFTED, HALVES = "return 2.0 * x + TABLE", "return half(a) + half(b)"
+BOUNDED = "return jax.nn.relu(jnp.clip(x, -1.0, 1.0))"
 DENSE = "return jnp.tanh(x @ w + b)"
 COND = "return jax.lax.cond(x > 0, keep, shrink, x)"
 WHILE = "return jax.lax.while_loop(lambda v: v > 1.0, lambda v: v / 2.0, x)"
@@ -63,11 +64,15 @@ CHANGES = {
             (STRAIGHT, "return start"),
             (STRAIGHT, "return slope + start * x"),
             (STRAIGHT, "return x * slope + start * start"),
+            ("def straight(x: jax.Array, slope", "def straight(slope: jax.Array, x"),
             (STEP, "return a"),
             (STEP, "step = jnp.abs(a)"),
             (SQUARES, "jnp.sum((a - b) * step, keepdims=True)"),
             (SQUARES, "jnp.sum(step, keepdims=True)"),
             (TURN, "result = x + result"),
+            ("    return result", "    return x"),
+            ("return x * SCALE", "return x"),
+            (BOUNDED, "return x"),
             ("forgotten = jnp.sin(x)", "x = jnp.sin(x)"),
             ("forgotten = jnp.sin(x)", "forgotten = jnp.cos(x)"),
             (SHIFTED, "return x"),
@@ -224,6 +229,7 @@ CHANGES = {
             (PSUM, 'return jax.lax.pmax(jnp.sum(x), "data")'),
             (PSUM, 'return jnp.sum(jax.lax.psum(x, "data"))'),
             (PSUM, 'return jax.lax.psum(x, "data")'),
+            (PSUM, "return jnp.sum(x)"),
             ("return jnp.sin(x @ w)", "return jnp.sin(x)"),
             ("return jnp.sin(x @ w)", 'return jnp.sin(x @ w + jax.lax.psum(x @ w, "data"))'),
             ("return jnp.sin(x @ w)", "return jnp.cos(x @ w + w.sum())"),

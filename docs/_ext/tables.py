@@ -113,7 +113,9 @@ VARIABLES: Final[dict[str, str]] = {
 #: What each format of ``words`` in ``jaxpr_glossary`` takes, with an example.
 WORD_FORMATS: Final[dict[str, tuple[str, object]]] = {
     "int": ("a whole number", 8),
+    "number": ("a number", 0.95),
     "list": ("whole numbers", (0, 2)),
+    "axis": ("one axis, counted from the end where it is negative", -1),
     "axes": ("one axis or several, by number or name", (0, 1)),
     "shape": ("a shape", (8, 4)),
     "sizes": ("lengths along axes", (8, 4)),

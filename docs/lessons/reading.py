@@ -29,6 +29,13 @@ def shifted(x: jax.Array) -> jax.Array:
     return 2.0 * x + TABLE
 
 
+SCALE = jnp.float32(2.5)
+
+
+def scaled(x: jax.Array) -> jax.Array:
+    return x * SCALE
+
+
 @jax.jit
 def half(x: jax.Array) -> jax.Array:
     return x * 0.5
@@ -36,3 +43,7 @@ def half(x: jax.Array) -> jax.Array:
 
 def middle(a: jax.Array, b: jax.Array) -> jax.Array:
     return half(a) + half(b)
+
+
+def bounded(x: jax.Array) -> jax.Array:
+    return jax.nn.relu(jnp.clip(x, -1.0, 1.0))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from typing import Final
+from typing import Any, Final
 
 from .blocks import dtype_of, shape_of
 from .levels import Difference, Level
@@ -57,7 +57,12 @@ class Parameters:
         """What differs between the values of ``name``, before, and ``other``, now."""
         old, new = self.old[name], self.new[other]
         if old.members or new.members:
-            return self.programs(other, old, new)
+            found = self.programs(other, old, new)
+            if normal(old.rest) != normal(new.rest):
+                found.append(
+                    Difference(Level.PROGRAM, "", f"parameter {other}, around its programs")
+                )
+            return found
         level = self.level(name, old, new)
         if level is Level.SAME:
             return []
@@ -74,6 +79,8 @@ class Parameters:
             known = old.plain is not MISSING and new.plain is not MISSING
             if known and old.plain == new.plain and type(old.plain) is type(new.plain):
                 return Level.SAME if old.text is new.text else Level.PRINTING
+            return self.spelled(name, old, new)
+        if _differ(old.plain, new.plain):
             return self.spelled(name, old, new)
         if old.text == new.text:
             return Level.SAME
@@ -158,6 +165,12 @@ class Parameters:
             if good:
                 return True
         return False
+
+
+def _differ(old: Any, new: Any) -> bool:
+    """Whether two plain values are texts or numbers that differ, however they are printed."""
+    plain = all(isinstance(value, (str, int, float)) for value in (old, new))
+    return plain and type(old) is type(new) and old != new
 
 
 def _sorted(text: str) -> str:

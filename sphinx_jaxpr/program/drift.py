@@ -8,17 +8,17 @@ program: then the longest common sequence shows where.
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
 from .changes import Parameters
+from .flow import Flow
 from .levels import Difference, Level
 from .sequence import common
 from .model import Equation, Operand, Program
-from .renames import table
 from .sides import Places, Side, collapsed, kind, literal
+from .unread import unread
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,18 +38,20 @@ def compare(old: Mapping[str, Any], new: Mapping[str, Any]) -> Drift:
     """How ``new`` differs from ``old``: recorded results, with text and facts, or an error."""
     if "text" not in old or "text" not in new:
         return _drift(_errors(old, new))
+    renamed = _names(old, new)
     if old["text"] == new["text"] and _bare(old) == _bare(new):
-        return Drift(Level.SAME)
+        return _drift(renamed)
     one, two = Side(old), Side(new)
-    if one.printed.program is None or two.printed.program is None:
-        return _drift(_texts(old["text"], new["text"]))
+    if any(unread(side.printed) for side in (one, two)):  # also what is no jaxpr at all
+        return _drift([*renamed, *_texts(old["text"], new["text"])])
+    assert one.printed.program is not None and two.printed.program is not None
     try:
         found = _Comparison(one, two).everything(one.printed.program, two.printed.program)
     except RecursionError:
         found = _texts(old["text"], new["text"])
     if not found and old["text"] != new["text"]:
         found = [Difference(Level.PRINTING, "", "letters, layout or order of parameters")]
-    return _drift(found)
+    return _drift([*renamed, *found])
 
 
 def _drift(found: Iterable[Difference]) -> Drift:
@@ -66,6 +68,14 @@ def _bare(recorded: Mapping[str, Any]) -> list[Any]:
         }
         for program in recorded["facts"].get("programs") or []
     ]
+
+
+def _names(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[Difference]:
+    """Of the names of the arguments, by which sentences point at inputs."""
+    names = [[name for name, _ in recorded.get("args", ())] for recorded in (old, new)]
+    if names[0] == names[1] or not all(names):
+        return []
+    return [Difference(Level.RENAMED, "", "names of the arguments", *map(", ".join, names))]
 
 
 def _errors(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[Difference]:
@@ -112,17 +122,18 @@ class _Comparison:
         self.known: dict[tuple[int, int], list[Difference]] = {}
 
     def everything(self, one: Program, two: Program) -> list[Difference]:
-        """The differences of the whole, also in programs that are named in opaque text alone."""
+        """The differences of the whole, also in programs printed first that no equation names."""
         found = list(self.programs(one, two))
         met = [{pair[side] for pair in self.known} for side in (0, 1)]
         left = [
-            [
-                (name, program)
-                for name, program in side.printed.shared
-                if name in side.hidden and program.start not in met[place]
-            ]
-            for place, side in enumerate((self.old, self.new))
+            [(name, program) for name, program in side.printed.shared if program.start not in seen]
+            for side, seen in zip((self.old, self.new), met, strict=True)
         ]
+        if len(left[0]) != len(left[1]):  # JAX also prints some that nothing names at all
+            left = [
+                [(name, program) for name, program in programs if name in side.hidden]
+                for side, programs in zip((self.old, self.new), left, strict=True)
+            ]
         if len(left[0]) != len(left[1]):
             counts = [", ".join(name for name, _ in programs) or "none" for programs in left]
             return [*found, Difference(Level.PROGRAM, "", "programs printed first", *counts)]
@@ -142,7 +153,7 @@ class _Comparison:
         found = self.outside(one, two)
         inside = None
         if not any(d.level is Level.PROGRAM for d in found):
-            inside = _Flow(self, one, two).explained()
+            inside = Flow(self, one, two).explained()
         if inside is None:
             inside = _Sequence(self, one, two).differences()
         found += inside
@@ -189,138 +200,6 @@ class _Comparison:
             named = [phase or "none" for phase in phases]
             found.append(Difference(Level.RENAMED, "", "phase", *named))
         return found
-
-
-class _Flow:
-    """Follows two programs along their data flow, as far as everything is explained."""
-
-    def __init__(self, comparison: _Comparison, one: Program, two: Program) -> None:
-        self.comparison = comparison
-        self.one, self.two = one, two
-        self.ordered = not (comparison.old.is_pure(one) and comparison.new.is_pure(two))
-        # The number of a value is the same on both sides; equal values share one.
-        self.before: dict[int, int] = {}
-        self.after: dict[int, int] = {}
-        self.equal: dict[Any, list[int]] = {}
-        self.count = 0
-
-    def number(self) -> int:
-        self.count += 1
-        return self.count
-
-    def operand(self, operand: Operand, numbers: dict[int, int]) -> tuple[str, str]:
-        if operand.variable is None:
-            return ("literal", literal(operand.text))
-        return ("value", str(numbers.get(operand.variable.index, operand.text)))
-
-    def key(self, side: Side, equation: Equation, numbers: dict[int, int]) -> Any:
-        """What an equation is applied to; of operands that commute the order means nothing."""
-        name = side.primitive(equation)
-        operands = [self.operand(operand, numbers) for operand in equation.inputs]
-        commutes = name in table().commuting and len(operands) == 2
-        return name, tuple(sorted(operands) if commutes else operands), len(equation.outputs)
-
-    def explained(self) -> list[Difference] | None:
-        """The differences, none of another program; ``None`` where it is another one."""
-        if len(self.one.equations) != len(self.two.equations):
-            return None
-        if len(self.one.outputs) != len(self.two.outputs):
-            return None
-        for old, new in zip(
-            (*self.one.constants, *self.one.inputs),
-            (*self.two.constants, *self.two.inputs),
-            strict=True,
-        ):
-            self.before[old.index] = self.after[new.index] = self.number()
-        paired = self.paired(self.numbered())
-        if paired is None:
-            return None
-        found, order = paired
-        for old_out, new_out in zip(self.one.outputs, self.two.outputs, strict=True):
-            if self.operand(old_out, self.before) != self.operand(new_out, self.after):
-                return None
-            if old_out.variable is None:
-                found += self.comparison.literals(old_out, new_out)
-        found += self.moved(order)
-        return None if any(d.level is Level.PROGRAM for d in found) else found
-
-    def paired(self, waiting: dict[Any, list[int]]) -> tuple[list[Difference], list[int]] | None:
-        """The differences of all equations, and which old one each of the new stands for."""
-        places = Places(self.two)
-        found: list[Difference] = []
-        order: list[int] = []
-        for place, equation in enumerate(self.two.equations):
-            key = self.key(self.comparison.new, equation, self.after)
-            chosen = self.choose(waiting[key], equation, place)
-            if chosen is None:
-                return None
-            partner, differences = chosen
-            waiting[key].remove(partner)
-            order.append(partner)
-            original = self.one.equations[partner]
-            differences = differences + self.operands(original, equation)
-            found += [replace(d, place=places.of(equation) + d.place) for d in differences]
-            for old, new in zip(original.outputs, equation.outputs, strict=True):
-                self.after[new.index] = self.before[old.index]
-        return found, order
-
-    def numbered(self) -> dict[Any, list[int]]:
-        """Give the old values numbers; the old equations by what they are applied to."""
-        side = self.comparison.old
-        waiting: dict[Any, list[int]] = defaultdict(list)
-        for place, equation in enumerate(self.one.equations):
-            key = self.key(side, equation, self.before)
-            waiting[key].append(place)
-            numbers = [self.number() for _ in equation.outputs]
-            if not self.ordered and not any(p.members for p in equation.parameters):
-                text = [
-                    (p.name, collapsed(side.index.text[p.start : p.end]))
-                    for p in equation.parameters
-                ]
-                full = (key, tuple(side.types(equation)), tuple(text))
-                numbers = self.equal.setdefault(full, numbers)
-            self.before.update(
-                (variable.index, number)
-                for variable, number in zip(equation.outputs, numbers, strict=True)
-            )
-        return waiting
-
-    def choose(
-        self, waiting: list[int], equation: Equation, place: int
-    ) -> tuple[int, list[Difference]] | None:
-        """The old equation that ``equation`` stands for: the one in its place, or the first."""
-        first = [place] if place in waiting else []
-        for partner in first if self.ordered else [*first, *waiting[:8]]:
-            differences = self.comparison.equations(self.one.equations[partner], equation)
-            if all(d.level is not Level.PROGRAM for d in differences):
-                return partner, differences
-        return None
-
-    def operands(self, one: Equation, two: Equation) -> list[Difference]:
-        """Literals printed otherwise; operands that changed places."""
-        before = [self.operand(operand, self.before) for operand in one.inputs]
-        after = [self.operand(operand, self.after) for operand in two.inputs]
-        pairs = list(zip(one.inputs, two.inputs, strict=True))
-        found = []
-        if before != after:
-            shown = [", ".join(o.text or o.type for o in e.inputs) for e in (one, two)]
-            found.append(Difference(Level.RENAMED, "", "order of the operands", *shown))
-            pairs = list(zip(one.inputs, two.inputs[::-1], strict=True))
-        for old, new in pairs:
-            if old.variable is None and new.variable is None:
-                found += self.comparison.literals(old, new)
-        return found
-
-    def moved(self, order: list[int]) -> list[Difference]:
-        """That equations stand in another order."""
-        places = [new for new, old in enumerate(order) if new != old]
-        if not places:
-            return []
-        sides = (self.one.equations, self.two.equations)
-        shown = [", ".join(side[place].primitive for place in places[:8]) for side in sides]
-        more = ", ..." if len(places) > 8 else ""
-        shown = [text + more for text in shown]
-        return [Difference(Level.RENAMED, "", "order of the equations", *shown)]
 
 
 class _Sequence:

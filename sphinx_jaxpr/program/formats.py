@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Final
 
 MOST: Final = 8  # of a longer list, only so many are spelled out
+_CLASS: Final = re.compile(r"<class '(?:\w+\.)*(\w+)'>")
 _FIELD: Final = re.compile(r"\{(\w+)(?::(\w+)|\?([^|}]*)\|?([^}]*))\}")
 
 
@@ -49,6 +50,19 @@ def axes(value: Any) -> str | None:
     return {0: "no axes", 1: "axis "}.get(len(items), "axes ") + listed(items)
 
 
+def _axis(value: Any) -> str | None:
+    """``axis 1``; a negative one counts from the end."""
+    place = integer(value)
+    if place is None:
+        return None
+    return "the last axis" if place == -1 else f"axis {place}"
+
+
+def _number(value: Any) -> str | None:
+    """``0.95``, ``2``."""
+    return None if isinstance(value, bool) or not isinstance(value, (int, float)) else f"{value:g}"
+
+
 def shape(value: Any) -> str | None:
     """``(8, 4)``."""
     numbers = integers(value)
@@ -65,8 +79,10 @@ def sizes(value: Any) -> str | None:
 
 
 def dtype(value: Any) -> str | None:
-    """``float32``."""
+    """``float32``, also where its class is printed."""
     name = value.get("dtype") if isinstance(value, Mapping) else value
+    if isinstance(name, str) and (found := _CLASS.fullmatch(name)):
+        return found[1]
     return name if isinstance(name, str) and name.isidentifier() else None
 
 
@@ -74,7 +90,7 @@ def _quoted(value: Any) -> str | None:
     """A text on one line, cut where it is long."""
     if not isinstance(value, str) or not value.strip():
         return None
-    line = " ".join(value.split())
+    line = "".join(c if c.isprintable() else "\ufffd" for c in " ".join(value.split()))
     return f'"{line if len(line) <= 60 else line[:59] + "…"}"'
 
 
@@ -100,10 +116,12 @@ def _groups(value: Any) -> str | None:
 
 FORMATS: Final[dict[str, Callable[[Any], str | None]]] = {
     "axes": axes,
+    "axis": _axis,
     "dtype": dtype,
     "groups": _groups,
     "int": lambda value: None if integer(value) is None else str(value),
     "list": lambda value: listed(numbers) if (numbers := integers(value)) else None,
+    "number": _number,
     "pairs": _pairs,
     "quoted": _quoted,
     "shape": shape,

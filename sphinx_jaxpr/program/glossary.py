@@ -38,7 +38,7 @@ KINDS: Final = {
     "control flow": "chooses or repeats programs",
     "call": "runs a program that it holds",
     "autodiff": "steers differentiation",
-    "collective": "communicates along a named axis",
+    "collective": "communicates along a named axis, or asks for a place on it",
     "sharding": "says where values live",
     "state": "reads or writes mutable arrays",
     "callback": "calls Python, prints or checks while the program runs",

@@ -21,6 +21,8 @@ MAX_STEPS: Final = 100_000
 #: Longest shown value, in characters.
 MAX_SHOWN: Final = 2000
 
+#: What XML and terminals can't hold.
+_CONTROL: Final = re.compile(r"[\x00-\x08\x0b-\x1f\x7f\ufffe\uffff]")
 _DTYPE: Final = re.compile(r"(bfloat|float|uint|int|complex)(\d.*)")
 _SHORT: Final = {"bfloat": "bf", "float": "f", "uint": "u", "int": "i", "complex": "c"}
 
@@ -253,7 +255,7 @@ def ordered(values: Iterable[Any]) -> tuple[Any, ...]:
 
 def words(value: Any) -> str:
     """A value as text for readers and for messages; nested tuples are spelled out."""
-    text = _words(value)
+    text = _CONTROL.sub("\ufffd", _words(value))
     return text if len(text) <= MAX_SHOWN else text[:MAX_SHOWN] + "..."
 
 

@@ -7,7 +7,10 @@ from enum import IntEnum
 
 
 class Level(IntEnum):
-    """From nothing to another program; only the last can make a sentence wrong by itself."""
+    """From nothing to another program.
+
+    The first three change no answer about equations, values and phases; the last two can.
+    """
 
     SAME = 0
     PRINTING = 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
@@ -26,6 +27,8 @@ HUGE: Final = 160
 #: Primitives that change the dtype and nothing else.  ``bitcast_convert_type`` gives
 #: another value, ``reduce_precision`` the same dtype: both compute something.
 CASTS: Final = frozenset({"convert_element_type", "to_edtype", "from_edtype"})
+
+_FALSES: Final = re.compile(r"\((False,?\s*)+\)")
 
 # Why an equation is folded.
 UNUSED: Final = "unused"
@@ -56,7 +59,7 @@ def is_noise(equation: Equation, parameter: Parameter, text: str) -> bool:
     if parameter.members or "{ lambda" in value:  # also one that an object's repr shows
         return False
     default = DEFAULTS.get((equation.primitive, parameter.name))
-    neutral = value in NEUTRAL or value == default or set(value) <= set("(False, )")
+    neutral = value in NEUTRAL or value == default or _FALSES.fullmatch(value) is not None
     return neutral or len(value) > HUGE
 
 

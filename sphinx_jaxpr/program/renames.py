@@ -53,6 +53,7 @@ class Renames:
     spellings: tuple[Spelling, ...] = ()
     commuting: frozenset[str] = frozenset()
     unordered: frozenset[tuple[str, str]] = frozenset()
+    stateful: frozenset[str] = frozenset()
 
     def names(self, primitive: str) -> tuple[str, ...]:
         """All names of a primitive, its own included."""
@@ -141,4 +142,5 @@ def table() -> Renames:
         ),
         frozenset(name for row in data["commutes"] for name in row["names"]),
         frozenset((row["primitive"], row["parameter"]) for row in data["unordered"]),
+        frozenset(name for row in data["stateful"] for name in row["names"]),
     )

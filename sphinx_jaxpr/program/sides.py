@@ -4,26 +4,32 @@ from __future__ import annotations
 
 import keyword
 import re
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Mapping
 from functools import cached_property
 from typing import Any, Final, NamedTuple
 
 from .blocks import Index
-from .model import Equation, Operand, Program, Variable
+from .model import BINDER, Equation, Operand, Parameter, Program, Variable, walk
 from .printed import parse
 from .renames import table
 
 #: Characters of a value that a difference shows.
 SHOWN: Final = 100
 
-_NUMPY: Final = re.compile(r"\bnp\.\w+\(([^()]*)\)")
+# Types that have the precision of Python's own: in ``np.float32(0.1)`` the type is a value.
+_NUMPY: Final = re.compile(r"\bnp\.(?:u?int\d+|float64|bool_?|str_)\(([^()]*)\)")
 _SET: Final = re.compile(r"\b((?:frozen)?set\()\{([^{}]*)\}\)")
 _NAMED: Final = re.compile(r"=([^\W\d]\w*)")
 _SPEC: Final = re.compile(r"\bPartitionSpec\(")
 #: The axes that a value varies over: ``{x,y}`` in older JAX, ``{V:(x,y)}`` in newer.
 _VARYING: Final = re.compile(r"(.*\])\{(?:V:)?\(?([\w,]+)\)?\}")
 _FLOAT: Final = re.compile(r"[+-]?(\d+\.\d*|\d*\.\d+|\d+(?=e))(e[+-]?\d+)?")
+
+#: Stands for a program in the text of a parameter.
+_PROGRAM: Final = "{}"
+_BETWEEN: Final = re.compile(r"[\s,]*\{\}[\s,]*")
 
 
 class Missing:
@@ -34,11 +40,15 @@ MISSING: Final = Missing()
 
 
 class Value(NamedTuple):
-    """A parameter: its printed text, if it is printed, its plain value, its programs."""
+    """A parameter: its printed text, if it is printed, its plain value, its programs.
+
+    ``rest`` is what the text of one with programs says around them.
+    """
 
     text: str | None
     plain: Any = MISSING
     members: tuple[Program, ...] = ()
+    rest: str = ""
 
     @property
     def shown(self) -> str:
@@ -80,8 +90,36 @@ class Side:
                 collapsed(self.index.text[parameter.start : parameter.end]),
                 plain.get(parameter.name, MISSING),
                 tuple(member for member in members if member is not None),
+                self.around(parameter) if parameter.members else "",
             )
         return found
+
+    def around(self, parameter: Parameter) -> str:
+        """The text of a parameter with a sign in place of each program or its name."""
+        pieces, position = [], parameter.start
+        for program in parameter.programs:
+            pieces.append(self.index.text[position : program.start])
+            position = program.end
+        pieces.append(self.index.text[position : parameter.end])
+        names = "|".join(map(re.escape, sorted(parameter.references, key=len, reverse=True)))
+        if names:
+            named = re.compile(rf"(?<![\w.])({names})(?![\w.=])")
+            pieces = [named.sub(_PROGRAM, piece) for piece in pieces]
+        return collapsed(_BETWEEN.sub(_PROGRAM, _PROGRAM.join(pieces)))
+
+    def lettered(self, program: Program) -> str:
+        """The text of a program with numbers in place of letters."""
+        tokens = self.printed.tokens
+        place = bisect_left(tokens, program.start, key=lambda token: token.start)
+        first = next((t.variable for t in tokens[place:] if t.kind == BINDER), 0)
+        pieces, position = [], program.start
+        while place < len(tokens) and tokens[place].end <= program.end:
+            token = tokens[place]
+            if token.variable >= 0:
+                pieces += [self.index.text[position : token.start], f"%{token.variable - first}"]
+                position = token.end
+            place += 1
+        return collapsed("".join([*pieces, self.index.text[position : program.end]]))
 
     def type_of(self, thing: Variable | Operand) -> str:
         """The type of a value, ``""`` where none is known."""
@@ -110,8 +148,11 @@ class Side:
         """Whether the order of its equations means nothing: no effects, no references."""
         if self.effects(program) != []:
             return False
+        if any(equation.primitive in table().stateful for equation in walk(program)):
+            return False
         made = [v for equation in program.equations for v in equation.outputs]
-        return not any("Ref" in self.type_of(v) for v in (*program.inputs, *made))
+        values = (*program.constants, *program.inputs, *made)
+        return not any("Ref" in self.type_of(v) for v in values)
 
     def brief(self, equation: Equation) -> str:
         """An equation without letters: ``f32[8] = tanh``."""
@@ -156,8 +197,24 @@ def literal(text: str) -> str:
 def normal(text: str) -> str:
     """A printed value without what only its printing decides."""
     text = _SPEC.sub("P(", _NUMPY.sub(r"\1", text))
-    text = _SET.sub(lambda m: f"{m[1]}{{{', '.join(sorted(m[2].split(', ')))}}})", text)
+    text = _SET.sub(lambda m: f"{m[1]}{{{', '.join(sorted(_members(m[2])))}}})", text)
     return literal(text)
+
+
+def _members(text: str) -> list[str]:
+    """What is between the commas of a printed set, with tuples and texts kept whole."""
+    found, start, depth, quote = [], 0, 0, ""
+    for place, sign in enumerate(text):
+        if quote:
+            quote = "" if sign == quote and text[place - 1] != "\\" else quote
+        elif sign in "'\"":
+            quote = sign
+        else:
+            depth += (sign in "([") - (sign in ")]")
+            if sign == "," and depth == 0:
+                found.append(text[start:place].strip())
+                start = place + 1
+    return [*found, text[start:].strip()]
 
 
 def kind(text: str) -> str:

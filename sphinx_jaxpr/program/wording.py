@@ -20,6 +20,9 @@ from . import formats
 _SHAPE: Final = re.compile(r"[\w<>]+\[([\d,]*)\]")
 _DTYPE: Final = re.compile(r"(bf|f|i|u|c)(\d.*)")
 _LONG: Final = {"bf": "bfloat", "f": "float", "i": "int", "u": "uint", "c": "complex"}
+#: Where a value is to be placed, in the repr of a sharding.
+_PLACED: Final = re.compile(r"spec=(?:P|PartitionSpec)(\((?:[^()]|\([^()]*\))*\))")
+_FUNCTION: Final = re.compile(r"<function (?:\w+\.<locals>\.)*(\w+) at")
 _KEYS: Final = {"fry": "threefry2x32", "rbg": "rbg", "urbg": "unsafe_rbg"}
 
 
@@ -57,8 +60,30 @@ class Applied:
 def words(use: Applied, template: str = "") -> str:
     """The pieces of a use, joined; ``""`` where there is nothing to say."""
     special = _SPECIAL.get(use.name)
-    pieces = [*(special(use) if special else ()), *formats.fill(template, use.parameters)]
+    pieces = [
+        *(special(use) if special else ()),
+        *formats.fill(template, use.parameters),
+        *_common(use),
+    ]
     return "; ".join(piece for piece in pieces if piece)
+
+
+def _common(use: Applied) -> Iterator[str]:
+    """Parameters that many primitives have, where they ask for something."""
+    precision = use.parameters.get("precision")
+    both = precision if isinstance(precision, (list, tuple)) else [precision]
+    names = list(dict.fromkeys(name.rpartition(".")[2] for name in both if isinstance(name, str)))
+    if names and len(both) <= 2:
+        yield f"precision {formats.listed(names)}"
+    accuracy = use.parameters.get("accuracy")
+    if isinstance(accuracy, str):
+        _, dot, mode = accuracy.rpartition("AccuracyMode.")
+        yield f"accuracy {mode}" if dot else "with an accuracy asked for"
+    for name in ("sharding", "out_sharding", "dst_sharding"):
+        text = use.parameters.get(name)
+        placed = _PLACED.search(text) if isinstance(text, str) else None
+        if placed and "'" in placed[1]:
+            yield f"sharded as P{placed[1]}"
 
 
 # -- primitives that need more than a template --------------------------------------------
@@ -72,6 +97,11 @@ def _dot_general(use: Applied) -> Iterator[str]:
             lists = [None]
     if None in lists or len(left) != len(right) or len(left_batch) != len(right_batch):
         return
+    yield _contracted(left, right, left_batch, right_batch)
+    yield _result(use)
+
+
+def _contracted(left: Any, right: Any, left_batch: Any, right_batch: Any) -> str:
     contracted, batch = "contracts no axes", "no batch axes"
     if left:
         contracted = f"contracts {formats.axes(left)} of the left"
@@ -80,31 +110,82 @@ def _dot_general(use: Applied) -> Iterator[str]:
         both = left_batch == right_batch
         batch = f"batch {formats.axes(left_batch)} of "
         batch += "both" if both else f"the left with {formats.axes(right_batch)} of the right"
-    yield f"{contracted}, {batch}"
+    return f"{contracted}, {batch}"
+
+
+def _result(use: Applied) -> str:
+    """The type that the sums have, where it is not that of both operands."""
     result = formats.dtype(use.parameters.get("preferred_element_type"))
-    if result and {use.dtype(0), use.dtype(1)} != {result}:
-        yield f"gives {result}"
+    return f"gives {result}" if result and {use.dtype(0), use.dtype(1)} != {result} else ""
+
+
+def _ragged(use: Applied) -> Iterator[str]:
+    match use.parameters.get("ragged_dot_dimension_numbers"):
+        case [[[left, right], [left_batch, right_batch]], ragged, groups]:
+            lists = [left, right, left_batch, right_batch, ragged, groups]
+        case _:
+            return
+    if None in map(formats.integers, lists) or len(left) != len(right):
+        return
+    yield _contracted(left, right, left_batch, right_batch)
+    if ragged:
+        yield f"groups along {formats.axes(ragged)} of the left"
+    if groups:
+        yield f"a part for each group along {formats.axes(groups)} of the right"
+    yield _result(use)
 
 
 def _conv(use: Applied) -> Iterator[str]:
     match use.parameters.get("dimension_numbers"):
-        case [_, kernel, _] if (axes := formats.integers(kernel)) and (shape := use.shape(1)):
-            if len(axes) > 2 and all(0 <= axis < len(shape) for axis in axes[2:]):
+        case [array, kernel, result] if (axes := formats.integers(kernel)) and len(axes) > 1:
+            shape = use.shape(1)
+            if shape and len(axes) > 2 and all(0 <= axis < len(shape) for axis in axes[2:]):
                 yield f"a window of {formats.sizes([shape[axis] for axis in axes[2:]])}"
+            for what, layout in (("array", array), ("result", result)):
+                places = formats.integers(layout)
+                if places and len(places) > 1 and places != sorted(places):
+                    yield f"batch axis {places[0]} and feature axis {places[1]} of the {what}"
+            if axes != sorted(axes):
+                yield (
+                    f"output feature axis {axes[0]} and input feature axis {axes[1]} of the kernel"
+                )
     strides = use.ints("window_strides")
     if strides and set(strides) != {1}:
         yield f"moving by {formats.sizes(strides)}"
-    rows = formats.rows(use.parameters.get("padding"), 2)
-    for place, axis in enumerate(rows or ()):
-        if any(axis):
-            yield f"padded by {axis[0]} and {axis[1]} along space axis {place}"
-    for name, what in (("lhs", "the array"), ("rhs", "the kernel")):
-        dilation = use.ints(f"{name}_dilation")
-        if dilation and set(dilation) != {1}:
-            yield f"{what} spread out by {formats.sizes(dilation)}"
+    yield from _padded(use, "space axis")
+    yield from _spread(use, ("lhs_dilation", "the array"), ("rhs_dilation", "the kernel"))
     for name in ("feature", "batch"):
         if (groups := use.number(f"{name}_group_count") or 1) > 1:
             yield formats.count(groups, f"{name} group")
+    yield _result(use)
+
+
+def _padded(use: Applied, what: str) -> Iterator[str]:
+    rows = formats.rows(use.parameters.get("padding"), 2)
+    for place, axis in enumerate(rows or ()):
+        if any(axis):
+            yield f"padded by {axis[0]} and {axis[1]} along {what} {place}"
+
+
+def _spread(use: Applied, *dilated: tuple[str, str]) -> Iterator[str]:
+    for name, what in dilated:
+        dilation = use.ints(name)
+        if dilation and set(dilation) != {1}:
+            yield f"{what} spread out by {formats.sizes(dilation)}"
+
+
+def _window(use: Applied) -> Iterator[str]:
+    """Reductions over windows, and what belongs to them."""
+    if sizes := formats.sizes(use.parameters.get("window_dimensions")):
+        yield f"a window of {sizes}"
+    if strides := formats.sizes(use.parameters.get("window_strides")):
+        yield f"moving by {strides}"
+    yield from _padded(use, "axis")
+    yield from _spread(use, ("base_dilation", "the array"), ("window_dilation", "the window"))
+    chosen = {"ge": "the largest element", "le": "the smallest element"}
+    select = use.parameters.get("select_prim")
+    if isinstance(select, str) and select in chosen:
+        yield f"at {chosen[select]} of each window"
 
 
 def _broadcast(use: Applied) -> Iterator[str]:
@@ -132,6 +213,9 @@ def _reshape(use: Applied) -> Iterator[str]:
         yield (f"from shape {formats.shape(before)} " if before is not None else "") + (
             f"to shape {formats.shape(sizes)}"
         )
+    order = use.ints("dimensions")
+    if order and order != sorted(order):
+        yield f"reads the axes in the order {formats.listed(order)}"
 
 
 def _transpose(use: Applied) -> Iterator[str]:
@@ -202,7 +286,12 @@ def _indexed(use: Applied) -> Iterator[str]:
     if mode == "CLIP":
         yield "parts outside are moved to the edge"
     if mode == "FILL_OR_DROP":
-        yield f"parts outside are {'filled in' if use.name == 'gather' else 'dropped'}"
+        value = use.parameters.get("fill_value")
+        a_number = isinstance(value, (int, float)) and not isinstance(value, bool)
+        filled = f"filled with {value}" if a_number else "filled in"
+        yield f"parts outside are {filled if use.name == 'gather' else 'dropped'}"
+    if mode == "ONE_HOT":
+        yield "computed as a product with one-hot rows"
 
 
 def _pad(use: Applied) -> Iterator[str]:
@@ -234,6 +323,8 @@ def _sort(use: Applied) -> Iterator[str]:
         yield "by the first operand" if keys == 1 else f"by the first {keys} operands"
     if use.is_true("is_stable"):
         yield "equal elements keep their order"
+    elif "is_stable" in use.parameters:
+        yield "equal elements in any order"
 
 
 def _select(use: Applied) -> Iterator[str]:
@@ -296,8 +387,18 @@ def _remat(use: Applied) -> Iterator[str]:
         yield "after differentiation: computes again what was not kept"
     elif "policy" in use.parameters and use.parameters["policy"] is None:
         yield "no policy: keeps only its operands"
+    if use.parameters.get("policy") is not None and not use.is_true("differentiated"):
+        named = _FUNCTION.match(str(use.parameters["policy"]))
+        plain = named and named[1] not in ("policy", "<lambda>")
+        yield (
+            f"the policy {named[1]} says what is kept"
+            if named and plain
+            else ("a policy says what is kept")
+        )
     if use.is_true("prevent_cse"):
         yield "the compiler may not merge it with the first computation"
+    elif "prevent_cse" in use.parameters:
+        yield "the compiler may merge it with the first computation"
 
 
 def _shard_map(use: Applied) -> Iterator[str]:
@@ -305,13 +406,24 @@ def _shard_map(use: Applied) -> Iterator[str]:
     axes = re.findall(r"'(\w+)': (\d+)", mesh) if isinstance(mesh, str) else []
     if axes:
         yield "mesh " + formats.listed(f"{name} of {size}" for name, size in axes)
-    specs = use.parameters.get("in_specs")
+    for parameter in ("newly_manual_axes", "manual_axes"):
+        manual = use.parameters.get(parameter)
+        names = manual if isinstance(manual, (list, tuple)) else ()
+        known = names and all(isinstance(name, str) for name in names)
+        if known and {name for name, _ in axes} - {*names}:
+            yield f"manual over {formats.axes(sorted(names))} only"
+    yield from _specs(use, "in_specs", "operand")
+    yield from _specs(use, "out_specs", "result")
+
+
+def _specs(use: Applied, name: str, what: str) -> Iterator[str]:
+    specs = use.parameters.get(name)
     for place, spec in enumerate(specs if isinstance(specs, (list, tuple)) else ()):
         if place == formats.MOST or not isinstance(spec, (list, tuple)):
             return
         cut = [(axis, _names(names)) for axis, names in enumerate(spec) if names]
         if all(names for _, names in cut):
-            yield f"operand {place} " + (
+            yield f"{what} {place} " + (
                 formats.listed(f"cut along axis {axis} over {names}" for axis, names in cut)
                 or "whole"
             )
@@ -335,13 +447,34 @@ def _fft(use: Applied) -> Iterator[str]:
     if kind is not None and 0 <= kind < len(kinds):
         yield kinds[kind]
     if lengths:
-        yield "over the last " + (f"{len(lengths)} axes" if len(lengths) > 1 else "axis")
+        yield "over the last " + (
+            f"{len(lengths)} axes, of length {formats.sizes(lengths)}"
+            if len(lengths) > 1
+            else f"axis, of length {lengths[0]}"
+        )
 
 
 def _round(use: Applied) -> Iterator[str]:
     method = use.number("rounding_method")
     if method in (0, 1):
         yield ("halves away from zero", "halves to the nearest even number")[method]
+
+
+def _subset(use: Applied) -> Iterator[str]:
+    """Decompositions that give some of their values only."""
+    bounds = use.ints("subset_by_index")
+    if bounds and len(bounds) == 2:
+        yield f"only number {bounds[0]} to {bounds[1] - 1}"
+    algorithm = use.parameters.get("algorithm")
+    if isinstance(algorithm, str) and not algorithm.endswith("DEFAULT"):
+        yield f"by the algorithm {algorithm.rpartition('.')[2]}"
+
+
+def _generator(use: Applied) -> Iterator[str]:
+    algorithm = use.parameters.get("algorithm")
+    kinds = ("", "Threefry", "Philox")  # the first is the compiler's choice
+    if isinstance(algorithm, int) and not isinstance(algorithm, bool) and 0 < algorithm < 3:
+        yield f"the generator {kinds[algorithm]}"
 
 
 _SPECIAL: Final[dict[str, Callable[[Applied], Iterator[str]]]] = {
@@ -351,6 +484,26 @@ _SPECIAL: Final[dict[str, Callable[[Applied], Iterator[str]]]] = {
     "conv_general_dilated": _conv,
     "convert_element_type": _convert,
     "dot_general": _dot_general,
+    "bcoo_dot_general": _dot_general,
+    "bcoo_dot_general_sampled": _dot_general,
+    "bcoo_spdot_general": _dot_general,
+    "bcsr_dot_general": _dot_general,
+    "ragged_dot_general": _ragged,
+    "eigh": _subset,
+    "svd": _subset,
+    "rng_bit_generator": _generator,
+    **dict.fromkeys(
+        (
+            "reduce_window",
+            "reduce_window_sum",
+            "reduce_window_max",
+            "reduce_window_min",
+            "select_and_scatter",
+            "select_and_scatter_add",
+            "select_and_gather_add",
+        ),
+        _window,
+    ),
     "fft": _fft,
     "gather": _indexed,
     "jit": _jit,

@@ -14,7 +14,7 @@ from .facts import mask
 
 #: Longest message that is kept of one error, in characters.
 MAX_MESSAGE = 4_000
-_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f\ufffe\uffff]")
 
 
 class RequestError(Exception):
@@ -47,10 +47,10 @@ def describe(
     frames = _frames(error.__traceback__, package_folder, owner) + _syntax_frame(error)
     return {
         **found,
-        "type": type(error).__name__,
-        "mro": [c.__name__ for c in type(error).__mro__ if c is not object],
+        "type": printable(type(error).__name__),
+        "mro": [printable(c.__name__) for c in type(error).__mro__ if c is not object],
         "frames": frames,
-        "traceback": _printable("".join(traceback.format_exception(error))[-100_000:]),
+        "traceback": printable("".join(traceback.format_exception(error))[-100_000:]),
     }
 
 
@@ -63,11 +63,11 @@ def _message(error: BaseException) -> str:
         text = f"the code called sys.exit({text})"
     elif isinstance(error, SyntaxError) and error.msg:
         text = error.msg
-    text = _printable(text.strip())
+    text = printable(text.strip())
     return text if len(text) <= MAX_MESSAGE else text[:MAX_MESSAGE] + "..."
 
 
-def _printable(text: str) -> str:
+def printable(text: str) -> str:
     """``text`` without what UTF-8 or XML can't hold, and without memory addresses."""
     text = mask(text.encode("utf-8", "backslashreplace").decode())
     return _CONTROL.sub(lambda found: f"\\x{ord(found[0]):02x}", text)
@@ -86,7 +86,7 @@ def _frames(trace: TracebackType | None, package_folder: str, owner: str) -> lis
                 "file": file,
                 "line": line,
                 "function": frame.f_code.co_name,
-                "code": _printable(linecache.getline(file, line, frame.f_globals).strip()),
+                "code": printable(linecache.getline(file, line, frame.f_globals).strip()),
             }
         )
     return frames[-20:]
@@ -95,5 +95,5 @@ def _frames(trace: TracebackType | None, package_folder: str, owner: str) -> lis
 def _syntax_frame(error: BaseException) -> list[dict[str, Any]]:
     if not isinstance(error, SyntaxError) or not error.filename:
         return []
-    code = _printable((error.text or "").strip())
+    code = printable((error.text or "").strip())
     return [{"file": error.filename, "line": error.lineno or 0, "function": "", "code": code}]

@@ -16,7 +16,7 @@ import jax.extend.core
 from ..tracing.grammar import Name, Step, nearest
 from ..tracing.request import Request
 from . import facts
-from .failures import RequestError
+from .failures import RequestError, printable
 from .reach import Names
 from .recorder import Recorder
 from .stage import Stage
@@ -220,5 +220,5 @@ def _program(jaxpr: Any, tangents: Iterable[int]) -> dict[str, Any]:
 
 
 def _text(jaxpr: Any) -> str:
-    """JAX's own text, to the letter, but for memory addresses."""
-    return facts.mask(str(jaxpr))
+    """JAX's own text, to the letter, but for memory addresses and control characters."""
+    return printable(str(jaxpr))

@@ -192,8 +192,17 @@ def test_equal_values_may_stand_for_one_another() -> None:
     e:f32[8] = sub a c
   in (d, e) }"""
     other = twice.replace("mul a b", "mul a c").replace("sub a c", "sub a b")
-    assert compare(program(twice, **PURE), program(other, **PURE)).level is P
+    found = compare(program(twice, **PURE), program(other, **PURE))
+    assert found.level is R
+    assert [d.words("f") for d in found.differences] == [
+        "`f[mul]`: an equal value is read instead `[broadcast_in_dim][0]` ->"
+        " `[broadcast_in_dim][1]`",
+        "`f[sub]`: an equal value is read instead `[broadcast_in_dim][1]` ->"
+        " `[broadcast_in_dim][0]`",
+    ]
     assert compare(program(twice), program(other)).level is X
+    exchanged = compare(program(twice, **PURE), program(twice.replace("(d, e)", "(e, d)"), **PURE))
+    assert exchanged.level is X
 
 
 def test_an_older_name_with_the_same_body() -> None:
@@ -239,6 +248,13 @@ def test_a_printed_first_program_is_the_same_one() -> None:
         ("reduce_sum", "[axes=(0,)]", "[axes=(0,) out_sharding=P('x')]", X),
         ("reduce_sum", "[axes=(0,)]", "[axes=(1,) out_sharding=None]", X),
         ("reduce_sum", "[axes=(0,)]", "[axes=(np.int64(0),)]", P),
+        ("own", "[rate=0.1]", "[rate=np.float64(0.1)]", P),
+        ("own", "[rate=0.1]", "[rate=np.float32(0.1)]", X),
+        ("own", "[axes=frozenset({'a', 'b'})]", "[axes=frozenset({'b', 'a'})]", P),
+        ("own", "[pairs={(1, 2), (3, 4)}]", "[pairs={(3, 4), (1, 2)}]", X),
+        ("own", "[pairs=set({(1, 2), (3, 4)})]", "[pairs=set({(3, 4), (1, 2)})]", P),
+        ("own", "[pairs=set({(1, 2), (3, 4)})]", "[pairs=set({(1, 4), (3, 2)})]", X),
+        ("own", "[names=set({'a, c', 'b, d'})]", "[names=set({'a, d', 'b, c'})]", X),
         ("top_k", "[k=2]", "[axis=0 k=2]", N),
         ("top_k", "[k=2]", "[axis=1 k=2]", X),
         ("shard_map", "[check_rep=True]", "[check_vma=True]", R),
@@ -275,6 +291,67 @@ def test_what_is_not_printed_counts_by_the_facts() -> None:
     assert compare(program(short, **facts([8])), program(short, **facts([9]))).level is X
 
 
+def test_white_space_of_a_text_counts_by_the_facts() -> None:
+    text = "{{ lambda ; a:f32[]. let debug_print[fmt={}] a in () }}"
+
+    def facts(fmt: str) -> dict[str, Any]:
+        row = ["debug_print", "", -1, [], {"fmt": fmt}, {}]
+        return {
+            "programs": [{"inputs": ["f32[]"], "effects": ["d"], "equations": [row]}],
+            "sources": [],
+        }
+
+    one, two = (program(text.format(fmt), **facts(fmt)) for fmt in ("x  {}", "x {}"))
+    assert compare(one, two).level is X
+
+
+def test_what_is_around_a_program_counts() -> None:
+    body = "{ lambda ; a:f32[8]. let b:f32[8] = sin a in (b,) }"
+    text = f"{{ lambda ; c:f32[8]. let d:f32[8] = own[p=Two(f={body}, n=3)] c in (d,) }}"
+    assert compare(program(text), program(text.replace("n=3", "n=4"))).level is X
+    branches = text.replace(f"Two(f={body}, n=3)", f"( {body} {body} )")
+    assert compare(program(branches), program(branches.replace("( {", "(\n{"))).level is P
+
+
+def test_what_cannot_be_read_is_not_called_printing() -> None:
+    odd = BASE.replace("    d:f32[8] = cos b\n", "    what ? is this\n    d:f32[8] = cos b\n")
+    assert compare(program(odd, **PURE), program(odd.replace("?", "!"), **PURE)).level is X
+    assert compare(program(odd, **PURE), program(odd.replace("?", " ?"), **PURE)).level is P
+
+
+def test_numbers_of_hidden_state_are_not_equal() -> None:
+    text = """{ lambda ; a:f32[]. let
+    b:f32[8] = rng_uniform[shape=(8,)] 0.0:f32[] a
+    c:f32[8] = rng_uniform[shape=(8,)] 0.0:f32[] a
+    d:f32[8] = mul b c
+  in (d,) }"""
+    assert compare(program(text, **PURE), program(text.replace("b c", "b b"), **PURE)).level is X
+    same = text.replace("rng_uniform", "own")
+    assert compare(program(same, **PURE), program(same.replace("b c", "b b"), **PURE)).level is R
+
+
+def test_results_that_moved_with_their_equations_are_reordered() -> None:
+    text = """{ lambda ; a:f32[8]. let
+    b:f32[8] = sin a
+    c:f32[8] = cos a
+    d:f32[8] = sin a
+  in (b, c, d) }"""
+    moved = """{ lambda ; a:f32[8]. let
+    d:f32[8] = sin a
+    b:f32[8] = sin a
+    c:f32[8] = cos a
+  in (b, c, d) }"""
+    assert compare(program(text, **PURE), program(moved, **PURE)).level is R
+    found = compare(program(text, **PURE), program(text.replace("b, c, d", "d, c, b"), **PURE))
+    assert (found.level, [d.words("f") for d in found.differences]) == (
+        X,
+        [
+            "`f`: output 0 is another equal value `[sin][0]` -> `[sin][1]`",
+            "`f`: output 2 is another equal value `[sin][1]` -> `[sin][0]`",
+        ],
+    )
+
+
 def test_lines_of_the_source_are_no_drift_and_phases_are() -> None:
     recorded = copy.deepcopy(versions()[NEW]["grad dense"])
     recorded["facts"]["sources"] = [["a.py", 3, "f"]]
@@ -286,6 +363,19 @@ def test_lines_of_the_source_are_no_drift_and_phases_are() -> None:
     found = compare(versions()[NEW]["grad dense"], recorded)
     assert found.level is R
     assert [(d.what, d.old, d.new) for d in found.differences] == [("phase", before, "recomputed")]
+
+
+def test_names_of_arguments_count() -> None:
+    """Sentences point at inputs by them."""
+    old, new = (
+        {**program(BASE, **PURE), "args": [[n, "f32[8]"] for n in names]} for names in ("xw", "xv")
+    )
+    found = compare(old, new)
+    assert found.level is R
+    assert [d.words("f") for d in found.differences] == [
+        "`f`: names of the arguments `x, w` -> `x, v`"
+    ]
+    assert compare(old, old).level is S
 
 
 def test_errors() -> None:

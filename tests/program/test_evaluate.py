@@ -435,3 +435,7 @@ def test_fuzz() -> None:
             resolve_equation(text, scope(), inside="dense")
         except PathError as error:
             assert error.offset >= 0
+
+
+def test_control_characters_of_a_value_are_replaced() -> None:
+    assert words("a\x1b[31m\x00") == "a\ufffd[31m\ufffd"

@@ -334,12 +334,14 @@ def cases() -> dict[str, tuple[str, Callable[..., Any], tuple[Any, ...], str]]:
         "donated": ("jit", jax.jit(lambda a, b: a + b, donate_argnums=1), (x, x),
             'may reuse the memory of operand 1; the function "<lambda>"'),
         "remat": ("remat2", jax.checkpoint(jnp.sin, prevent_cse=False), (x,),
-            "no policy: keeps only its operands"),
+            "no policy: keeps only its operands; "
+            "the compiler may merge it with the first computation"),
         "remat_grad": ("remat2", jax.grad(jax.checkpoint(jnp.sin)), (1.0,),
             "after differentiation: computes again what was not kept; "
             "the compiler may not merge it with the first computation"),
         "shard_map": ("shard_map", shard(jnp.sin, out_specs=P("data")), (x,),
             "mesh data of 2 and model of 4; operand 0 cut along axis 0 over data; "
+            "result 0 cut along axis 0 over data; "
             "the types say where devices may differ"),
         "psum": ("psum_invariant", shard(lambda a: lax.psum(a, "data"), out_specs=P()), (x,),
             "over axis data"),
@@ -365,7 +367,8 @@ def cases() -> dict[str, tuple[str, Callable[..., Any], tuple[Any, ...], str]]:
         "squeeze": ("squeeze", lambda a: a.squeeze(1), (array(4, 1),), "drops axis 1"),
         "rev": ("rev", lambda a: a[::-1], (x,), "turns axis 0 around"),
         "round": ("round", lambda a: jnp.round(a), (x,), "halves to the nearest even number"),
-        "fft": ("fft", lambda a: jnp.fft.rfft(a), (x,), "forwards, from real; over the last axis"),
+        "fft": ("fft", lambda a: jnp.fft.rfft(a), (x,),
+            "forwards, from real; over the last axis, of length 4"),
         "triangular": ("triangular_solve", lambda a, b: lax.linalg.triangular_solve(
             a, b, left_side=True, lower=True, transpose_a=True), (matrix, matrix),
             "the matrix on the left; lower triangular; transposed"),

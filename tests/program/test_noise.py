@@ -35,6 +35,8 @@ def test_neutral_neighbours_are_folded_together() -> None:
     assert names(SCAN) == [("linear", "reverse", "unroll")]
     assert names(SCAN.replace("unroll=1", "unroll=2")) == [("linear", "reverse")]
     assert names(SCAN.replace("reverse=False", "reverse=True")) == []
+    letters_of_false = SCAN.replace("linear=(False,)", "linear=sale")
+    assert names(letters_of_false) == [("reverse", "unroll")]
 
 
 def test_what_shares_its_line_stays() -> None:

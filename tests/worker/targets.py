@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import jax
+import jax.extend.core
 import jax.numpy as jnp
 import numpy as np
 
@@ -170,3 +171,12 @@ def wrong(fn: Any, args: Any) -> Any:
 
 
 number = 3
+
+
+odd_p = jax.extend.core.Primitive("odd")
+odd_p.def_abstract_eval(lambda x, **_: x)
+
+
+def odd_text(x: Any) -> Any:
+    """A parameter with what XML can't hold."""
+    return odd_p.bind(x, text="\x1b[31m\x00")

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from sphinx_jaxpr.tracing.places import SITE_FOLDERS
-from sphinx_jaxpr.worker.failures import MAX_MESSAGE, RequestError, describe
+from sphinx_jaxpr.worker.failures import MAX_MESSAGE, RequestError, describe, printable
 
 OURS = "/somewhere/sphinx_jaxpr"
 SITE = SITE_FOLDERS[0]
@@ -90,3 +90,11 @@ def test_a_mistake_in_a_request_has_no_frames() -> None:
     assert described["type"] == ""
     assert described["frames"] == []
     assert described["traceback"] == ""
+
+
+def test_control_characters_are_spelled_out() -> None:
+    assert printable("a\x1b[31m\x00\ufffe\n\tb") == "a\\x1b[31m\\x00\\xfffe\n\tb"
+    odd = type("Odd\x1b", (ValueError,), {})
+    found = describe(odd("no"), "trace", OURS)
+    assert found["type"] == "Odd\\x1b"
+    assert found["mro"][:2] == ["Odd\\x1b", "ValueError"]

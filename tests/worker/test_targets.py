@@ -151,3 +151,8 @@ def test_a_next_jax_without_closed_jaxpr_is_read_alike() -> None:
 
     assert facts.collect(Next()) == facts.collect(closed)
     assert facts.is_jaxpr(Next())
+
+
+def test_control_characters_of_a_parameter_are_spelled_out(tracer: Tracer) -> None:
+    text = trace(tracer, request("odd_text", "x=f32[3]"))[0]["text"]
+    assert "text=\\x1b[31m\\x00" in text

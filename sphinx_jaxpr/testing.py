@@ -144,7 +144,7 @@ def trace(
         if isinstance(function, str):
             if not is_target(function) or not {":", "."} & set(function):
                 raise ValueError(f"{function!r} names no function; expected package.module:name")
-            found = resolve(function, recorder.load, tracer.roots)
+            found = resolve(Request(function), recorder.load, tracer.roots)
             target = function
         else:
             found = (function, *_place(function))
@@ -179,7 +179,7 @@ def _arguments(args: tuple[Any, ...]) -> Any:
         return _parsed("args", args[0], grammar.arguments)
     import jax
 
-    from .worker.values import abstract_leaf
+    from .worker.avals import abstract_leaf
 
     for place, argument in enumerate(args):
         if isinstance(argument, str):

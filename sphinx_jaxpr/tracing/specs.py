@@ -88,6 +88,14 @@ class Mesh:
         shown = f'"{self.types[0]}"' if len(kinds) == 1 else f"({listed})"
         return f"{{{sizes}}}, axis_types={shown}"
 
+    @property
+    def source(self) -> str:
+        """The mesh as Python source."""
+        kinds = ", ".join(f"jax.sharding.AxisType.{kind}" for kind in self.types)
+        names, sizes = zip(*self.axes, strict=True)
+        comma = "," if len(self.types) == 1 else ""
+        return f"jax.sharding.AbstractMesh({sizes!r}, {names!r}, axis_types=({kinds}{comma}))"
+
 
 @dataclass(frozen=True, slots=True)
 class Call:

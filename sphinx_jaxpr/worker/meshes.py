@@ -55,12 +55,8 @@ def current() -> AbstractMesh | None:
 
 def mesh_source(mesh: AbstractMesh) -> str:
     """A mesh as Python source."""
-    kinds = [f"jax.sharding.AxisType.{kind.name}" for kind in mesh.axis_types]
-    comma = "," if len(kinds) == 1 else ""
-    return (
-        f"jax.sharding.AbstractMesh({tuple(mesh.axis_sizes)!r}, {tuple(mesh.axis_names)!r},"
-        f" axis_types=({', '.join(kinds)}{comma}))"
-    )
+    pairs = tuple(zip(mesh.axis_names, mesh.axis_sizes, strict=True))
+    return Mesh(pairs, tuple(kind.name for kind in mesh.axis_types)).source
 
 
 def only_mesh(leaves: Sequence[Any]) -> AbstractMesh | None:

@@ -66,7 +66,10 @@ def _meant(target: str, around: Sequence[ModuleType], allowed: tuple[str, ...]) 
 def module_around(entry: str, load: Callable[[str], ModuleType]) -> ModuleType:
     """The module of a text: named itself, or by ``module:object``, the object's own one."""
     name, _, path = entry.partition(":")
-    module = load(name)
+    try:
+        module = load(name)
+    except RequestError:  # of a class: the page tells module and class by a dot alone
+        module, path = _longest(entry.replace(":", "."), load)
     try:
         owner = getattr(Names(module).reach(path), "__module__", None) if path else None
         return load(owner) if isinstance(owner, str) else module

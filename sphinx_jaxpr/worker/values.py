@@ -100,11 +100,7 @@ def abstracted(values: dict[str, Any], labels: dict[str, str], mesh: Any) -> dic
 
     Specs are split over ``mesh``, or over the one that the other arguments are on.
     """
-    owners: dict[int, str] = {}
-    for name, tree in values.items():
-        for leaf in jax.tree.leaves(tree):
-            if isinstance(leaf, jax.Ref) and owners.setdefault(id(leaf), labels[name]):
-                _check_single(leaf, owners[id(leaf)], labels[name], values)
+    _check_refs(values, labels)
     found = {
         name: jax.tree.map(lambda leaf: leaf if _is_spec(leaf) else abstract_leaf(leaf), tree)
         for name, tree in values.items()
@@ -125,17 +121,23 @@ def _is_spec(leaf: Any) -> bool:
     return isinstance(leaf, (Aval, Ref))
 
 
-def _check_single(ref: Any, owner: str, name: str, values: dict[str, Any]) -> None:
+def _check_refs(values: dict[str, Any], labels: dict[str, str]) -> None:
     """JAX refuses a mutable array that two arguments share; their types would hide it."""
-    count = sum(1 for tree in values.values() for leaf in jax.tree.leaves(tree) if leaf is ref)
-    if count > 1:
-        where = f"{owner} and {name}" if owner != name else name
-        raise RequestError(
-            "option",
-            f"args: {where} would get one Ref twice, which JAX refuses; name a function that"
-            " returns a new one",
-            option="args",
-        )
+    owners: dict[int, str] = {}
+    for name, tree in values.items():
+        for leaf in jax.tree.leaves(tree):
+            if not isinstance(leaf, jax.Ref):
+                continue
+            owner = owners.get(id(leaf))
+            if owner is not None:
+                where = labels[name] if owner == labels[name] else f"{owner} and {labels[name]}"
+                raise RequestError(
+                    "option",
+                    f"args: {where} would get one Ref twice, which JAX refuses; name a function"
+                    " that returns a new one",
+                    option="args",
+                )
+            owners[id(leaf)] = labels[name]
 
 
 def static_value(value: Value, names: Names, what: str) -> Any:

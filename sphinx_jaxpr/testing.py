@@ -102,17 +102,21 @@ def assert_claims(
     static: str = "",
     name: str = "",
     jit: bool = False,
+    mesh: str = "",
 ) -> Traced:
     """Trace a function and what transforms make of it; fail where a claim is false.
 
     ``function`` is a callable, or ``"package.module:function"``.  The arguments are one
     text of specs as in the option ``args``, or arrays, ``jax.ShapeDtypeStruct`` and trees
-    of these, of which types alone matter.  ``transforms`` and ``static`` are written as in
-    the directive ``jaxpr-transform``; claims are expressions of the language of paths, in
-    which the function has its own name, or ``name``.  The answer can be asked further.
+    of these, of which types alone matter.  ``transforms``, ``static`` and ``mesh`` are
+    written as in the directive ``jaxpr-transform``; claims are expressions of the language
+    of paths, in which the function has its own name, or ``name``.  The answer can be asked
+    further.
     """
     __tracebackhide__ = True
-    found = trace(function, *args, transforms=transforms, static=static, name=name, jit=jit)
+    found = trace(
+        function, *args, transforms=transforms, static=static, name=name, jit=jit, mesh=mesh
+    )
     found.assert_claims(claims)
     return found
 
@@ -124,6 +128,7 @@ def trace(
     static: str = "",
     name: str = "",
     jit: bool = False,
+    mesh: str = "",
 ) -> Traced:
     """The programs of :func:`assert_claims`, without claims.
 
@@ -150,7 +155,13 @@ def trace(
             found = (function, *_place(function))
             target = f"{found[1].__name__}:{found[2]}"
         name = _checked(name, target)
-        base = Request(target, _arguments(args), _parsed("static", static, grammar.static), jit=jit)
+        base = Request(
+            target,
+            _arguments(args),
+            _parsed("static", static, grammar.static),
+            jit=jit,
+            mesh=_parsed("mesh", mesh, grammar.mesh),
+        )
         chains = _parsed("transforms", transforms, grammar.transforms)
         requests = [("", base), *variants(base, chains, {})]
         blocks: dict[str, Block] = {}

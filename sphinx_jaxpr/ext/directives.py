@@ -22,8 +22,8 @@ from .records import COMPARE, Block, Finding, Gallery, Note
 from .traps import markdown_traps
 
 OPTIONS = (
-    "args", "static", "transforms", "mesh", "name", "caption", "open", "elide", "base", "layout", "source",
-    "jit", "x64", "raises", "timeout", "locked", "class",
+    "args", "static", "transforms", "mesh", "name", "caption", "open", "elide", "base", "layout",
+    "source", "jit", "x64", "raises", "timeout", "locked", "class",
 )  # fmt: skip
 FLAGS = frozenset({"source", "jit", "x64", "locked"})
 #: Options that only the worker, or the result, can prove wrong.
@@ -106,12 +106,12 @@ class JaxprTransform(BlockDirective):
                     " options; write the value itself",
                     option,
                 )
-                self.explained = {*self.explained, option}
+                self.explained |= {option}
 
     def _check_traps(self) -> None:
         complaints = COMPLAINTS.take()
         traps = markdown_traps(self.place, self.options, list(self.content), complaints)
-        self.explained = traps.options
+        self.explained = frozenset(traps.options)
         # A body without an argument is the argument on the wrong line.
         self.has_notes = not traps.body and bool(self.arguments)
         for message, line in traps.found:

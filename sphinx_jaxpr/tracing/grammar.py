@@ -138,12 +138,14 @@ def mesh(text: str) -> Mesh | Name | None:
         return found
     if not isinstance(found, dict) or not found:
         raise GrammarError(_MESH, 0)
+    axes: list[tuple[str, int]] = []
     for axis, size in found.items():
         if not isinstance(axis, str) or not isinstance(size, int) or isinstance(size, bool):
             raise GrammarError(_MESH, 0)
         if size < 1:
             raise GrammarError(f"axis {shorten(axis)} has no positive size", 0)
-    return Mesh(tuple(found.items()), _axis_types(types, len(found)))
+        axes.append((axis, size))
+    return Mesh(tuple(axes), _axis_types(types, len(found)))
 
 
 _MESH = 'expected axes with sizes, as in {data: 8}, axis_types="Explicit", or the name of a mesh'
@@ -209,5 +211,3 @@ def _holds(value: Value, kind: type | tuple[type, ...]) -> bool:
     if isinstance(value, dict):
         return any(_holds(item, kind) for item in value.values())
     return isinstance(value, kind)
-
-

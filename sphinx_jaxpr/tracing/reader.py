@@ -219,9 +219,7 @@ class Reader:
             if not isinstance(key, (str, int)) or isinstance(key, bool):
                 raise GrammarError("a key is a name, a string or an integer", start)
             if not self.accept(":"):
-                raise GrammarError(
-                    f"expected ':' after the key {shorten(str(key))}", self.offset
-                )
+                raise GrammarError(f"expected ':' after the key {shorten(str(key))}", self.offset)
             result[key] = self.value()
             if not self.accept(",") and not self.peek("}"):
                 raise GrammarError(f"expected ',' or '}}', found {self.rest()!r}", self.offset)

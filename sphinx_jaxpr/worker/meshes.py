@@ -13,7 +13,6 @@ from ..tracing.grammar import Aval, Mesh, nearest
 from .avals import type_of
 from .failures import RequestError
 
-
 #: The mesh of a program that has none.
 NO_MESH = AbstractMesh((), ())
 
@@ -114,4 +113,3 @@ def _check_axis(axis: str, aval: Aval, mesh: AbstractMesh, what: str) -> None:
 
 def _refused(message: str) -> RequestError:
     return RequestError("option", f"args: {message}", option="args")
-

@@ -51,9 +51,9 @@ class Names:
                 return self._in(module, path), module
             except Unreachable as error:
                 problems.append(error)
-        for error in problems:
-            if error.inside != "":  # it leads somewhere there
-                raise error
+        for problem in problems:
+            if problem.inside != "":  # it leads somewhere there
+                raise problem
         if len(modules) == 1:
             raise problems[0]
         first = path.partition(".")[0]

@@ -25,8 +25,8 @@ def shard_map(stage: Stage, options: dict[str, Any]) -> Stage:
     if context is not None and mesh != dict(context.shape):
         raise RequestError(
             "option",
-            f"shard_map: its mesh {source_text(mesh)} is not the one of the option mesh,"
-            f" {source_text(dict(context.shape))}; leave out one of them",
+            f"shard_map: its mesh {mesh} is not the one of the option mesh,"
+            f" {dict(context.shape)}; leave out one of them",
         )
     given = options.get("in_specs")
     in_specs: tuple[Any, ...]

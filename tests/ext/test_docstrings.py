@@ -86,9 +86,9 @@ PUBLIC = '''
     def public_only(x):
         return -x
 '''
-WRONG = '''
+WRONG = """
     from wrong._src import act, Block
-'''
+"""
 WRONG_PRIVATE = '''
     import jax.numpy as jnp
 

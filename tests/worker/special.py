@@ -1,4 +1,4 @@
-"""Arguments with more to their types than shape and dtype, and targets that care how they are called."""
+"""Arguments whose types say more than shape and dtype; targets that care how they are called."""
 
 from __future__ import annotations
 
@@ -29,9 +29,8 @@ BOTH = jax.ShapeDtypeStruct((8, 16), jnp.bfloat16, sharding=on(("a", "b")))
 HALF = jax.ShapeDtypeStruct((4, 8), jnp.float32, sharding=on("a", "b", mesh=MIXED))
 REDUCED = jax.ShapeDtypeStruct((4, 8), jnp.float32, sharding=on("a", None, reduced={"b"}))
 UNREDUCED = jax.ShapeDtypeStruct((4, 8), jnp.float32, sharding=on("a", None, unreduced={"b"}))
-AUTO = jax.ShapeDtypeStruct(
-    (4, 8), jnp.float32, sharding=on("a", mesh=AbstractMesh((2,), ("a",), axis_types=(AxisType.Auto,)))
-)  # fmt: skip
+DATA = AbstractMesh((2,), ("a",), axis_types=(AxisType.Auto,))
+AUTO = jax.ShapeDtypeStruct((4, 8), jnp.float32, sharding=on("a", mesh=DATA))
 PLACED = jax.device_put(np.ones((4, 8), np.float32), NamedSharding(ONE, P("a", None)))
 TREE = {"x": X, "plain": jnp.ones((4, 8)), "n": 3}
 WEAK = jnp.asarray(2.0)

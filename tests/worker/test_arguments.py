@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import json
 from collections.abc import Callable
 from typing import Any
 
@@ -111,7 +112,8 @@ KEPT: list[tuple[str, str, Callable[[], tuple[Any, ...]]]] = [
     ("plain", "-inf", lambda: (float("-inf"),)),
     ("plain", "nan", lambda: (float("nan"),)),
     ("plain", "-1e999j", lambda: (complex("-1e999j"),)),
-    ("leaves", "{a: [(1e400, 2)], b: nan}", lambda: ({"a": [(float("inf"), 2)], "b": float("nan")},)),
+    ("leaves", "{a: [(1e400, 2)], b: nan}",
+     lambda: ({"a": [(float("inf"), 2)], "b": float("nan")},)),
 ]  # fmt: skip
 
 
@@ -122,6 +124,7 @@ def test_the_program_is_that_of_a_direct_call(
     result, stage = trace(tracer, request(target, args))
     assert result["text"] == mask(str(jax.make_jaxpr(getattr(special, target))(*direct())))
     assert by_hand(result["call"], stage) == result["text"]
+    json.dumps(result, allow_nan=False)
 
 
 @pytest.mark.skipif(OLD, reason="JAX 0.7 has no rule for unreduced values")
@@ -237,7 +240,7 @@ REFUSED = [
     ("plain", "x=f32[5@a]", "MESH", "x: 2 shards do not divide dimension 0 of f32[5@a]"),
     ("plain", "f32[4@a]", "{a: 2}", "which is Auto: types name Explicit axes only"),
     ("plain", "Ref{f32[3@a]}", "", "is split over a mesh, and there is none"),
-    ("plain", "f32[4]", "MASH", "mesh: MASH: module 'tests.worker.special' has no attribute 'MASH'"),
+    ("plain", "f32[4]", "MASH", "mesh: MASH: module 'tests.worker.special' has no attribute"),
     ("plain", "f32[4]", "INF", "mesh names a float"),
     ("two_refs", "SHARED, SHARED", "", "one and two would get one Ref twice"),
     ("leaves", "(SHARED, SHARED)", "", "tree would get one Ref twice"),
@@ -356,7 +359,7 @@ def test_what_no_call_can_say_is_refused(
 def test_a_static_argument_in_args_gets_a_hint(
     tracer: Tracer, target: str, args: str, hint: str
 ) -> None:
-    with pytest.raises(Exception) as caught:  # noqa: PT011 - JAX's own, of several kinds
+    with pytest.raises(Exception) as caught:
         trace(tracer, request(target, args))
     assert hint_of(caught.value).endswith(hint)
 

@@ -110,7 +110,7 @@ _DOCSTRING = re.compile(r":docstring of ([\w.]+)$")
 
 
 def documented(directive: SphinxDirective, source: str) -> str:
-    """The module of a docstring, or ``module:object`` for what a page documents; else ``""``.
+    """What a text is about, as ``module:object``, or a module; ``""`` where it is no docstring.
 
     Autodoc names the object in the source of its text, by the module that defines it, and
     has imported that module.  Other tools write the signature alone, under a module that
@@ -118,10 +118,11 @@ def documented(directive: SphinxDirective, source: str) -> str:
     """
     found = _DOCSTRING.search(source)
     if found:
-        name = found[1]
-        while name and name not in sys.modules:
-            name = name.rpartition(".")[0]
-        return name
+        parts = found[1].split(".")
+        for count in range(len(parts), 0, -1):
+            if (name := ".".join(parts[:count])) in sys.modules:
+                return f"{name}:{'.'.join(parts[count:])}".rstrip(":")
+        return ""
     context = directive.env.ref_context
     module = context.get("py:module") or ""
     name = directive.env.current_document.obj_desc_name or context.get("py:class") or ""

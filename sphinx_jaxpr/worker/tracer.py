@@ -25,7 +25,7 @@ from .meshes import NO_MESH, current, mesh_of, under
 from .reach import Names
 from .recorder import Recorder
 from .stage import Stage
-from .target import load_module, module_around, resolve
+from .target import load_module, modules_around, resolve
 from .transforms import BUILTIN
 from .values import abstract_source, attribute, describe, source_text
 
@@ -57,7 +57,8 @@ class Tracer:
 
         for _, path in request.third_party:
             load(path.partition(":")[0])
-        around = self.texts[request.around] = [module_around(e, load) for e in request.around]
+        around = [module for entry in request.around for module in modules_around(entry, load)]
+        self.texts[request.around] = around
         return resolve(request, load, self.roots, around)
 
     def trace(self, request: Request, found: tuple[Any, ModuleType, str]) -> dict[str, Any]:
@@ -121,7 +122,8 @@ class Tracer:
             stage = _from_jaxpr(target, shown)
         elif callable(target):
             names, mesh = self.names(request, module), current()
-            with under(NO_MESH):  # what the page names may compute, which needs devices
+            # What the page names may compute, which needs devices.
+            with under(NO_MESH if request.mesh else None):
                 stage = bind(target, shown, request.args, request.static, names, mesh)
         else:
             raise RequestError(

@@ -70,7 +70,8 @@ def spec_value(value: Value, names: Names, what: str) -> Any:
     """What a spec means, as a pytree in which types of arrays are as they were written."""
     if isinstance(value, Name):
         found = attribute(names, value.text, "args", what)
-        if inspect.isfunction(found) or inspect.isbuiltin(found):
+        # What is called and no pytree can be no argument itself.
+        if callable(found) and jax.tree.structure(found) == jax.tree.structure(0):
             found = _call(found, value.text)
         return found
     # Of specs; what is abstract already may be a tree of any other kind.
@@ -85,6 +86,8 @@ def spec_value(value: Value, names: Names, what: str) -> Any:
 def _call(function: Any, path: str) -> Any:
     try:
         inspect.signature(function).bind()
+    except ValueError:  # it tells nothing of its parameters
+        pass
     except TypeError:
         raise RequestError(
             "option",

@@ -66,6 +66,19 @@ PRIVATE = '''
 
 
     BLOCK = Block()
+
+
+    def moved(x):
+        """Public by its ``__module__``, as packages like to set it.
+
+        .. jaxpr-transform:: _core
+           :name: moved
+           :args: ONLY
+        """
+        return x
+
+
+    moved.__module__ = "lib"
 '''
 PUBLIC = '''
     """The package.
@@ -77,7 +90,7 @@ PUBLIC = '''
 
     import numpy as np
 
-    from lib._src.nn import Block, act
+    from lib._src.nn import Block, act, moved
 
     SHAPES = np.zeros(99, np.float32)
     PUBLIC = np.zeros(5, np.float32)
@@ -129,6 +142,8 @@ FILES = {
         ===
 
         .. autofunction:: lib.act
+
+        .. autofunction:: lib.moved
 
         .. autoclass:: lib.Block
            :special-members: __call__
@@ -256,6 +271,7 @@ def test_names_are_of_the_module_of_the_text(built: Build) -> None:
     assert "b:f32[2,3] = cos a" in here["jaxpr-elsewhere"]
     assert "b:f32[2,3] = tanh a" in here["jaxpr-called"]
     assert "b:f32[7] = exp a" in here["jaxpr-helped"]
+    assert "b:f32[7] = sin a" in here["jaxpr-moved"]
 
 
 def test_then_of_the_current_module(built: Build) -> None:

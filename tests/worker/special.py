@@ -80,6 +80,25 @@ def make_sharded_ref() -> Any:
     return jax.new_ref(PLACED)
 
 
+make_jitted = jax.jit(lambda: jnp.ones((2, 3)))
+make_partial = functools.partial(jnp.ones, (2, 5))
+PARTIAL = jax.tree_util.Partial(jnp.add, jnp.ones(3))
+
+
+class Maker:
+    """An object that returns an argument."""
+
+    def __call__(self) -> Any:
+        return jnp.ones((2, 7))
+
+
+maker = Maker()
+
+
+def call(f: Any) -> Any:
+    return f(1.0)
+
+
 def turn(x: Any) -> Any:
     return jnp.sin(x).T
 
@@ -246,6 +265,7 @@ sharded = jax.shard_map(
 )  # fmt: skip
 vectorized = functools.partial(jnp.vectorize, excluded=(0,))(power)
 checked = functools.partial(jax.checkpoint, static_argnums=(1,))(lambda x, flag: -x if flag else x)
+spread_out = jax.pmap(lambda x, n: x * n, static_broadcasted_argnums=1)
 jitted = jax.jit(lambda x, n: x * n, static_argnums=1)
 named = jax.jit(lambda x, n: x * n, static_argnames=("n",))
 shaped = jax.jit(lambda x, shape: x + jnp.zeros(shape), static_argnames=("shape",))

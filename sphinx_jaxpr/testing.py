@@ -102,17 +102,21 @@ def assert_claims(
     static: str = "",
     name: str = "",
     jit: bool = False,
+    mesh: str = "",
 ) -> Traced:
     """Trace a function and what transforms make of it; fail where a claim is false.
 
     ``function`` is a callable, or ``"package.module:function"``.  The arguments are one
     text of specs as in the option ``args``, or arrays, ``jax.ShapeDtypeStruct`` and trees
-    of these, of which types alone matter.  ``transforms`` and ``static`` are written as in
-    the directive ``jaxpr-transform``; claims are expressions of the language of paths, in
-    which the function has its own name, or ``name``.  The answer can be asked further.
+    of these, of which types alone matter.  ``transforms``, ``static`` and ``mesh`` are
+    written as in the directive ``jaxpr-transform``; claims are expressions of the language
+    of paths, in which the function has its own name, or ``name``.  The answer can be asked
+    further.
     """
     __tracebackhide__ = True
-    found = trace(function, *args, transforms=transforms, static=static, name=name, jit=jit)
+    found = trace(
+        function, *args, transforms=transforms, static=static, name=name, jit=jit, mesh=mesh
+    )
     found.assert_claims(claims)
     return found
 
@@ -124,6 +128,7 @@ def trace(
     static: str = "",
     name: str = "",
     jit: bool = False,
+    mesh: str = "",
 ) -> Traced:
     """The programs of :func:`assert_claims`, without claims.
 
@@ -144,13 +149,19 @@ def trace(
         if isinstance(function, str):
             if not is_target(function) or not {":", "."} & set(function):
                 raise ValueError(f"{function!r} names no function; expected package.module:name")
-            found = resolve(function, recorder.load, tracer.roots)
+            found = resolve(Request(function), recorder.load, tracer.roots)
             target = function
         else:
             found = (function, *_place(function))
             target = f"{found[1].__name__}:{found[2]}"
         name = _checked(name, target)
-        base = Request(target, _arguments(args), _parsed("static", static, grammar.static), jit=jit)
+        base = Request(
+            target,
+            _arguments(args),
+            _parsed("static", static, grammar.static),
+            jit=jit,
+            mesh=_parsed("mesh", mesh, grammar.mesh),
+        )
         chains = _parsed("transforms", transforms, grammar.transforms)
         requests = [("", base), *variants(base, chains, {})]
         blocks: dict[str, Block] = {}
@@ -179,7 +190,7 @@ def _arguments(args: tuple[Any, ...]) -> Any:
         return _parsed("args", args[0], grammar.arguments)
     import jax
 
-    from .worker.values import abstract_leaf
+    from .worker.avals import abstract_leaf
 
     for place, argument in enumerate(args):
         if isinstance(argument, str):

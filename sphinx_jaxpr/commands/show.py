@@ -28,6 +28,7 @@ OPTIONS: Final[dict[str, dict[str, Any]]] = {
     "--args": {"metavar": "SPECS", "help": 'types of the arguments, as in "x=f32[8], w=f32[8,4]"'},
     "--static": {"metavar": "VALUES", "help": 'arguments bound before tracing, as in "n=3"'},
     "--transforms": {"metavar": "LIST", "help": 'as in "grad(argnums=w), vmap | jit as both"'},
+    "--mesh": {"metavar": "MESH", "help": """trace under it, as in '{data: 8}'"""},
     "--name": {"metavar": "NAME", "help": "name of the function's own program"},
     "--raises": {"metavar": "TYPE", "help": "expected of the last: an error, Type: part of it"},
     "--jit": {"action": "store_true", "help": "wrap the function in jit first"},
@@ -123,6 +124,7 @@ def _requests(options: argparse.Namespace) -> list[tuple[str, Request]]:
         _parsed("static", options.static, grammar.static),
         jit=options.jit,
         x64=options.x64,
+        mesh=_parsed("mesh", options.mesh, grammar.mesh),
     )
     for wide in sorted(WIDE) if not options.x64 else ():
         if re.search(rf"\b{wide}\[", options.args or ""):

@@ -17,17 +17,20 @@ from .config import value as config_value
 from .nodes import jaxpr_gallery, jaxpr_note
 from .notes import node_of, split
 from .options import BlockDirective
-from .place import locate
+from .place import documented, locate
 from .records import COMPARE, Block, Finding, Gallery, Note
 from .traps import markdown_traps
 
 OPTIONS = (
-    "args", "static", "transforms", "name", "caption", "open", "elide", "base", "layout", "source",
-    "jit", "x64", "raises", "timeout", "locked", "class",
+    "args", "static", "transforms", "mesh", "name", "caption", "open", "elide", "base", "layout",
+    "source", "jit", "x64", "raises", "timeout", "locked", "class",
 )  # fmt: skip
 FLAGS = frozenset({"source", "jit", "x64", "locked"})
 #: Options that only the worker, or the result, can prove wrong.
-_JUDGED = ("args", "static")
+_JUDGED = ("args", "static", "mesh")
+#: Options in which a substitution would be meant: MyST's, and that of reStructuredText.
+_PLAIN = ("args", "static", "transforms", "mesh")
+_SUBSTITUTION = re.compile(r"\{\{.+?\}\}|^\s*\|[^\W\d][\w ]*\|\s*$", re.DOTALL)
 
 
 class JaxprTransform(BlockDirective):
@@ -86,17 +89,29 @@ class JaxprTransform(BlockDirective):
                     flag,
                 )
         self._check_traps()
-        for option in ("args", "static", "transforms"):
+        self._check_substitutions()
+        for option in ("args", "static", "transforms", "mesh"):
             empty = option in self.options and not self.options[option].strip()
             if empty and option not in self.explained:
                 self._finding(
                     f"option {option!r} is empty: leave it out, or give it a value", option
                 )
 
+    def _check_substitutions(self) -> None:
+        for option in _PLAIN:
+            found = _SUBSTITUTION.search(str(self.options.get(option) or ""))
+            if found and option not in self.explained:
+                self._finding(
+                    f"{option}: substitutions such as {found[0].strip()[:40]} are not replaced in"
+                    " options; write the value itself",
+                    option,
+                )
+                self.explained |= {option}
+
     def _check_traps(self) -> None:
         complaints = COMPLAINTS.take()
         traps = markdown_traps(self.place, self.options, list(self.content), complaints)
-        self.explained = traps.options
+        self.explained = frozenset(traps.options)
         # A body without an argument is the argument on the wrong line.
         self.has_notes = not traps.body and bool(self.arguments)
         for message, line in traps.found:
@@ -138,6 +153,7 @@ class JaxprTransform(BlockDirective):
             )
             return ""
         resolved = self._resolve(argument)
+        self.bare = resolved != argument
         if not is_target(resolved) or (":" not in resolved and "." not in resolved):
             self._finding(
                 f"{argument!r} names no function; expected package.module:qualname, as in"
@@ -145,7 +161,8 @@ class JaxprTransform(BlockDirective):
             )
             return ""
         allowed = self._allowed()
-        if allowed and not is_within(resolved.partition(":")[0], allowed):
+        inside = [resolved.partition(":")[0], *(self._around() if self.bare else ())]
+        if allowed and not any(is_within(name.partition(":")[0], allowed) for name in inside):
             self._finding(f"{resolved!r} is outside jaxpr_allowed_modules ({', '.join(allowed)})")
             return ""
         return resolved
@@ -162,6 +179,7 @@ class JaxprTransform(BlockDirective):
     def _resolve(self, argument: str) -> str:
         """In a docstring a bare name belongs to its module, ``.name`` to its class."""
         module = self.env.ref_context.get("py:module") or ""
+        module = module or next(iter(self._around()), "").partition(":")[0]
         if argument.startswith("."):
             owner = self.env.ref_context.get("py:class") or ""
             path = f"{owner}{argument}" if owner else argument[1:]
@@ -169,6 +187,16 @@ class JaxprTransform(BlockDirective):
         if module and ":" not in argument and "." not in argument:
             return f"{module}:{argument}"
         return argument
+
+    def _around(self) -> tuple[str, ...]:
+        """The modules of the text, the nearest first: its docstring's own, the current one."""
+        current = self.env.ref_context.get("py:module") or ""
+        found = [documented(self, self.place.source), current]
+        allowed = self._allowed()
+        return tuple(
+            name for name in dict.fromkeys(filter(None, found))
+            if not allowed or is_within(name.partition(":")[0], allowed)
+        )  # fmt: skip
 
     def _name(self, target: str) -> tuple[str, bool]:
         given = self._explicit()
@@ -194,13 +222,26 @@ class JaxprTransform(BlockDirective):
         args = self._parsed("args", grammar.arguments)
         static = self._parsed("static", grammar.static)
         chains = self._parsed("transforms", grammar.transforms)
+        mesh = self._parsed("mesh", grammar.mesh)
         x64 = "x64" in self.options
         if args is not None and not x64:
             self._check_wide(args)
         base = None
-        if target and args is not None and static is not None:
+        readable = args is not None and static is not None
+        if target and readable and (mesh is not None or not self.options.get("mesh", "").strip()):
+            around = self._around()
+            if all(name == target.partition(":")[0] for name in around):
+                around = ()  # names are looked up in the target's module anyway
             base = Request(
-                target, args, static, jit="jit" in self.options, x64=x64, allowed=self._allowed()
+                target,
+                args,
+                static,
+                jit="jit" in self.options,
+                x64=x64,
+                allowed=self._allowed(),
+                mesh=mesh,
+                around=around,
+                bare=self.bare and bool(around),
             )
         if chains is None:
             return base, [(Chain((), "variant"), "the transforms could not be read")]

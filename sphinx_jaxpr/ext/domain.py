@@ -237,6 +237,21 @@ def _holds(condition: str, tags: Any) -> bool:
 
 def _same_directive(one: Gallery, other: Gallery) -> bool:
     """A docstring that autodoc shows twice, or a file that two pages include: no clash."""
+    # Autodoc may name the file of the module that re-exports the object.
+    documented = {gallery.source.rpartition(":docstring of ")[1:] for gallery in (one, other)}
+    if len(documented) == 1 and all(documented.pop()):
+        return _asked(one) == _asked(other)
     digests = [[block.digest for block in gallery.blocks] for gallery in (one, other)]
-    place = "docstring of" in one.source or one.line == other.line
-    return place and one.source == other.source and digests[0] == digests[1]
+    return one.source == other.source and one.line == other.line and digests[0] == digests[1]
+
+
+def _asked(gallery: Gallery) -> list[str]:
+    """What a docstring asks for, whatever module it is shown in."""
+    found = []
+    for block in gallery.blocks:
+        request = block.request
+        if request is not None:
+            path = request.target.rpartition(":")[2]
+            request = replace(request, target=path, around=(), bare=False)
+        found.append(request.digest if request is not None else "")
+    return found

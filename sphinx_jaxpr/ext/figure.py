@@ -166,7 +166,7 @@ class Figures(Shown):
 
     def title(self, block: Block) -> str:
         """What the header begins with."""
-        return markup.call(self.call(block))
+        return markup.context(self.context(block)) + markup.call(self.call(block))
 
     def python(self, block: Block) -> dict[int, tuple[int, str]]:
         """For equations of this function's own lines: the line, and where it is shown."""

@@ -46,6 +46,11 @@ def call(text: str) -> str:
     return f'<code class="jaxpr-call">{escape(text)}</code>'
 
 
+def context(text: str) -> str:
+    """The statement that the call is under, if any."""
+    return f'<code class="jaxpr-context">{escape(text)}</code> ' if text else ""
+
+
 def code(lines: str) -> str:
     """The box around the lines of a program."""
     return f'<div class="jaxpr-code notranslate" translate="no">{lines}</div>'

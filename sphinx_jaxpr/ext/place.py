@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -102,6 +103,34 @@ def locate(directive: SphinxDirective) -> Place:
         if 0 <= start < len(lines) and directive.name in lines[start]:
             return Place(source, line + shift, lines[start : start + 200], markdown)
     return Place(source, line, (), markdown)
+
+
+_DOTTED = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*")
+_DOCSTRING = re.compile(r":docstring of ([\w.]+)$")
+
+
+def documented(directive: SphinxDirective, source: str) -> str:
+    """What a text is about, as ``module:object``, or a module; ``""`` where it is no docstring.
+
+    Autodoc names the object in the source of its text, by the module that defines it, and
+    has imported that module.  Other tools write the signature alone, under a module that
+    may only re-export the object.
+    """
+    found = _DOCSTRING.search(source)
+    if found:
+        parts = found[1].split(".")
+        for count in range(len(parts), 0, -1):
+            if (name := ".".join(parts[:count])) in sys.modules:
+                return f"{name}:{'.'.join(parts[count:])}".rstrip(":")
+        return ""
+    context = directive.env.ref_context
+    module = context.get("py:module") or ""
+    name = directive.env.current_document.obj_desc_name or context.get("py:class") or ""
+    if not name or not _DOTTED.fullmatch(name):
+        return ""
+    if not module:  # the signature has the whole name
+        module, _, name = name.rpartition(".")
+    return f"{module}:{name}" if module else ""
 
 
 def lines_of(source: str) -> tuple[str, ...]:

@@ -96,7 +96,10 @@ class Listings(Shown):
         text = "; ".join(filter(None, about))
         if text:
             line += nodes.Text(f" - {text}" if len(found) == 1 else text)
-        return found if line.children else found[:1]
+        found = found if line.children else found[:1]
+        if context := self.context(block):
+            found = [nodes.paragraph("", "", nodes.literal(context, context)), *found]
+        return found
 
     def listing(self, block: Block) -> list[nodes.Node]:
         found = self.engine.printed(block)

@@ -12,6 +12,7 @@ from ..program.match import Match
 from ..program.model import Equation, Printed
 from ..program.noise import CAST, UNUSED, reasons
 from ..program.summary import Part, counts, dropped
+from ..tracing.grammar import Mesh
 from ..tracing.outcomes import remarks
 from . import config as settings
 from . import elide
@@ -73,6 +74,14 @@ class Shown:
         target = block.request.target if block.request else block.name
         last = target.replace(":", ".").rpartition(".")[2]
         return f"{last}, {block.label}" if block.label else last
+
+    def context(self, block: Block) -> str:
+        """The statement that the call is to be traced under, where it needs a mesh."""
+        mesh = block.request.mesh if block.request else None
+        if mesh is None:
+            return ""
+        source = mesh.source if isinstance(mesh, Mesh) else f"{mesh.text}.abstract_mesh"
+        return f"with jax.sharding.use_abstract_mesh({source}):"
 
     def matched(self, block: Block) -> Match:
         """How the equations of a variant are those of the base."""

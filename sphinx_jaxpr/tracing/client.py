@@ -80,7 +80,8 @@ class Client:
             return None
         request = job.request
         dotted = request.module or request.target.rpartition(".")[0]
-        modules = [path.partition(":")[0] for _, path in request.third_party]
+        named = [*request.around, *(path for _, path in request.third_party)]
+        modules = [path.partition(":")[0] for path in named]
         while dotted:
             modules.append(dotted)
             dotted = dotted.rpartition(".")[0]

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from .files import read
-from .grammar import Aval, Call, Name, Value
+from .grammar import Aval, Call, Mesh, Name, Ref, Value
 from .request import Request
 
 #: Raised when the meaning of a file changes, or of the results in it.
@@ -78,6 +78,10 @@ def readable(request: Request) -> dict[str, Any]:
         )
     if request.third_party:
         found["jaxpr_transforms"] = dict(request.third_party)
+    if request.mesh:
+        found["mesh"] = str(request.mesh) if isinstance(request.mesh, Mesh) else request.mesh.text
+    if request.around:
+        found["around"] = ", ".join([*request.around, *(["bare"] if request.bare else [])])
     for flag in ("jit", "x64", "expects_error"):
         if getattr(request, flag):
             found[flag] = True
@@ -89,7 +93,7 @@ def written(value: Value) -> str:
     match value:
         case Name(text):
             return text
-        case Aval():
+        case Aval() | Ref():
             return str(value)
         case Call(name, items):
             return f"{name}({', '.join(map(written, items))})"

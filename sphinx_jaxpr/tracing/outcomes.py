@@ -16,6 +16,8 @@ def describe(error: dict[str, Any]) -> str:
         last = frames[-1]
         inside = f" in {last['function']}" if last["function"] not in ("", "<module>") else ""
         text += f" [{last['file']}:{last['line']}{inside}: {last['code']}]"
+    if error.get("hint"):
+        text += f"; hint: {error['hint']}"
     if error.get("log"):
         text += f" (more in {error['log']})"
     return text

@@ -6,15 +6,15 @@ a caption, a fold or a class never enters it, so that they never retrace.
 
 from __future__ import annotations
 
-import hashlib
-import json
 import keyword
+import math
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from .grammar import Aval, Call, Chain, Name, Step, Value, nearest
+from .files import digest
+from .grammar import Aval, Call, Chain, Mesh, Name, Ref, Step, Value, nearest
 
 #: Raised when the meaning of a request or of a result changes.
 SCHEMA: Final = 3
@@ -54,7 +54,10 @@ class Request:
     ``third_party`` maps the names of registered transforms that ``steps`` uses
     to ``module:function``.  With ``expects_error`` an exception is a result;
     without, it is a failure.  ``allowed`` are the modules that names may lead into,
-    empty for all: what may be run decides what is traced.
+    empty for all: what may be run decides what is traced.  ``mesh`` is the one to trace
+    under.  ``around`` are the modules of the text that the request was read in, the
+    nearest first, each by its name or by that of an object of it (``module:object``):
+    names are looked up there as well, and so is the target itself where it is ``bare``.
     """
 
     target: str
@@ -66,11 +69,16 @@ class Request:
     expects_error: bool = False
     third_party: tuple[tuple[str, str], ...] = ()
     allowed: tuple[str, ...] = ()
+    mesh: Mesh | Name | None = None
+    around: tuple[str, ...] = ()
+    bare: bool = False
 
     def to_json(self) -> dict[str, Any]:
         """Plain data; equal requests give equal data."""
         return {
             **({"allowed": list(self.allowed)} if self.allowed else {}),
+            **({"mesh": encode(self.mesh)} if self.mesh else {}),
+            **({"around": list(self.around), "bare": self.bare} if self.around else {}),
             "target": self.target,
             "args": [[name, encode(value)] for name, value in self.args],
             "static": [[key, encode(value)] for key, value in self.static],
@@ -100,13 +108,15 @@ class Request:
             expects_error=data["expects_error"],
             third_party=tuple((name, path) for name, path in data["third_party"]),
             allowed=tuple(data.get("allowed", ())),
+            mesh=decode(data["mesh"]) if "mesh" in data else None,
+            around=tuple(data.get("around", ())),
+            bare=data.get("bare", False),
         )
 
     @property
     def digest(self) -> str:
         """Hex digest of the canonical form."""
-        text = json.dumps(self.to_json(), sort_keys=True, separators=(",", ":"))
-        return hashlib.sha256(text.encode()).hexdigest()
+        return digest(self.to_json())
 
     @property
     def base(self) -> Request:
@@ -122,7 +132,7 @@ class Request:
     @property
     def top_modules(self) -> set[str]:
         """Top-level names of the modules that this request names itself."""
-        named = [self.target, *(path for _, path in self.third_party)]
+        named = [self.target, *self.around, *(path for _, path in self.third_party)]
         return {name.partition(":")[0].partition(".")[0] for name in named}
 
     @property
@@ -136,13 +146,22 @@ def is_within(module: str, allowed: tuple[str, ...]) -> bool:
     return any(module == name or module.startswith(f"{name}.") for name in allowed)
 
 
-def encode(value: Value) -> Any:
+def encode(value: Value | Mesh) -> Any:
     """A value as JSON data; whatever JSON lacks is a one-key object."""
     match value:
         case Name(text):
             return {"name": text}
-        case Aval(dtype, shape):
-            return {"aval": dtype, "shape": list(shape)}
+        case Aval(dtype, shape, axes, memory):
+            return {
+                "aval": dtype,
+                "shape": list(shape),
+                **({"axes": [list(names) for names in axes]} if axes else {}),
+                **({"memory": memory} if memory else {}),
+            }
+        case Ref(inner):
+            return {"ref": encode(inner)}
+        case Mesh(axes, types):
+            return {"mesh": [list(pair) for pair in axes], "types": list(types)}
         case Call(name, items):
             return {"call": name, "items": [encode(item) for item in items]}
         case tuple():
@@ -152,28 +171,36 @@ def encode(value: Value) -> Any:
         case dict():
             return {"dict": [[key, encode(item)] for key, item in value.items()]}
         case complex():
-            return {"complex": [value.real, value.imag]}
+            return {"complex": [encode(value.real), encode(value.imag)]}
+        case float() if not math.isfinite(value):
+            return {"float": repr(value)}
     return value
 
 
-def decode(data: Any) -> Value:
+def decode(data: Any) -> Any:
     """The inverse of :func:`encode`."""
     if isinstance(data, list):
         return [decode(item) for item in data]
     if not isinstance(data, dict):
-        plain: Value = data
-        return plain
+        return data
     if "name" in data:
         return Name(data["name"])
     if "aval" in data:
-        return Aval(data["aval"], tuple(data["shape"]))
+        axes = tuple(map(tuple, data.get("axes", ())))
+        return Aval(data["aval"], tuple(data["shape"]), axes, data.get("memory", ""))
+    if "ref" in data:
+        return Ref(decode(data["ref"]))
+    if "mesh" in data:
+        return Mesh(tuple((axis, size) for axis, size in data["mesh"]), tuple(data["types"]))
     if "call" in data:
         return Call(data["call"], tuple(decode(item) for item in data["items"]))
     if "tuple" in data:
         return tuple(decode(item) for item in data["tuple"])
     if "dict" in data:
         return {key: decode(item) for key, item in data["dict"]}
-    return complex(*data["complex"])
+    if "float" in data:
+        return float(data["float"])
+    return complex(*map(decode, data["complex"]))
 
 
 _TARGET: Final = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*(:[^\W\d]\w*(\.[^\W\d]\w*)*)?")

@@ -8,6 +8,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
+from .failures import RequestError
 from .stage import Options, Stage, flag, fresh
 
 
@@ -15,6 +16,8 @@ def _scalar(stage: Stage, options: Options) -> Stage:
     """The stage itself where its result is a scalar, else the sum of its result."""
     out = stage.out
     leaves = jax.tree.leaves(out)
+    if not leaves:
+        raise RequestError("option", "the function returns nothing that could be differentiated")
     single = len(leaves) == 1 and jax.tree.structure(out) == jax.tree.structure(0)
     if not flag(options, "sum", True) or (single and leaves[0].shape == ()):
         return stage

@@ -31,6 +31,16 @@ class RequestError(Exception):
         self.more = more
 
 
+class Hint(str):
+    """A note on an exception that is for the author of the page."""
+
+
+def hint_of(error: BaseException) -> str:
+    """The hint on an exception, or nothing."""
+    notes = getattr(error, "__notes__", ())
+    return next((str(note) for note in notes if isinstance(note, Hint)), "")
+
+
 def describe(
     error: BaseException, kind: str, package_folder: str, owner: str = ""
 ) -> dict[str, Any]:
@@ -45,8 +55,10 @@ def describe(
     if isinstance(error, RequestError):  # its message says it all
         return {**found, "frames": [], "traceback": "", **error.more}
     frames = _frames(error.__traceback__, package_folder, owner) + _syntax_frame(error)
+    hint = hint_of(error)
     return {
         **found,
+        **({"hint": hint} if hint else {}),
         "type": printable(type(error).__name__),
         "mro": [printable(c.__name__) for c in type(error).__mro__ if c is not object],
         "frames": frames,

@@ -7,6 +7,7 @@ from typing import Any
 import jax
 
 from ..tracing.grammar import Name
+from .avals import with_axis
 from .failures import RequestError
 from .stage import Options, Stage, flag, fresh, positive
 from .values import describe, source_text
@@ -46,11 +47,7 @@ def _with_axis(arg: Any, axis: Any, size: int, name: str) -> Any:
             raise RequestError(
                 "option", f"in_axes: {name} is {describe(leaf)}, it has no place for axis {at!r}"
             )
-        shape = list(aval.shape)
-        shape.insert(at % rank, size)
-        return jax.ShapeDtypeStruct(
-            tuple(shape), aval.dtype, weak_type=bool(getattr(aval, "weak_type", False))
-        )
+        return with_axis(leaf, at % rank, size)
 
     def is_none(item: Any) -> bool:
         return item is None

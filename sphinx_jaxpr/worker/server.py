@@ -89,6 +89,7 @@ class Server:
         """A number for the set of dependencies; the set itself the first time."""
         modules = [path.partition(":")[0] for _, path in request.third_party]
         modules.append(request.module or self._module_of(request.target))
+        modules += [name for name in self.tracer.around(request) if name in sys.modules]
         files, distributions = self.recorder.dependencies(modules, f"request {number}")
         key = (*files, None, *distributions)
         if key in self.known:

@@ -5,10 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import jax
-from jax.sharding import AbstractMesh, AxisType, PartitionSpec
+from jax.sharding import AxisType, PartitionSpec
 
 from ..tracing.grammar import Name
+from .avals import split_axes
 from .failures import RequestError
+from .meshes import abstract_mesh, current, mesh_source
 from .stage import Stage
 from .values import describe, source_text
 
@@ -18,29 +20,46 @@ DEFAULT_MESH = {"data": 8}
 def shard_map(stage: Stage, options: dict[str, Any]) -> Stage:
     """``jax.shard_map``; by default the first argument is split on its first axis."""
     stage.need("shard_map")
-    mesh = _mesh(options.get("mesh", DEFAULT_MESH))
+    context = current()
+    mesh = _mesh(options.get("mesh", DEFAULT_MESH if context is None else dict(context.shape)))
+    if context is not None and mesh != dict(context.shape):
+        raise RequestError(
+            "option",
+            f"shard_map: its mesh {mesh} is not the one of the option mesh,"
+            f" {dict(context.shape)}; leave out one of them",
+        )
     given = options.get("in_specs")
-    if given is None:
-        given = {stage.names[0]: (next(iter(mesh)),)}
-        _check_default(stage, mesh)
-    in_specs = _in_specs(stage, given, mesh)
-    _check_divides(stage, in_specs, mesh)
+    in_specs: tuple[Any, ...]
+    if given is None and context is not None and AxisType.Explicit in context.axis_types:
+        in_specs = tuple(_own_spec(arg) for arg in stage.args)  # JAX takes no others
+    else:
+        if given is None:
+            given = {stage.names[0]: (next(iter(mesh)),)}
+            _check_default(stage, mesh)
+        in_specs = _in_specs(stage, given, mesh)
+        _check_divides(stage, in_specs, mesh)
     out_specs = (
         _out_spec(options["out_specs"], mesh)
         if "out_specs" in options
         else _default_out(stage, in_specs)
     )
-    sizes, names = tuple(mesh.values()), tuple(mesh)
-    # JAX 0.12 would default to Explicit axes, under which a plain function raises.
-    abstract = AbstractMesh(sizes, names, axis_types=(AxisType.Auto,) * len(mesh))
-    fn = jax.shard_map(stage.fn, mesh=abstract, in_specs=in_specs, out_specs=out_specs)
-    auto = ", ".join(["jax.sharding.AxisType.Auto"] * len(mesh)) + ("," if len(mesh) == 1 else "")
-    shown = (
-        f"mesh=jax.sharding.AbstractMesh({source_text(sizes)}, {source_text(names)},"
-        f" axis_types=({auto})),"
-        f" in_specs={_source(in_specs)}, out_specs={_source(out_specs)}"
-    )
+    shown = f"in_specs={_source(in_specs)}, out_specs={_source(out_specs)}"
+    if context is not None:
+        fn = jax.shard_map(stage.fn, in_specs=in_specs, out_specs=out_specs)
+    else:
+        # Under Explicit axes a plain function would raise.
+        over = abstract_mesh(tuple(mesh.values()), tuple(mesh), ["Auto"] * len(mesh))
+        fn = jax.shard_map(stage.fn, mesh=over, in_specs=in_specs, out_specs=out_specs)
+        shown = f"mesh={mesh_source(over)}, {shown}"
     return Stage.of(fn, stage.args, stage.names, f"jax.shard_map({stage.call}, {shown})")
+
+
+def _own_spec(arg: Any) -> Any:
+    """How the types of an argument's leaves say that it is split: one spec where all agree."""
+    specs = jax.tree.map(lambda leaf: split_axes(leaf) or PartitionSpec(), arg)
+    each = jax.tree.leaves(specs, is_leaf=lambda item: isinstance(item, PartitionSpec))
+    same = each and all(spec == each[0] for spec in each)
+    return each[0] if same else specs if each else PartitionSpec()
 
 
 def _mesh(value: Any) -> dict[str, int]:
@@ -149,10 +168,10 @@ def _check_divides(stage: Stage, specs: tuple[PartitionSpec, ...], mesh: dict[st
                     )
 
 
-def _default_out(stage: Stage, specs: tuple[PartitionSpec, ...]) -> PartitionSpec:
+def _default_out(stage: Stage, specs: tuple[Any, ...]) -> PartitionSpec:
     """Like the first split argument where the results' leading size is its own."""
     for arg, spec in zip(stage.args, specs, strict=True):
-        if len(spec) and spec[0] is not None:
+        if isinstance(spec, PartitionSpec) and len(spec) and spec[0] is not None:
             sizes = set(_leading(arg))
             if len(sizes) == 1 and set(_leading(stage.out)) == sizes:
                 ranks = [len(leaf.shape) for leaf in jax.tree.leaves(stage.out)]

@@ -9,6 +9,7 @@ from typing import Any, TypeAlias
 import jax
 
 from ..tracing.grammar import Name, nearest
+from .avals import results
 from .failures import RequestError
 
 Options: TypeAlias = dict[str, Any]
@@ -68,7 +69,7 @@ class Stage:
     def out(self) -> Any:
         """The abstract result, traced once."""
         if self.result is None:
-            self.result = jax.eval_shape(self.fn, *self.args)
+            self.result = results(*jax.make_jaxpr(self.fn, return_shape=True)(*self.args))
         return self.result
 
     def position(self, value: Any, option: str) -> int:

@@ -7,6 +7,7 @@ import inspect
 import textwrap
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import AbstractContextManager
 from types import ModuleType
 from typing import Any
 
@@ -16,13 +17,17 @@ import jax.extend.core
 from ..tracing.grammar import Name, Step, nearest
 from ..tracing.request import Request
 from . import facts
+from .avals import plain, results
+from .binding import bind
 from .failures import RequestError, printable
+from .hints import hinting
+from .meshes import NO_MESH, current, mesh_of, under
 from .reach import Names
 from .recorder import Recorder
 from .stage import Stage
-from .target import bind, load_module, resolve
+from .target import load_module, modules_around, resolve
 from .transforms import BUILTIN
-from .values import abstract_source, describe, source_text
+from .values import abstract_source, attribute, describe, source_text
 
 #: Stages kept, so that the variants of one directive share what they build on.
 KEPT_STAGES = 64
@@ -35,6 +40,7 @@ class Tracer:
         self.recorder = recorder
         self.roots = list(roots)
         self.stages: OrderedDict[str, Stage] = OrderedDict()
+        self.texts: dict[tuple[str, ...], list[ModuleType]] = {}
         self.known: dict[str, Any] = {}
 
     def prepare(
@@ -51,7 +57,9 @@ class Tracer:
 
         for _, path in request.third_party:
             load(path.partition(":")[0])
-        return resolve(request.target, load, self.roots, request.allowed)
+        around = [module for entry in request.around for module in modules_around(entry, load)]
+        self.texts[request.around] = around
+        return resolve(request, load, self.roots, around)
 
     def trace(self, request: Request, found: tuple[Any, ModuleType, str]) -> dict[str, Any]:
         """The result of a request as JSON data; ``known`` has what is there before an error."""
@@ -61,16 +69,38 @@ class Tracer:
             self.known["source"] = _source(target)
         if facts.is_jaxpr(target) and not request.steps and not request.jit:
             return {**self.known, **_program(target, ()), "call": shown, "args": []}
-        stage = self._stage(request, target, module, shown)
-        shown_args = zip(stage.names, stage.args, strict=True)
-        self.known["call"] = stage.call
-        self.known["args"] = [[name, describe(arg)] for name, arg in shown_args]
-        jaxpr, out = jax.make_jaxpr(stage.fn, return_shape=True)(*stage.args)
-        stage.result = out
-        return {**self.known, **_program(jaxpr, _tangents(stage))}
+        with self._mesh(request, module), hinting(request):
+            stage = self._stage(request, target, module, shown)
+            shown_args = zip(stage.names, stage.args, strict=True)
+            self.known["call"] = stage.call
+            self.known["args"] = [[name, describe(arg)] for name, arg in shown_args]
+            jaxpr, out = jax.make_jaxpr(stage.fn, return_shape=True)(*stage.args)
+            stage.result = results(jaxpr, out)
+            return {**self.known, **_program(jaxpr, _tangents(stage))}
+
+    def around(self, request: Request) -> list[str]:
+        """Names of the modules of the text that a request was read in."""
+        named = [entry.partition(":")[0] for entry in request.around]
+        return named + [module.__name__ for module in self.texts.get(request.around, ())]
+
+    def names(self, request: Request, module: ModuleType) -> Names:
+        """What dotted names in the options of a request mean: ``module`` is its target's."""
+        around = self.texts.get(request.around, [])
+        modules = around if request.bare and around else [module, *around]
+        return Names(modules[0], request.allowed, tuple(modules[1:]))
+
+    def _mesh(self, request: Request, module: ModuleType) -> AbstractContextManager[Any]:
+        """The context to trace in: under the mesh of the request, if it has one."""
+        mesh = request.mesh
+        if mesh is None:
+            return under(None)
+        if isinstance(mesh, Name):
+            mesh = attribute(self.names(request, module), mesh.text, "mesh", mesh.text)
+        return under(mesh_of(mesh))
 
     def _stage(self, request: Request, target: Any, module: ModuleType, shown: str) -> Stage:
-        key = f"{request.target} {request.args} {request.static} {request.jit}"
+        key = f"{request.target} {request.args} {request.static} {request.jit} {request.mesh}"
+        key += f" {request.around}"
         stage = self._keep(key, lambda: self._base(request, target, module, shown))
         for step in request.steps:
             key += f" {step}"
@@ -91,8 +121,10 @@ class Tracer:
         if facts.is_jaxpr(target):
             stage = _from_jaxpr(target, shown)
         elif callable(target):
-            names = Names(module, request.allowed)
-            stage = bind(target, shown, request.args, request.static, names)
+            names, mesh = self.names(request, module), current()
+            # What the page names may compute, which needs devices.
+            with under(NO_MESH if request.mesh else None):
+                stage = bind(target, shown, request.args, request.static, names, mesh)
         else:
             raise RequestError(
                 "target",
@@ -171,16 +203,13 @@ def _from_jaxpr(target: Any, shown: str) -> Stage:
         if body.constvars:
             raise RequestError("target", f"{shown!r} is an open jaxpr with constants: close it")
         target = jax.extend.core.ClosedJaxpr(target, ())
-    args = [
-        jax.ShapeDtypeStruct(v.aval.shape, v.aval.dtype, weak_type=bool(v.aval.weak_type))
-        for v in body.invars
-    ]
+    args = [plain(var.aval) for var in body.invars]
     names = getattr(getattr(body, "debug_info", None), "arg_names", None) or ()
-    plain = [str(name) for name in names]
-    if len(plain) != len(args) or not all(name.isidentifier() for name in plain):
-        plain = [f"x{place}" for place in range(len(args))]
+    texts = [str(name) for name in names]
+    if len(texts) != len(args) or not all(name.isidentifier() for name in texts):
+        texts = [f"x{place}" for place in range(len(args))]
     call = f"jax.extend.core.jaxpr_as_fun({shown})"
-    return Stage.of(jax.extend.core.jaxpr_as_fun(target), args, plain, call)
+    return Stage.of(jax.extend.core.jaxpr_as_fun(target), args, texts, call)
 
 
 def _source(target: Any) -> dict[str, Any] | None:

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import inspect
+import math
+from collections.abc import Iterable
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 
-from ..tracing.grammar import DTYPES, KEYS, Aval, Name, Value
+from ..tracing.grammar import DTYPES, KEYS, Aval, Name, Ref, Value, shorten
+from .avals import abstract_leaf, in_host_memory, is_abstract, is_ref, printed, ref_of, type_of
 from .failures import RequestError
+from .meshes import mesh_source, only_mesh, split
 from .reach import Names, Unreachable
 
 
@@ -19,10 +24,21 @@ def _key_dtype(implementation: str) -> Any:
     return jax.eval_shape(lambda: jax.random.key(0, impl=implementation)).dtype
 
 
-def abstract(aval: Aval) -> jax.ShapeDtypeStruct:
-    """The abstract array of a spec such as ``bf16[32,64]`` or ``key<fry>[2]``."""
+def abstract(spec: Aval | Ref, mesh: Any = None, what: str = "args") -> Any:
+    """The abstract array of a spec such as ``bf16[32,64]``, ``key<fry>[2]`` or ``Ref{f32[3]}``.
+
+    ``mesh`` is what dimensions are split over; ``what`` is the argument, for messages.
+    """
+    aval = spec.inner if isinstance(spec, Ref) else spec
+    found = jax.ShapeDtypeStruct(aval.shape, _dtype(aval), sharding=split(aval, mesh, what))
+    if aval.memory:
+        found = in_host_memory(found)
+    return ref_of(found) if isinstance(spec, Ref) else found
+
+
+def _dtype(aval: Aval) -> Any:
     if aval.dtype in KEYS:
-        return jax.ShapeDtypeStruct(aval.shape, _key_dtype(KEYS[aval.dtype]))
+        return _key_dtype(KEYS[aval.dtype])
     try:
         dtype = jnp.dtype(DTYPES[aval.dtype])
     except TypeError:
@@ -32,7 +48,7 @@ def abstract(aval: Aval) -> jax.ShapeDtypeStruct:
         dtype = jnp.dtype(dtype.name.replace("64", "32"))
     elif dtype.name == "complex128" and not jax.config.read("jax_enable_x64"):
         dtype = jnp.dtype("complex64")
-    return jax.ShapeDtypeStruct(aval.shape, dtype)
+    return dtype
 
 
 def attribute(names: Names, path: str, option: str, what: str) -> Any:
@@ -45,20 +61,19 @@ def attribute(names: Names, path: str, option: str, what: str) -> Any:
     except Unreachable as error:
         where = ""
         if error.inside is not None:
-            where = f"{error.inside!r} " if error.inside else f"module {names.module.__name__!r} "
+            where = f"{error.inside!r} " if error.inside else f"module {error.module!r} "
         message = f"{option}: {what}: {where}{error}"
         raise RequestError("option", message, option=option) from None
 
 
 def spec_value(value: Value, names: Names, what: str) -> Any:
-    """A spec as the pytree that is traced: abstract arrays and Python numbers."""
-    if isinstance(value, Aval):
-        return abstract(value)
+    """What a spec means, as a pytree in which types of arrays are as they were written."""
     if isinstance(value, Name):
         found = attribute(names, value.text, "args", what)
-        if inspect.isfunction(found) or inspect.isbuiltin(found):
+        # What is called and no pytree can be no argument itself.
+        if callable(found) and jax.tree.structure(found) == jax.tree.structure(0):
             found = _call(found, value.text)
-        return jax.tree.map(abstract_leaf, found)
+        return found
     # Of specs; what is abstract already may be a tree of any other kind.
     if isinstance(value, dict) and type(value) is dict:
         return {key: spec_value(item, names, f"{what}[{key!r}]") for key, item in value.items()}
@@ -71,6 +86,8 @@ def spec_value(value: Value, names: Names, what: str) -> Any:
 def _call(function: Any, path: str) -> Any:
     try:
         inspect.signature(function).bind()
+    except ValueError:  # it tells nothing of its parameters
+        pass
     except TypeError:
         raise RequestError(
             "option",
@@ -81,13 +98,49 @@ def _call(function: Any, path: str) -> Any:
     return function()
 
 
-def abstract_leaf(leaf: Any) -> Any:
-    """Only the shape and the type of an array matter; numbers stay what they are."""
-    if isinstance(leaf, (bool, int, float, complex)) or not hasattr(leaf, "dtype"):
-        return leaf
-    return jax.ShapeDtypeStruct(
-        leaf.shape, leaf.dtype, weak_type=bool(getattr(leaf, "weak_type", False))
-    )
+def abstracted(values: dict[str, Any], labels: dict[str, str], mesh: Any) -> dict[str, Any]:
+    """Arguments as they are traced: abstract arrays and Python numbers.
+
+    Specs are split over ``mesh``, or over the one that the other arguments are on.
+    """
+    _check_refs(values, labels)
+    found = {
+        name: jax.tree.map(lambda leaf: leaf if _is_spec(leaf) else abstract_leaf(leaf), tree)
+        for name, tree in values.items()
+    }
+    leaves = [leaf for leaf in jax.tree.leaves(found) if is_abstract(leaf)]
+    over = mesh if mesh is not None else only_mesh(leaves)
+
+    def made(leaf: Any, what: str) -> Any:
+        return abstract(leaf, over, what) if _is_spec(leaf) else leaf
+
+    return {
+        name: jax.tree.map(functools.partial(made, what=labels[name]), tree)
+        for name, tree in found.items()
+    }
+
+
+def _is_spec(leaf: Any) -> bool:
+    return isinstance(leaf, (Aval, Ref))
+
+
+def _check_refs(values: dict[str, Any], labels: dict[str, str]) -> None:
+    """JAX refuses a mutable array that two arguments share; their types would hide it."""
+    owners: dict[int, str] = {}
+    for name, tree in values.items():
+        for leaf in jax.tree.leaves(tree):
+            if not isinstance(leaf, jax.Ref):
+                continue
+            owner = owners.get(id(leaf))
+            if owner is not None:
+                where = labels[name] if owner == labels[name] else f"{owner} and {labels[name]}"
+                raise RequestError(
+                    "option",
+                    f"args: {where} would get one Ref twice, which JAX refuses; name a function"
+                    " that returns a new one",
+                    option="args",
+                )
+            owners[id(leaf)] = labels[name]
 
 
 def static_value(value: Value, names: Names, what: str) -> Any:
@@ -101,32 +154,80 @@ def static_value(value: Value, names: Names, what: str) -> Any:
     return value
 
 
+def roots_of(values: Iterable[Value]) -> set[str]:
+    """The first parts of all dotted names in values."""
+    found: set[str] = set()
+    for value in values:
+        if isinstance(value, Name):
+            found.add(value.text.partition(".")[0])
+        elif isinstance(value, dict):
+            found |= roots_of(value.values())
+        elif isinstance(value, (tuple, list)):
+            found |= roots_of(value)
+    return found
+
+
 def source_text(value: Value) -> str:
     """A value as Python source, for the call that is shown."""
     if isinstance(value, Name):
         return value.text
-    if isinstance(value, dict):
-        return "{" + ", ".join(f"{k!r}: {source_text(v)}" for k, v in value.items()) + "}"
-    if isinstance(value, tuple):
-        inner = ", ".join(source_text(item) for item in value)
-        return f"({inner},)" if len(value) == 1 else f"({inner})"
+    return _nested(value, source_text) or _number(value)
+
+
+def _nested(value: Any, each: Any) -> str:
+    """The source of a dict, tuple or list; ``""`` of anything else."""
+    if type(value) is dict:
+        return "{" + ", ".join(f"{k!r}: {each(v)}" for k, v in value.items()) + "}"
+    if type(value) not in (tuple, list):
+        return ""
+    inner = ", ".join(map(each, value))
     if isinstance(value, list):
-        return "[" + ", ".join(source_text(item) for item in value) + "]"
+        return f"[{inner}]"
+    return f"({inner},)" if len(value) == 1 else f"({inner})"
+
+
+def _number(value: Any) -> str:
+    """Any other value as source: Python has no literal for what is not finite."""
+    if isinstance(value, float) and not math.isfinite(value):
+        return f'float("{float(value)!r}")'
+    if isinstance(value, complex) and not (math.isfinite(value.real) and math.isfinite(value.imag)):
+        return f"complex({_number(value.real)}, {_number(value.imag)})"
     return repr(value)
 
 
 def abstract_source(value: Any) -> str:
     """An abstract argument as Python source that makes it."""
-    if isinstance(value, dict):
-        return "{" + ", ".join(f"{k!r}: {abstract_source(v)}" for k, v in value.items()) + "}"
-    if type(value) in (tuple, list):
-        inner = ", ".join(map(abstract_source, value))
-        if isinstance(value, list):
-            return f"[{inner}]"
-        return f"({inner},)" if len(value) == 1 else f"({inner})"
-    if isinstance(value, jax.ShapeDtypeStruct):
-        return f"jax.ShapeDtypeStruct({value.shape}, {str(value.dtype)!r})"
-    return repr(value)
+    if nested := _nested(value, abstract_source):
+        return nested
+    if isinstance(value, tuple) and hasattr(value, "_fields"):
+        pairs = zip(value._fields, value, strict=True)
+        inner = ", ".join(f"{name}={abstract_source(item)}" for name, item in pairs)
+        return f"{type(value).__qualname__}({inner})"
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        names = [field.name for field in dataclasses.fields(value) if field.init]
+        inner = ", ".join(f"{name}={abstract_source(getattr(value, name))}" for name in names)
+        return f"{type(value).__qualname__}({inner})"
+    return _type_source(value) if is_abstract(value) else _number(value)
+
+
+def _type_source(value: Any) -> str:
+    aval = type_of(value)
+    if is_ref(aval):
+        return f"jax.typeof(jax.new_ref(jax.numpy.zeros({aval.shape}, {str(aval.dtype)!r})))"
+    if not isinstance(value, jax.ShapeDtypeStruct):
+        array = f"jax.numpy.zeros({aval.shape}, {str(aval.dtype)!r})"
+        return f"jax.typeof(jax.device_put({array}, jax.memory.Space.Host))"
+    dtype = repr(str(aval.dtype))
+    if jnp.issubdtype(aval.dtype, jax.dtypes.prng_key):
+        kind = KEYS.get(str(aval.dtype), "threefry2x32")
+        dtype = f"jax.random.key(0, impl={kind!r}).dtype"
+    more = ", weak_type=True" if aval.weak_type else ""
+    sharding = value.sharding
+    if isinstance(sharding, jax.NamedSharding) and not sharding.mesh.empty:
+        mesh = mesh_source(sharding.mesh.abstract_mesh)
+        entries = ", ".join(map(repr, tuple(sharding.spec)))
+        more += f", sharding=jax.NamedSharding({mesh}, jax.P({entries}))"
+    return f"jax.ShapeDtypeStruct({value.shape}, {dtype}{more})"
 
 
 def describe(value: Any) -> str:
@@ -137,7 +238,7 @@ def describe(value: Any) -> str:
         inner = ", ".join(map(describe, value))
         return f"({inner})" if isinstance(value, tuple) else f"[{inner}]"
     if hasattr(value, "shape") and hasattr(value, "dtype"):
-        short = {long: short for short, long in DTYPES.items()}
-        name = short.get(str(value.dtype), str(value.dtype))
-        return f"{name}[{','.join(map(str, value.shape))}]"
-    return repr(value) if isinstance(value, (bool, int, float, complex)) else type(value).__name__
+        return printed(value)
+    if isinstance(value, (bool, int, float, complex)):
+        return repr(value) if not isinstance(value, int) else shorten(repr(value))[1:-1]
+    return type(value).__name__

@@ -62,6 +62,13 @@ def rename(fn, args, *, size=1):
 
 
 value = 3
+
+
+power = jax.jit(lambda x, n: x**n, static_argnames="n")
+
+
+def nothing(x):
+    pass
 """
 
 #: What is wrong with the text of a page.
@@ -83,6 +90,20 @@ TEXT = [
          ("they belong in static",), at="args"),
     Case("call", "layers:dense", {"args": "x=make(3)"}, "option",
          ("a call is no spec",), at="args"),
+    Case("named_tuple", "layers:dense", {"args": "x=Model(w=f32[2,3], b=f32[3])"}, "option",
+         ("Model(...) takes no keywords here", "a function without parameters"), at="args"),
+    Case("curly", "layers:dense", {"args": "{{ shapes }}"}, "option",
+         ("args: substitutions such as {{ shapes }} are not replaced in options",), at="args"),
+    Case("curly_in", "layers:dense", {**GOOD, "static": "n={{ n }}"}, "option",
+         ("static: substitutions such as {{ n }} are not replaced",), at="static"),
+    Case("meshed", "layers:dense", {**GOOD, "mesh": "8"}, "option",
+         ("mesh: expected axes with sizes, as in {data: 8}",), at="mesh"),
+    Case("mesh_type", "layers:dense", {**GOOD, "mesh": '{a: 8}, axis_types="Explict"'}, "option",
+         ("unknown axis type 'Explict', did you mean 'Explicit'?",), at="mesh"),
+    Case("digits", "layers:dense", {"args": f"x={'9' * 5000}"}, "option",
+         (f"args: '{'9' * 40}...' has too many digits",), at="args"),
+    Case("bits", "layers:dense", {"args": f"x={'9' * 30}"}, "option",
+         ("an integer of more than 64 bits has no JAX type",), at="args"),
     Case("twice", "layers:dense", {"args": "x=f32[4], x=f32[4]"}, "option",
          ("argument 'x' is given twice",), at="args"),
     Case("order", "layers:dense", {"args": "x=f32[4], f32[4]"}, "option",
@@ -119,11 +140,24 @@ TEXT = [
          ("f64 is traced as f32 without the flag x64", ":x64:"), at="args", shown=True),
 ]  # fmt: skip
 
+#: In MyST a pipe begins a block of YAML.
+PIPED = Case("piped", "layers:dense", {"args": "|shapes|"}, "option",
+             ("args: substitutions such as |shapes| are not replaced",), at="args")  # fmt: skip
+
 #: What only the worker can know.
 TRACED = [
     Case("module", "layer:dense", GOOD, "trace",
          ("no module 'layer', did you mean 'layers'?", "searched", "../src")),
     Case("submodule", "layers.inner:dense", GOOD, "trace", ("no module 'layers.inner'",)),
+    Case("no_mesh", "layers:dense", {"args": "x=f32[4@a,4], w=f32[4,4], b=f32[4]"}, "option",
+         ("x: f32[4@a,4] is split over a mesh, and there is none", "mesh: {a: 2}"), at="args"),
+    Case("no_such_mesh", "layers:dense", {**GOOD, "mesh": "MESH"}, "option",
+         ("mesh: MESH: module 'layers' has no attribute 'MESH'",), at="mesh"),
+    Case("static_in_args", "bugs:power", {"args": "x=f32[4], n=3"}, "trace",
+         ("Non-hashable static arguments", "hint: args are traced", "in static: n=3")),
+    Case("grad_of_nothing", "bugs:nothing", {"args": "f32[3]", "transforms": "grad"}, "option",
+         ("the function returns nothing that could be differentiated",), at="transforms",
+         shown=True),
     Case("dotted", "layers.dens", GOOD, "trace",
          ("module 'layers' has no attribute 'dens', did you mean 'dense'?",)),
     Case("attribute", "layers:dens", GOOD, "trace",
@@ -179,7 +213,7 @@ jaxpr_transforms = {"rename": "bugs:rename"}
 
 @pytest.mark.parametrize("markdown", [True, False], ids=["myst", "rst"])
 def test_each_mistake_is_one_warning_at_its_line(tmp_path: Path, markdown: bool) -> None:
-    cases = [*TEXT, *TRACED]
+    cases = [*([] if markdown else [PIPED]), *TEXT, *TRACED]
     page = Page.of(cases, markdown)
     name = f"docs/index.{page.suffix}"
     other = "# Other\n\n```{jaxpr-transform} layers:dense\n:args: f32[4,4], f32[4,4], f32[4]\n```\n"

@@ -1,0 +1,128 @@
+"""The values that options of a page may hold, as plain data."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Any, Final, TypeAlias
+
+_FLOATS = "f16 f32 f64 bf16 f4_e2m1fn f6_e2m3fn f6_e3m2fn f8_e3m4 f8_e4m3 f8_e4m3fn"
+_FLOATS += " f8_e4m3fnuz f8_e4m3b11fnuz f8_e5m2 f8_e5m2fnuz f8_e8m0fnu"
+_INTEGERS = "i2 i4 i8 i16 i32 i64 u2 u4 u8 u16 u32 u64"
+_LONG = {"bf": "bfloat", "f": "float", "i": "int", "u": "uint", "c": "complex"}
+
+#: short dtype, as jaxprs print it -> the name numpy or ml_dtypes knows.
+DTYPES: Final[dict[str, str]] = {
+    "bool": "bool",
+    **{
+        short: re.sub(r"^(bf|f|i|u|c)", lambda m: _LONG[m[0]], short)
+        for short in f"{_FLOATS} {_INTEGERS} c64 c128".split()
+    },
+}
+#: short key tag -> the name of the generator, as ``jax.random.key`` takes it.
+KEYS: Final[dict[str, str]] = {
+    "key<fry>": "threefry2x32",
+    "key<rbg>": "rbg",
+    "key<urbg>": "unsafe_rbg",
+}
+WIDE: Final = frozenset({"f64", "i64", "u64", "c128"})
+#: Memory spaces, as jaxprs print them: ``f32<host>[4]``.
+MEMORIES: Final = ("host", "device")
+#: What the axes of a mesh may be, as in ``jax.sharding.AxisType``.
+AXIS_TYPES: Final = ("Auto", "Explicit", "Manual")
+
+
+@dataclass(frozen=True, slots=True)
+class Name:
+    """A dotted name, meant as an argument or an attribute of the target's module."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Aval:
+    """An abstract array: short dtype and dimensions.
+
+    ``axes`` has the mesh axes that split each dimension, where any is split;
+    ``memory`` is a memory space other than the default one.
+    """
+
+    dtype: str
+    shape: tuple[int, ...]
+    axes: tuple[tuple[str, ...], ...] = ()
+    memory: str = ""
+
+    def __str__(self) -> str:
+        dims = list(map(str, self.shape))
+        for place, names in enumerate(self.axes):
+            if names:
+                dims[place] += f"@{names[0]}" if len(names) == 1 else f"@({','.join(names)})"
+        space = f"<{self.memory}>" if self.memory else ""
+        return f"{self.dtype}{space}[{','.join(dims)}]"
+
+
+@dataclass(frozen=True, slots=True)
+class Ref:
+    """A mutable array, ``Ref{f32[3]}``."""
+
+    inner: Aval
+
+    def __str__(self) -> str:
+        return f"Ref{{{self.inner}}}"
+
+
+@dataclass(frozen=True, slots=True)
+class Mesh:
+    """Axes of a mesh with their sizes, and the type of each."""
+
+    axes: tuple[tuple[str, int], ...]
+    types: tuple[str, ...]
+
+    def __str__(self) -> str:
+        quoted = ((name if name.isidentifier() else repr(name), size) for name, size in self.axes)
+        sizes = ", ".join(f"{name}: {size}" for name, size in quoted)
+        kinds = dict.fromkeys(self.types)
+        if kinds.keys() == {"Auto"}:
+            return f"{{{sizes}}}"
+        listed = ", ".join(f'"{kind}"' for kind in self.types)
+        shown = f'"{self.types[0]}"' if len(kinds) == 1 else f"({listed})"
+        return f"{{{sizes}}}, axis_types={shown}"
+
+    @property
+    def source(self) -> str:
+        """The mesh as Python source."""
+        kinds = ", ".join(f"jax.sharding.AxisType.{kind}" for kind in self.types)
+        names, sizes = zip(*self.axes, strict=True)
+        comma = "," if len(self.types) == 1 else ""
+        return f"jax.sharding.AbstractMesh({sizes!r}, {names!r}, axis_types=({kinds}{comma}))"
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A name with arguments, as in ``save_only_these_names("a")``."""
+
+    name: str
+    arguments: tuple[Value, ...]
+
+
+Value: TypeAlias = (
+    "int | float | complex | str | bool | None | Name | Aval | Ref | Call"
+    " | tuple[Any, ...] | list[Any] | dict[str | int, Any]"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One transform with the options that were written."""
+
+    name: str
+    options: tuple[tuple[str, Value], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Chain:
+    """Transforms applied left to right, and the label of the resulting variant."""
+
+    steps: tuple[Step, ...]
+    label: str
+    offset: int = 0

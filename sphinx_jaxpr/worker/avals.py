@@ -1,0 +1,132 @@
+"""Abstract values with all that JAX knows of them.  Imports JAX.
+
+A ``jax.ShapeDtypeStruct`` holds shape, dtype, weak type and sharding.  What it can't
+hold, a mutable array or another memory space, stays the abstract value that
+``jax.typeof`` gives: ``jax.make_jaxpr`` takes both.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+import jax
+from jax.sharding import NamedSharding, PartitionSpec
+
+from ..tracing.grammar import DTYPES
+
+#: What all abstract values are: JAX has no public name for it.
+_ABSTRACT = type(jax.typeof(0.0)).__mro__[-2]
+_PRINTED = re.compile(r"\{ lambda ; a:(.*?)\. let", re.DOTALL)
+
+
+def is_abstract(value: Any) -> bool:
+    """Whether a value is an array's type and no array."""
+    return isinstance(value, (jax.ShapeDtypeStruct, _ABSTRACT))
+
+
+def abstract_leaf(leaf: Any) -> Any:
+    """Only the type of an array matters; numbers stay what they are."""
+    if isinstance(leaf, (bool, int, float, complex)) or is_abstract(leaf):
+        return leaf
+    try:
+        return plain(jax.typeof(leaf))
+    except TypeError:  # no array of JAX, though it may look like one
+        if not (hasattr(leaf, "shape") and hasattr(leaf, "dtype")):
+            return leaf
+        return jax.ShapeDtypeStruct(
+            leaf.shape, leaf.dtype, weak_type=bool(getattr(leaf, "weak_type", False))
+        )
+
+
+def type_of(leaf: Any) -> Any:
+    """The abstract value of an array, of a number or of its ``ShapeDtypeStruct``."""
+    return leaf if isinstance(leaf, _ABSTRACT) else jax.typeof(leaf)
+
+
+def plain(aval: Any) -> Any:
+    """An abstract value as a ``ShapeDtypeStruct`` where that holds all of it."""
+    if not hasattr(aval, "shape") or not hasattr(aval, "dtype") or is_ref(aval):
+        return aval
+    sharding = aval.sharding if split_axes(aval) is not None else None
+    struct = jax.ShapeDtypeStruct(
+        aval.shape, aval.dtype, sharding=sharding, weak_type=bool(aval.weak_type)
+    )
+    return struct if jax.typeof(struct) == aval else aval
+
+
+def results(jaxpr: Any, out: Any) -> Any:
+    """The abstract results of a program, in the tree that its function returns."""
+    types = [plain(var.aval) for var in getattr(jaxpr, "jaxpr", jaxpr).outvars]
+    return jax.tree.unflatten(jax.tree.structure(out), types)
+
+
+def is_ref(value: Any) -> bool:
+    """Whether a value is a mutable array, or the type of one."""
+    return isinstance(value, _ABSTRACT) and type(value) is not type(jax.typeof(0.0))
+
+
+def split_axes(value: Any) -> PartitionSpec | None:
+    """How a value is split over a mesh, ``None`` where its type knows of no mesh."""
+    sharding = getattr(type_of(value), "sharding", None)
+    if not isinstance(sharding, NamedSharding) or sharding.mesh.empty:
+        return None
+    return sharding.spec
+
+
+def _traced_type(function: Callable[..., Any], *types: Any) -> Any:
+    """The type of what a function returns, which need not be allowed to leave it."""
+    found: list[Any] = []
+    jax.make_jaxpr(lambda *values: found.append(jax.typeof(function(*values))))(*types)
+    return plain(found[0])
+
+
+def ref_of(leaf: Any) -> Any:
+    """The type of a mutable array of such values."""
+    return _traced_type(jax.new_ref, leaf)
+
+
+def in_host_memory(leaf: Any) -> Any:
+    """The type of such a value in the host's memory."""
+    return _traced_type(lambda value: jax.device_put(value, jax.memory.Space.Host), leaf)
+
+
+def with_axis(leaf: Any, place: int, size: int) -> Any:
+    """The type of ``size`` such values stacked along a new axis, which nothing splits."""
+    aval = type_of(leaf)
+    if is_ref(aval):
+        return ref_of(with_axis(_traced_type(lambda ref: ref[...], aval), place, size))
+    shape = list(aval.shape)
+    shape.insert(place, size)
+    if isinstance(plain(aval), _ABSTRACT):
+        rest = tuple(axis for axis in range(len(shape)) if axis != place)
+        return _traced_type(lambda x: jax.lax.broadcast_in_dim(x, tuple(shape), rest), aval)
+    sharding = None
+    spec = split_axes(aval)
+    if spec is not None:
+        entries = list(getattr(spec, "partitions", None) or tuple(spec))
+        entries += [None] * (len(aval.shape) - len(entries))
+        entries.insert(place, None)
+        more = {key: axes for key in ("unreduced", "reduced") if (axes := getattr(spec, key, None))}
+        sharding = NamedSharding(aval.sharding.mesh, PartitionSpec(*entries, **more))
+    return jax.ShapeDtypeStruct(
+        tuple(shape), aval.dtype, sharding=sharding, weak_type=bool(aval.weak_type)
+    )
+
+
+def printed(leaf: Any) -> str:
+    """The type of an array as jaxprs print it: ``f32[4@a,8]``, ``Ref{f32[3]}``."""
+    if isinstance(leaf, jax.ShapeDtypeStruct) and leaf.sharding is None:
+        return _short(leaf)
+    try:
+        found = _PRINTED.match(str(jax.make_jaxpr(lambda value: None)(leaf)))
+    except Exception:  # JAX refuses it: its error is for the trace to report
+        found = None
+    return " ".join(found[1].split()) if found else _short(leaf)
+
+
+def _short(leaf: Any) -> str:
+    short = {long: short for short, long in DTYPES.items()}
+    name = short.get(str(leaf.dtype), str(leaf.dtype))
+    return f"{name}[{','.join(map(str, leaf.shape))}]"

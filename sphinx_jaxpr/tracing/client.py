@@ -207,10 +207,10 @@ class _Process:
 
     def completed(self, message: dict[str, Any]) -> dict[str, Any]:
         """A reply with its dependencies in full: the worker sends each set once."""
-        if "files" in message:
-            needs = {key: message[key] for key in ("files", "distributions")}
-            self.needs[message["deps"]] = needs
-        return {**message, **self.needs.get(message.get("deps", -1), {})}
+        if "needs" in message:
+            self.needs[message["deps"]] = message["needs"]
+        found = self.needs.get(message.get("deps", -1))
+        return message if found is None else {**message, "needs": found}
 
     def _read(self) -> None:
         assert self.child is not None and self.child.stdout is not None

@@ -31,7 +31,7 @@ class Server:
         self.replies = replies
         self.package_folder = package_folder
         self.pid = os.getpid()
-        self.known: dict[tuple[Any, ...], int] = {}
+        self.known: dict[str, int] = {}
         self.failed: dict[str, dict[str, Any]] = {}  # module -> how its import failed
         self.recorder = Recorder(package_folder)
         self.recorder.install()
@@ -89,16 +89,12 @@ class Server:
         """A number for the set of dependencies; the set itself the first time."""
         modules = [path.partition(":")[0] for _, path in request.third_party]
         modules.append(request.module or self._module_of(request.target))
-        files, distributions = self.recorder.dependencies(modules, f"request {number}")
-        key = (*files, None, *distributions)
+        needs = self.recorder.dependencies(modules, f"request {number}").to_json()
+        key = dumps(needs, sort_keys=True)
         if key in self.known:
             return {"deps": self.known[key]}
         self.known[key] = len(self.known)
-        return {
-            "deps": self.known[key],
-            "files": {file: self.recorder.digest(file) for file in files},
-            "distributions": distributions,
-        }
+        return {"deps": self.known[key], "needs": needs}
 
     @staticmethod
     def _module_of(target: str) -> str:

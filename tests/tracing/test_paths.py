@@ -100,4 +100,4 @@ def test_module_is_the_one_that_an_import_would_find(tmp_path: Path) -> None:
     (roots[2] / "lib.py").touch()
     assert paths().module("lib") == "../two/lib.py"
     (roots[1] / "lib" / "__init__.py").touch()
-    assert paths().module("lib") == "../one/lib"
+    assert paths().module("lib") == "../one/lib/__init__.py"

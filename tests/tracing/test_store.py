@@ -14,6 +14,8 @@ import pytest
 
 from sphinx_jaxpr.tracing.files import read, write_atomically, write_changed
 from sphinx_jaxpr.tracing.fingerprint import Installed
+from sphinx_jaxpr.tracing.folders import Folders, file_digest, kind
+from sphinx_jaxpr.tracing.needs import Needs, Present
 from sphinx_jaxpr.tracing.paths import Paths
 from sphinx_jaxpr.tracing.request import SCHEMA, Request
 from sphinx_jaxpr.tracing.store import Seen, Store, seen
@@ -39,17 +41,20 @@ class Folder:
         self.module = self.docs / "layers.py"
         self.module.write_text("1")
         self.missing = self.docs / "missing.cfg"
+        self.environment: dict[str, str] = {}
+        self.depends: dict[str, str] = {}
 
     def store(self) -> Store:
         paths = Paths(str(self.docs), [])
-        return Store(self.cache, paths, Installed(sys.executable, {}, self.cache, paths))
+        installed = Installed(sys.executable, self.environment, self.cache, paths)
+        return Store(self.cache, Present(paths, installed, self.depends, [str(self.docs / "out")]))
 
     def save(self, *keys: str) -> None:
         """Store a result that needs the module and the absence of a file, and pytest."""
         store = self.store()
-        needs = {str(self.module): store._hash("layers.py"), str(self.missing): ""}
+        files = {str(self.module): file_digest(str(self.module)), str(self.missing): ""}
         for key in keys:
-            store.save(key, REQUEST, RESULT, needs, ["pytest"])
+            store.save(key, REQUEST, RESULT, Needs(files, distributions=["pytest"]), {"jax": "1"})
         store.flush()
 
     def fresh(self, key: str = "a") -> Seen | None:

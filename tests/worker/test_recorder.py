@@ -19,7 +19,7 @@ from tests.support import PROJECT
 
 # JAX is of no use here: the recorder watches imports and files only.
 DRIVER = """
-import json, sys
+import dataclasses, json, sys
 sys.path[:0] = {paths!r}
 sys.dont_write_bytecode = True
 from sphinx_jaxpr.worker.recorder import Recorder
@@ -33,9 +33,8 @@ for number, target in enumerate({targets!r}):
     if function:
         getattr(loaded, function)()
     recorder.request = ""
-    files, distributions = recorder.dependencies([module], f"request {{number}}")
-    hashes = {{file: recorder.digest(file) for file in files}}
-    found[target] = {{"files": hashes, "distributions": distributions}}
+    needs = recorder.dependencies([module], f"request {{number}}")
+    found[target] = dataclasses.asdict(needs)
 print("\\n" + json.dumps(found))
 """
 

@@ -170,7 +170,8 @@ class _Process:
             return f"jaxpr_python: {self.problem}"
         # JAX reads its flags at the first use of a device, which is soon enough for
         # a wrong one to be told as what it is only here.
-        greeting = {"roots": list(self.setup.roots), "memory": self.setup.memory}
+        setup = self.setup
+        greeting = {"roots": list(setup.roots), "folder": setup.folder, "memory": setup.memory}
         self.say({**greeting, "devices": bool(self.setup.flags)})
         message = self.hear(START_TIMEOUT)
         if message is not None and message.get("ready"):

@@ -138,11 +138,12 @@ def _told(part: str, name: str, before: str, now: str) -> str:
         case "folders":
             return f"what the folder {name} holds changed" if before and now else f"{name} {came}"
         case "modules" | "parts":
-            folder = name.rpartition("/")[0] + "/" if part == "parts" else ""
-            last = name.rpartition("/")[2]
-            here = f"the module {last!r} is found in {folder}{now}"
-            there = f"{folder}{before}" if before else "elsewhere or nowhere"
-            return f"{here}, not in {there}" if now else f"the module {last!r} {came}: {there}"
+            folder = f"{os.path.dirname(name)}/" if part == "parts" else ""
+            last = f"the module {os.path.basename(name)!r}"
+            if not before:
+                return f"{last} is found now: {folder}{now}"
+            here = f"is {folder}{now} now" if now else "is no longer found"
+            return f"{last} {here}, it was {folder}{before}"
         case "missing":
             return f"the module {name!r} {'is installed now' if now else 'is gone'}"
         case "distributions":

@@ -279,8 +279,9 @@ def test_a_damaged_store_is_made_again(tmp_path: Path) -> None:
         path.unlink()
     found, pages = watched.build("-W")
     assert len(found) == 2 and pages == []
-    assert watched.build("-W", "-E") == ([], ["index"])
     assert watched.build("-W", "-a") == ([], ["index"])
+    found, pages = watched.build("-W", "-E")
+    assert len(found) == 6 and pages == ["index"]
 
 
 def test_builders_that_share_a_cache(tmp_path: Path) -> None:
@@ -390,6 +391,7 @@ jaxpr_timeout = 20
 jaxpr_env = {"TOLD": "1"}
 jaxpr_python = sys.executable
 jaxpr_paths = ["../src"]
+jaxpr_depends = ["*.md", "../src/layers.py"]
 jaxpr_memory = 4000
 jaxpr_mode = "trace"
 jaxpr_cache_dir = "_cache"

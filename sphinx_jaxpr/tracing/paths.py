@@ -86,8 +86,10 @@ class Paths:
 
     def places(self, name: str) -> list[str]:
         """The files that a dotted name of a page could lead to, the one that counts first."""
-        found = self.folders.places(name, self.roots)
-        return list({os.path.realpath(file): file for file in reversed(found)}.values())[::-1]
+        found: dict[str, str] = {}
+        for file in self.folders.places(name, self.roots):
+            found.setdefault(os.path.realpath(file), file)
+        return list(found.values())
 
     def other_name(self, file: str) -> str:
         """A dotted name that leads to a file below the roots and to no other, or ``""``."""

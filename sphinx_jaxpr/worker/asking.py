@@ -13,25 +13,24 @@ import os
 import sys
 from collections.abc import Callable, Iterator
 from types import FrameType
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 from urllib.parse import unquote, urlsplit
 
 from ..tracing.fingerprint import FLAG_PREFIXES
-
-if TYPE_CHECKING:
-    from .recorder import Recorder
+from .recorder import Recorder
 
 _WRITING: Final = os.O_WRONLY | os.O_RDWR
 _LISTING: Final = ("os.listdir", "os.scandir")
-#: Events about paths that code makes, moves or removes, with the number of these paths.
+#: Events about paths that code makes, moves or removes: how many paths come first, and
+#: where the folders stand that these are relative to (-1 for none).
 _CHANGING: Final = {
-    "os.mkdir": 1,
-    "os.remove": 1,
-    "os.rmdir": 1,
-    "os.truncate": 1,
-    "os.rename": 2,
-    "os.link": 2,
-    "os.symlink": 2,
+    "os.mkdir": (1, 2),
+    "os.remove": (1, 1),
+    "os.rmdir": (1, 1),
+    "os.truncate": (1, 2),
+    "os.rename": (2, 2),
+    "os.link": (2, 2),
+    "os.symlink": (2, 2),
 }
 #: Functions that ask for paths: most of ``os.path`` and ``pathlib`` calls the first two.
 _STATE: Final = ("stat", "lstat")
@@ -67,7 +66,10 @@ class _Watcher:
             "sqlite3.connect": self._connect,
             "subprocess.Popen": self._start,
             **dict.fromkeys(_LISTING, self._list),
-            **{event: functools.partial(self._change, n) for event, n in _CHANGING.items()},
+            **{
+                event: functools.partial(self._change, *places)
+                for event, places in _CHANGING.items()
+            },
         }
 
     def _idle(self) -> bool:
@@ -80,12 +82,13 @@ class _Watcher:
         handle = self.handlers.get(event)
         if handle is None or self._idle():
             return
-        with contextlib.suppress(Exception):  # else the user's own call would raise it
+        # What it raises would come out of the user's own call.
+        with contextlib.suppress(Exception), self.recorder.busy():
             handle(args, sys._getframe(1))
 
     def _open(self, args: tuple[Any, ...], frame: FrameType) -> None:
         path, mode, flags = args
-        if isinstance(path, (str, bytes)):
+        if not isinstance(path, int):
             file = _absolute(path)
             text = isinstance(mode, str) and bool(set(mode) & set("wax+"))
             if text or (isinstance(flags, int) and bool(flags & _WRITING)):
@@ -96,15 +99,14 @@ class _Watcher:
 
     def _list(self, args: tuple[Any, ...], frame: FrameType) -> None:
         folder = "." if args[0] is None else args[0]
-        if isinstance(folder, (str, bytes)):
+        if not isinstance(folder, int):
             path = _absolute(folder)
             if self.recorder.tracked(os.path.join(path, "")) and self._asks(frame):
                 self.recorder.note("folders", path, frame)
 
-    def _change(self, count: int, args: tuple[Any, ...], frame: FrameType) -> None:
-        # Another number than -1 is a folder that these names are relative to.
-        if all(number == -1 for number in args[count:] if isinstance(number, int)):
-            paths = (path for path in args[:count] if isinstance(path, (str, bytes)))
+    def _change(self, count: int, folders: int, args: tuple[Any, ...], frame: FrameType) -> None:
+        if all(folder == -1 for folder in args[folders:]):
+            paths = (path for path in args[:count] if not isinstance(path, int))
             self.recorder.written.update(map(_absolute, paths))
 
     def _connect(self, args: tuple[Any, ...], frame: FrameType) -> None:
@@ -133,7 +135,7 @@ class _Watcher:
         @functools.wraps(plain)
         def asking(*args: Any, **options: Any) -> Any:
             if not self._idle() and options.get("dir_fd") is None:
-                with contextlib.suppress(Exception):
+                with contextlib.suppress(Exception), self.recorder.busy():
                     path = args[0] if args else options["path"]
                     self._ask(path, sys._getframe(1), name in _STATE)
             return plain(*args, **options)
@@ -183,32 +185,43 @@ class _Watcher:
         plain_item: Callable[[Any, Any], Any] = kind.__getitem__
         plain_iter: Callable[[Any], Iterator[Any]] = kind.__iter__
 
+        local = self.recorder.local
+
         def get_item(environ: Any, key: Any) -> Any:
-            if not self._idle() and key != getattr(self.recorder.local, "passing", None):
-                with contextlib.suppress(Exception):
-                    self._read(os.fsdecode(key), sys._getframe(1))
+            if not self._idle() and key != getattr(local, "passing", None):
+                with contextlib.suppress(Exception), self.recorder.busy():
+                    self._read(os.fsdecode(key), _outside(sys._getframe(1)))
             return plain_item(environ, key)
 
         def iterate(environ: Any) -> Iterator[Any]:
+            reader = _outside(sys._getframe(1))
+            local.copied = reader and (id(reader), reader.f_lasti)
             for key in plain_iter(environ):
-                self.recorder.local.passing = key
+                local.passing = key
                 try:
                     yield key
                 finally:
-                    self.recorder.local.passing = None
+                    local.passing = None
 
         kind.__getitem__ = get_item
         kind.__iter__ = iterate
 
-    def _read(self, name: str, frame: FrameType) -> None:
-        if name.startswith(FLAG_PREFIXES):
-            return  # in the key of every result
-        above: FrameType | None = frame
-        while above is not None and above.f_globals.get("__name__") in _ENVIRON:
-            above = above.f_back
+    def _read(self, name: str, reader: FrameType | None) -> None:
+        """One variable is read; not one after another, by what went over all their names."""
+        if reader is None or name.startswith(FLAG_PREFIXES):  # those are in every key
+            return
+        if getattr(self.recorder.local, "copied", None) == (id(reader), reader.f_lasti):
+            return
         # The standard library reads for itself: the home folder, the search path.
-        if above is not None and _top(above) not in sys.stdlib_module_names and self._asks(above):
-            self.recorder.note("variables", name, above)
+        if _top(reader) not in sys.stdlib_module_names and self._asks(reader):
+            self.recorder.note("variables", name, reader)
+
+
+def _outside(frame: FrameType | None) -> FrameType | None:
+    """Who uses ``os.environ``, seen from inside of it."""
+    while frame is not None and frame.f_globals.get("__name__") in _ENVIRON:
+        frame = frame.f_back
+    return frame
 
 
 def _top(frame: FrameType) -> str:

@@ -11,6 +11,7 @@ all else that code asks the file system or its environment for (:mod:`.asking`).
 from __future__ import annotations
 
 import builtins
+import contextlib
 import importlib
 import importlib.metadata
 import importlib.util
@@ -58,13 +59,20 @@ class Recorder:
         self.plain_import_module = importlib.import_module
 
     def install(self) -> None:
-        """Begin to record.  An audit hook can't be removed: call once a process."""
-        from .asking import watch
-
+        """Begin to record imports; once a process."""
         builtins.__import__ = self._import
         importlib.import_module = self._import_module
         sys.meta_path.insert(0, self)
-        watch(self)
+
+    @contextlib.contextmanager
+    def busy(self) -> Iterator[None]:
+        """While it lasts, what this thread asks for is not recorded."""
+        before = getattr(self.local, "busy", False)
+        self.local.busy = True
+        try:
+            yield
+        finally:
+            self.local.busy = before
 
     # -- imports
 
@@ -141,7 +149,7 @@ class Recorder:
             return
         path = getattr(sys.modules[parent], "__path__", ())
         folders = [folder for folder in path if isinstance(folder, str)]
-        with Busy(self.local):
+        with self.busy():
             found = Folders().search(last, filter(self.tracked, folders))
         self.parts[name] = {os.path.join(folder, last): hit for folder, hit in found.items()}
 
@@ -163,7 +171,9 @@ class Recorder:
             known = (name for name in found if name in sys.modules or name in self.homes)
             self.edges[importer].update(known)
         elif not self._home(full):
-            self.edges[importer.partition(".")[0]].add(full.partition(".")[0])
+            top = full.partition(".")[0]
+            if top in sys.modules:
+                self.edges[importer.partition(".")[0]].add(top)
         else:
             # A library loads a module of the project, as a lazy loader does: whoever
             # holds the package above it can reach it from now on.
@@ -205,7 +215,7 @@ class Recorder:
         """Note one thing that the code above ``frame`` came across, and how it is now."""
         look = _LOOK.get(part)
         if look is not None and (part, name) not in self.values:
-            with Busy(self.local):
+            with self.busy():
                 self.values[part, name] = look(name)
         for owner in self.owners(frame):
             self.noted[owner].add((part, name))
@@ -222,7 +232,7 @@ class Recorder:
     def digest(self, file: str) -> str:
         """SHA-256 of a file as it was when first asked for, ``""`` where there is none."""
         if ("files", file) not in self.values:
-            with Busy(self.local):
+            with self.busy():
                 self.values["files", file] = file_digest(file)
         return self.values["files", file]
 
@@ -230,7 +240,7 @@ class Recorder:
 
     def dependencies(self, modules: Iterable[str], request: str) -> Needs:
         """All that the closure of ``modules``, and the request itself, came across."""
-        with Busy(self.local):
+        with self.busy():
             seen = self._closure(modules)
             noted = set(self.noted.get(request, ())).union(
                 *(self.noted[name] for name in seen if name in self.noted)
@@ -309,17 +319,3 @@ class Recorder:
         if self.names is None:
             self.names = dict(importlib.metadata.packages_distributions())
         return {name for top in tops for name in self.names.get(top, ())}
-
-
-class Busy:
-    """While one is entered, what this thread asks for is not recorded."""
-
-    def __init__(self, local: threading.local) -> None:
-        self.local = local
-
-    def __enter__(self) -> None:
-        self.before = getattr(self.local, "busy", False)
-        self.local.busy = True
-
-    def __exit__(self, *_: object) -> None:
-        self.local.busy = self.before

@@ -15,6 +15,7 @@ from typing import Any, TextIO
 import jax
 
 from ..tracing.request import Request
+from .asking import watch
 from .failures import RequestError, describe
 from .recorder import Recorder
 from .tracer import Tracer
@@ -35,6 +36,7 @@ class Server:
         self.failed: dict[str, dict[str, Any]] = {}  # module -> how its import failed
         self.recorder = Recorder(package_folder)
         self.recorder.install()
+        watch(self.recorder)
         self.tracer = Tracer(self.recorder, roots)
 
     def say(self, **message: Any) -> None:

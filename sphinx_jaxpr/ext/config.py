@@ -285,6 +285,8 @@ OPTIONS: Final = (
 def _given(config: Config, option: Option) -> Any:
     """A value as it was set; what ``-D`` sets is text and becomes what is meant."""
     found = getattr(config, option.name)
+    if found == [""] and option.name in config.overrides:
+        return []  # what Sphinx makes of ``-D name=``
     if not isinstance(found, str) or option.name not in config.overrides:
         return found
     if isinstance(option.default, list):

@@ -62,7 +62,7 @@ class Present:
     """What is there now; each thing is looked at once a build.
 
     ``depends`` are the patterns of ``jaxpr_depends`` with a digest of what each leads to,
-    ``outputs`` the folders that the build itself writes, which no program depends on.
+    ``outputs`` the folders that the build itself fills, so that what is in them says nothing.
     """
 
     def __init__(
@@ -102,9 +102,12 @@ class Present:
         return self.folders.module(folder, last)
 
     def _variable(self, name: str) -> str:
-        """A digest: what a variable holds may be a secret."""
+        """A short digest: a variable may hold a secret, which a long one could confirm."""
         found = self.installed.environment.get(name)
-        return "" if found is None else hashlib.sha256(f"{name}={found}".encode()).hexdigest()
+        if found is None:
+            return ""
+        text = f"{name}={found}".encode(errors="surrogateescape")
+        return hashlib.sha256(text).hexdigest()[:8]
 
     def stored(self, needs: Needs, tops: Iterable[str]) -> Stored:
         """What to keep; ``tops`` are the top-level modules that the request names itself."""
@@ -112,7 +115,7 @@ class Present:
             part: {
                 self.paths.stored(path): known
                 for path, known in getattr(needs, part).items()
-                if not (path + os.sep).startswith(self.outputs)
+                if part != "folders" or not (path + os.sep).startswith(self.outputs)
             }
             for part in _PLACES
         }

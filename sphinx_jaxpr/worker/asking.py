@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import importlib.metadata
 import os
 import sys
 from collections.abc import Callable, Iterator
@@ -55,6 +56,7 @@ def watch(recorder: Recorder) -> None:
     for name in _ASKING_PATHS:
         if not hasattr(getattr(os.path, name, None), "__code__") and hasattr(os.path, name):
             watcher.wrap(os.path, name)
+    watcher.wrap_metadata()
     watcher.wrap_environment()
 
 
@@ -65,6 +67,8 @@ class _Watcher:
             "open": self._open,
             "sqlite3.connect": self._connect,
             "subprocess.Popen": self._start,
+            "os.system": self._run,
+            "ctypes.dlopen": self._load,
             **dict.fromkeys(_LISTING, self._list),
             **{
                 event: functools.partial(self._change, *places)
@@ -95,6 +99,7 @@ class _Watcher:
                 if self.recorder.tracked(file):
                     self.recorder.written.add(file)
             else:
+                self.recorder.handed.discard(file)
                 self.recorder.opened(file, frame)
 
     def _list(self, args: tuple[Any, ...], frame: FrameType) -> None:
@@ -116,14 +121,27 @@ class _Watcher:
     def _start(self, args: tuple[Any, ...], frame: FrameType) -> None:
         """A process is started: files that its arguments name are most likely read."""
         _, words, folder, _ = args
-        for word in words if isinstance(words, (list, tuple)) else ():
+        for word in words if isinstance(words, (list, tuple)) else (words,):
             if isinstance(word, (str, bytes, os.PathLike)):
-                self._hand_over(os.path.join(os.fsdecode(folder or "."), os.fsdecode(word)), frame)
+                self._hand_over_words(os.fsdecode(word), frame, os.fsdecode(folder or "."))
+
+    def _run(self, args: tuple[Any, ...], frame: FrameType) -> None:
+        self._hand_over_words(os.fsdecode(args[0]), frame)
+
+    def _hand_over_words(self, text: str, frame: FrameType, folder: str = ".") -> None:
+        """All of a text may be the name of a file, or a word of it, as in a shell's command."""
+        for name in {text, *text.split()}:
+            self._hand_over(os.path.join(folder, name), frame)
+
+    def _load(self, args: tuple[Any, ...], frame: FrameType) -> None:
+        if args[0] is not None:
+            self._hand_over(os.fsdecode(args[0]), frame)
 
     def _hand_over(self, name: str, frame: FrameType) -> None:
         path = os.path.abspath(name)
         if os.path.isfile(path):
-            self.recorder.handed.add(path)
+            if ("files", path) not in self.recorder.values:
+                self.recorder.handed.add(path)
             self.recorder.opened(path, frame)
 
     # -- questions
@@ -169,13 +187,29 @@ class _Watcher:
         would be taken for the one who asks.
         """
         while frame is not None and not self.recorder.is_project(frame):
-            name = str(frame.f_globals.get("__name__", ""))
-            if name.startswith("importlib.metadata") or name.partition(".")[0] in _OWN:
+            if _is_metadata(frame) or _top(frame) in _OWN:
                 return False
             if frame.f_code.co_filename.startswith("<frozen importlib._bootstrap"):
                 return False
             frame = frame.f_back
         return frame is not None
+
+    def wrap_metadata(self) -> None:
+        """Watch for distributions whose versions are asked for."""
+        kind: Any = importlib.metadata.Distribution
+        plain = kind.from_name.__func__
+
+        def from_name(cls: Any, name: str) -> Any:
+            if not self._idle():
+                with contextlib.suppress(Exception), self.recorder.busy():
+                    reader: FrameType | None = sys._getframe(1)
+                    while reader is not None and _is_metadata(reader):
+                        reader = reader.f_back
+                    if reader is not None and self._asks(reader):
+                        self.recorder.note("distributions", name, reader)
+            return plain(cls, name)
+
+        kind.from_name = classmethod(from_name)
 
     # -- the environment
 
@@ -222,6 +256,10 @@ def _outside(frame: FrameType | None) -> FrameType | None:
     while frame is not None and frame.f_globals.get("__name__") in _ENVIRON:
         frame = frame.f_back
     return frame
+
+
+def _is_metadata(frame: FrameType) -> bool:
+    return str(frame.f_globals.get("__name__", "")).startswith("importlib.metadata")
 
 
 def _top(frame: FrameType) -> str:

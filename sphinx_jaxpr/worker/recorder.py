@@ -47,10 +47,10 @@ class Recorder:
         # Module or request -> what it came across: part of the needs, and name.
         self.noted: dict[str, set[tuple[str, str]]] = defaultdict(set)
         self.values: dict[tuple[str, str], str] = {}  # how that was when it was first met
-        self.parts: dict[str, dict[str, str]] = {}  # submodule -> where it was looked for
         self.homes: dict[str, str] = {}  # project module -> its file
         self.written: set[str] = set()  # what the code makes itself is no source of it
         self.handed: set[str] = set()  # files that something else reads, and may write
+        self.path = tuple(sys.path)
         self.preloaded = frozenset(sys.modules)  # no folder of the project can replace these
         self.request = ""  # set while a request runs
         self.local = threading.local()
@@ -129,11 +129,15 @@ class Recorder:
         frame: FrameType | None = sys._getframe(1)
         while frame is not None and self._is_machinery(frame):
             frame = frame.f_back
-        asks = frame is not None and self.is_project(frame)
+        asks = frame is None or self.is_project(frame)  # none: the page asks, through us
         if asks or self._home(name.rpartition(".")[0]):
-            self._looked_for(name)
-            for owner in self.owners(frame):
-                self.noted[owner].add(("modules", name))
+            places = self._places(name)
+            for place, found in places.items():
+                self.values.setdefault(("parts", place), found)
+            noted = {("modules", name), *(("parts", place) for place in places)}
+            # And the module itself: whoever finds it loaded does not look.
+            for owner in (name, *self.owners(frame)):
+                self.noted[owner].update(noted)
 
     def _is_machinery(self, frame: FrameType) -> bool:
         """Whether a frame is one of ours or of the standard library, which import for others."""
@@ -142,16 +146,21 @@ class Recorder:
         name = frame.f_globals.get("__name__", "")
         return str(name).partition(".")[0] in sys.stdlib_module_names
 
-    def _looked_for(self, name: str) -> None:
-        """Note what there is of a submodule where it is looked for, when first met."""
+    def _places(self, name: str) -> dict[str, str]:
+        """Where a module is looked for now, up to where it is, with what is there.
+
+        For one at the top that is each folder that code has put into ``sys.path`` itself: the
+        store knows of the others.
+        """
         parent, _, last = name.rpartition(".")
-        if not parent or name in self.parts or parent not in sys.modules:
-            return
-        path = getattr(sys.modules[parent], "__path__", ())
-        folders = [folder for folder in path if isinstance(folder, str)]
+        if parent:
+            path = getattr(sys.modules.get(parent), "__path__", ())
+        else:
+            path = [entry for entry in sys.path if entry not in self.path]
         with self.busy():
+            folders = [os.path.abspath(folder) for folder in path if isinstance(folder, str)]
             found = Folders().search(last, filter(self.tracked, folders))
-        self.parts[name] = {os.path.join(folder, last): hit for folder, hit in found.items()}
+        return {os.path.join(folder, last): hit for folder, hit in found.items()}
 
     def _interesting(self, importer: Any) -> bool:
         """The standard library imports on behalf of others, and is no distribution."""
@@ -250,17 +259,15 @@ class Recorder:
                 by_part[part].add(name)
             files = by_part["files"] | {self.homes[name] for name in seen if name in self.homes}
             kept = {file for found in files if (file := self._watched(found))}
-            looked = {name for name in seen | by_part["modules"] if name not in self.preloaded}
-            for name in looked:
-                self._looked_for(name)
-            tops = {name.partition(".")[0] for name in looked if name} - self.preloaded
+            tops = {name.partition(".")[0] for name in seen | by_part["modules"]} - self.preloaded
+            used = self._distributions({name.partition(".")[0] for name in seen})
             return Needs(
                 files={file: self.digest(file) for file in sorted(kept)},
                 **{part: self._settled(part, by_part[part]) for part in _LOOK},
-                parts={k: v for name in looked for k, v in self.parts.get(name, {}).items()},
+                parts={place: self.values["parts", place] for place in sorted(by_part["parts"])},
                 modules=sorted(tops),
                 missing=sorted(name for name in tops if not self._is_known(name)),
-                distributions=sorted(self._distributions({n.partition(".")[0] for n in seen})),
+                distributions=sorted(used | by_part["distributions"]),
                 variables=sorted(by_part["variables"]),
             )
 

@@ -103,11 +103,11 @@ class Engine:
                     self.outcomes[self._name(block)] = self._locked(block, request)
                     continue
                 key = self.storage.key(request, block.digest)
-                fresh = self.storage.anew or (self.recorder is not None and self.recorder.fresh)
+                fresh = self.recorder is not None and self.recorder.fresh
                 known = self._known(key, gallery.tolerates(block))
                 if fresh and known is not None:
                     self.stored[block.digest] = known.seen
-                if known is not None and not fresh:
+                if known is not None and not fresh and not self.storage.anew:
                     self.outcomes[block.digest] = known
                 else:
                     job = Job(key, request, gallery.timeout or default)
@@ -126,7 +126,7 @@ class Engine:
     def _say_why(self, key: str, request: Request, *, known: bool) -> None:
         """In verbose mode: why a program is traced."""
         if self.app.verbosity:
-            why = "every program is, in this build" if known else self.storage.why(key, request)
+            why = "this build uses no stored result" if known else self.storage.why(key, request)
             logger.verbose("%s is traced: %s", _title(request), why or "no result is stored")
 
     # -- the lock

@@ -212,7 +212,8 @@ WAYS_FILES = {
         f"src/ways/{k}.py": f"{text}\n\ndef f(x):\n    return x[:N]\n"
         for k, (text, _) in WAYS.items()
     },
-    "src/ways/plain.py": "import json\nimport random\n\n\ndef f(x):\n    return x\n",
+    # From the folder of conf.py, wherever the build was started.
+    "src/ways/plain.py": "import json\n\nopen('further/a.txt')\n\n\ndef f(x):\n    return x\n",
     "src/ways/data/a.csv": "",
     "src/ways/data/c.csv": "",
     "src/ways/more/a.csv": "",
@@ -269,8 +270,9 @@ def test_what_was_not_there(tmp_path: Path) -> None:
     elsewhere = ("-D", "jaxpr_cache_dir=_cache", "-D", "jaxpr_depends=")
     assert len(watched.build(*elsewhere, "-W", env=env)[0]) == len(targets) + 1
     assert watched.build(*elsewhere, "-W", "-E", env=env)[0] == []
-    fresh = watched.build(*elsewhere, "-W", "-D", "jaxpr_fresh=1", env=env)[0]
+    fresh = watched.build(*elsewhere, "-W", "-v", "-D", "jaxpr_fresh=1", env=env)[0]
     assert len(fresh) == len(targets) + 1
+    assert "ways.plain:f is traced: this build uses no stored result" in watched.last.stdout
 
 
 def test_a_module_in_two_import_roots(tmp_path: Path) -> None:

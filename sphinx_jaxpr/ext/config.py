@@ -74,6 +74,17 @@ def _strings(value: Any) -> str:
     return "" if good else "must be a list of strings"
 
 
+def _patterns(value: Any) -> str:
+    if problem := _strings(value):
+        return problem
+    for item in value:
+        if not item.strip() or "\0" in item:
+            return f"has {item!r}, which is no pattern of files"
+        if os.path.isabs(item) or item.startswith("~"):
+            return f"has {item!r}; patterns must be relative to the folder of conf.py"
+    return ""
+
+
 def _folder(value: Any) -> str:
     good = isinstance(value, str) and bool(value.strip())
     return "" if good else "must be the name of a folder"
@@ -167,6 +178,15 @@ OPTIONS: Final = (
         _strings,
     ),
     Option(
+        "jaxpr_depends",
+        [],
+        "",
+        "Files that programs depend on in ways that can't be followed, as patterns relative to"
+        " the folder of `conf.py`: `data/*.csv`, `../src/**/*.so`, or a folder for all that is"
+        " in it. When one of them changes, appears or goes, all programs are traced again.",
+        _patterns,
+    ),
+    Option(
         "jaxpr_memory",
         0,
         "",
@@ -233,8 +253,8 @@ OPTIONS: Final = (
         "jaxpr_fresh",
         False,
         "",
-        "The builder `jaxpr-check` traces all blocks anew in a new process, and tells where that"
-        " gives another program than the stored one.",
+        "Trace all blocks anew, whatever is stored. The builder `jaxpr-check` then also tells"
+        " where that gives another program than the stored one.",
         _is(bool, "True or False"),
     ),
     Option(
@@ -265,6 +285,8 @@ OPTIONS: Final = (
 def _given(config: Config, option: Option) -> Any:
     """A value as it was set; what ``-D`` sets is text and becomes what is meant."""
     found = getattr(config, option.name)
+    if found == [""] and option.name in config.overrides:
+        return []  # what Sphinx makes of ``-D name=``
     if not isinstance(found, str) or option.name not in config.overrides:
         return found
     if isinstance(option.default, list):
@@ -346,6 +368,7 @@ def setup_of(config: Config, confdir: Path, x64: bool) -> Setup:
         value(config, "jaxpr_env"),
         value(config, "jaxpr_memory"),
         x64=x64,
+        folder=str(confdir),
     )
 
 

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import os
-import tempfile
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,9 +15,9 @@ from sphinx.util.display import status_iterator
 from .. import __version__
 from ..tracing import lock
 from ..tracing.files import digest, write_changed
-from ..tracing.fingerprint import Installed, environment_facts
 from ..tracing.jobs import Job
 from ..tracing.locked import LockFolder
+from ..tracing.needs import Needs
 from ..tracing.paths import Paths, mask
 from ..tracing.request import Request
 from ..tracing.store import Seen, Store
@@ -27,6 +25,7 @@ from . import config as settings
 from .meanings import Meanings
 from .pages import Written
 from .records import Block, Finding, Gallery, Judge
+from .storage import Storage
 
 if TYPE_CHECKING:
     from ..program.match import Match
@@ -69,8 +68,8 @@ class Engine:
         self.recorder: Recorder | None = getattr(app.builder, "recorder", None)
         self.mode: str = "trace" if self.recorder else settings.value(app.config, "jaxpr_mode")
         self.outcomes: dict[str, Outcome] = {}
-        self.folder = settings.cache_folder(app.config, self.confdir, Path(app.doctreedir))
         self.paths = Paths(str(app.srcdir), settings.roots(app.config, self.confdir))
+        self.storage = Storage(app, self.paths)
         self.traced = 0
         self.pages: dict[str, str] = {}  # what each page shows, as digests
         self.written: Written | None = None
@@ -84,10 +83,8 @@ class Engine:
         self.renamed: dict[tuple[str, str], str] = {}
         self.findings: list[Finding] = []  # what was told of all pages
         self.stored: dict[str, Seen] = {}  # of requests that are traced all the same
-        self._store: Store | None = None
         self._locks: LockFolder | None = None
         self._names: dict[tuple[str, str], str] = {}
-        self._environments: dict[bool, str] = {}
 
     # -- tracing
 
@@ -105,27 +102,32 @@ class Engine:
                 if self.from_lock(block):
                     self.outcomes[self._name(block)] = self._locked(block, request)
                     continue
-                key = self._key(request, block.digest)
+                key = self.storage.key(request, block.digest)
                 fresh = self.recorder is not None and self.recorder.fresh
                 known = self._known(key, gallery.tolerates(block))
                 if fresh and known is not None:
                     self.stored[block.digest] = known.seen
-                if known is not None and not fresh:
+                if known is not None and not fresh and not self.storage.anew:
                     self.outcomes[block.digest] = known
                 else:
                     job = Job(key, request, gallery.timeout or default)
+                    if block.digest not in misses[request.x64]:
+                        self._say_why(key, request, known=known is not None)
                     misses[request.x64].setdefault(block.digest, job)
                 if gallery.tolerates(block):
                     self._tolerated.add(key)
         for x64, jobs in misses.items():
             if jobs:
                 self._trace(x64, jobs)
-        if self._store is not None:
-            self._store.flush()
-            if self._store.damaged:
-                logger.info("%s", _damaged(self._store.damaged))
+        self.storage.flush()
         if self._locks is not None:
             self._locks.flush()
+
+    def _say_why(self, key: str, request: Request, *, known: bool) -> None:
+        """In verbose mode: why a program is traced."""
+        if self.app.verbosity:
+            why = "this build uses no stored result" if known else self.storage.why(key, request)
+            logger.verbose("%s is traced: %s", _title(request), why or "no result is stored")
 
     # -- the lock
 
@@ -133,9 +135,9 @@ class Engine:
     def locks(self) -> LockFolder:
         """The lock of this project, opened when first asked for."""
         if self._locks is None:
-            self.folder = self._writable(self.folder)
             folder = settings.lock_folder(self.app.config, self.confdir)
-            self._locks = LockFolder(folder, self.paths.stored(str(folder)), self.folder)
+            cache = self.storage.writable()
+            self._locks = LockFolder(folder, self.paths.stored(str(folder)), cache)
         return self._locks
 
     def from_lock(self, block: Block) -> bool:
@@ -180,41 +182,13 @@ class Engine:
 
     @property
     def store(self) -> Store:
-        """The results of this project, opened when first asked for."""
-        if self._store is None:
-            self.folder = self._writable(self.folder)
-            setup = settings.setup_of(self.app.config, self.confdir, False)
-            installed = Installed(setup.python, setup.environment, self.folder, self.paths)
-            self._store = Store(self.folder, self.paths, installed)
-        return self._store
+        """The results of this project."""
+        return self.storage.store
 
-    def _writable(self, folder: Path) -> Path:
-        """``folder``, or where it can't be written one that lasts for this build."""
-        try:
-            folder.mkdir(parents=True, exist_ok=True)
-            if os.access(folder, os.W_OK):
-                return folder
-            problem = "it is read-only"
-        except OSError as error:
-            problem = error.strerror or str(error)
-        logger.warning(
-            "jaxpr_cache_dir: results can't be kept in %r: %s; every build traces all anew",
-            self.paths.stored(str(folder)),
-            problem,
-            location=settings.place_of("jaxpr_cache_dir", self.confdir),
-            type="jaxpr",
-            subtype="option",
-        )
-        self._temporary = tempfile.TemporaryDirectory(prefix="sphinx-jaxpr-")  # gone with us
-        return Path(self._temporary.name)
-
-    def _key(self, request: Request, request_digest: str) -> str:
-        if request.x64 not in self._environments:
-            setup = settings.setup_of(self.app.config, self.confdir, request.x64)
-            facts = environment_facts(self.store.installed, dict(setup.settings), setup.environment)
-            self._environments[request.x64] = digest(facts)
-        text = request_digest + self._environments[request.x64]
-        return hashlib.sha256(text.encode()).hexdigest()[:40]
+    @property
+    def folder(self) -> Path:
+        """Where results are kept."""
+        return self.storage.folder
 
     def _trace(self, x64: bool, jobs: dict[str, Job]) -> None:
         from ..tracing.pool import run
@@ -243,13 +217,15 @@ class Engine:
             known = outcome.get("known", {})
             result = outcome.get("result") or {**known, "error": _shown(error or {})}
             result = self.paths.hide_all(result)
-            files, names = outcome.get("files", {}), outcome.get("distributions", [])
-            return Outcome(job.key, self.store.save(job.key, job.request, result, files, names))
-        if job.key in self._tolerated and error["kind"] == "trace" and "files" in outcome:
+            needs = Needs.from_json(outcome.get("needs", {}))
+            made = self.storage.made(job.request.x64)
+            return Outcome(job.key, self.store.save(job.key, job.request, result, needs, made))
+        if job.key in self._tolerated and error["kind"] == "trace" and "needs" in outcome:
             # Or every build would try again what nobody misses.
             failed = self.paths.hide_all({"error": error})
-            needs = (outcome["files"], outcome["distributions"])
-            self.store.save(f"{job.key}-failed", job.request, failed, *needs)
+            needs = Needs.from_json(outcome["needs"])
+            made = self.storage.made(job.request.x64)
+            self.store.save(f"{job.key}-failed", job.request, failed, needs, made)
         return Outcome(job.key, Seen(digest(_shown(error)), ""), error)
 
     def _cleaned(self, error: dict[str, Any]) -> dict[str, Any]:
@@ -362,11 +338,6 @@ class Engine:
 def _shown(error: dict[str, Any]) -> dict[str, Any]:
     """What a page shows of an error, and what decides whether it was expected."""
     return {key: error[key] for key in ("kind", "type", "mro", "message", "frames")}
-
-
-def _damaged(files: list[str]) -> str:
-    count = len(files)
-    return f"{count} stored jaxpr{'s' * (count != 1)} damaged or of another version: made again"
 
 
 def _title(request: Request) -> str:

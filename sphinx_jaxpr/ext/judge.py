@@ -10,6 +10,7 @@ from sphinx.util import logging
 
 from ..tracing import outcomes
 from ..tracing.outcomes import describe, megabytes
+from ..tracing.paths import Paths
 from . import config as settings
 from . import elide, notes, pointing
 from .engine import Engine, Outcome
@@ -34,11 +35,38 @@ def findings(engine: Engine, galleries: dict[str, list[Gallery]]) -> list[Findin
         for gallery in page:
             found.extend(gallery.findings)
             found.extend(_of_gallery(engine, gallery, wide, len(found)))
+    found.extend(_of_modules(engine, galleries))
     for place, others in wide.values():
         if others:
             more = f" ({others} more block{'s' * (others != 1)} for the same reason)"
             found[place] = replace(found[place], message=found[place].message + more)
     return found
+
+
+def _of_modules(engine: Engine, galleries: dict[str, list[Gallery]]) -> list[Finding]:
+    """Modules that pages name and that several import roots have, each at its first block."""
+    named: dict[str, Finding] = {}
+    if engine.mode != "trace":
+        return []
+    for gallery in (gallery for page in galleries.values() for gallery in page):
+        for request in (block.request for block in gallery.blocks if not block.pasted):
+            for module in request.modules if request else ():
+                if module not in named:
+                    text = _ambiguity(engine.paths, module)
+                    named[module] = Finding("option", text, gallery.source, gallery.line)
+    return [finding for finding in named.values() if finding.message]
+
+
+def _ambiguity(paths: Paths, module: str) -> str:
+    """Between which files an import of a module chooses, ``""`` where there is one at most."""
+    files = paths.places(module)
+    if len(files) < 2:
+        return ""
+    first, *others = (paths.stored(file) for file in files)
+    name = paths.other_name(files[1])
+    instead = f"; name the other one {name!r}" if name else ""
+    hidden = f"{first} is traced, {' and '.join(others)} hidden"
+    return f"the module {module!r} is in {len(files)} import roots: {hidden}{instead}"
 
 
 def report(found: list[Finding], srcdir: str, family: str = "jaxpr") -> list[Finding]:

@@ -171,7 +171,8 @@ class _Process:
             return f"jaxpr_python: {self.problem}"
         # JAX reads its flags at the first use of a device, which is soon enough for
         # a wrong one to be told as what it is only here.
-        greeting = {"roots": list(self.setup.roots), "memory": self.setup.memory}
+        setup = self.setup
+        greeting = {"roots": list(setup.roots), "folder": setup.folder, "memory": setup.memory}
         self.say({**greeting, "devices": bool(self.setup.flags)})
         message = self.hear(START_TIMEOUT)
         if message is not None and message.get("ready"):
@@ -208,10 +209,10 @@ class _Process:
 
     def completed(self, message: dict[str, Any]) -> dict[str, Any]:
         """A reply with its dependencies in full: the worker sends each set once."""
-        if "files" in message:
-            needs = {key: message[key] for key in ("files", "distributions")}
-            self.needs[message["deps"]] = needs
-        return {**message, **self.needs.get(message.get("deps", -1), {})}
+        if "needs" in message:
+            self.needs[message["deps"]] = message["needs"]
+        found = self.needs.get(message.get("deps", -1))
+        return message if found is None else {**message, "needs": found}
 
     def _read(self) -> None:
         assert self.child is not None and self.child.stdout is not None

@@ -24,7 +24,13 @@ _DROPPED: Final = ("COLUMNS", "LINES", "PYTHONSTARTUP", "PYTHONINSPECT", "COVERA
 
 
 def setup(
-    python: str, roots: Sequence[str], settings: Mapping[str, str], memory: int, *, x64: bool
+    python: str,
+    roots: Sequence[str],
+    settings: Mapping[str, str],
+    memory: int,
+    *,
+    x64: bool,
+    folder: str = "",
 ) -> Setup:
     """The worker that traces with or without 64-bit types; ``settings`` win over all else."""
     settings = dict(settings)
@@ -47,4 +53,5 @@ def setup(
         memory=memory,
         settings=tuple(sorted(settings.items())),
         flags=tuple(sorted(flags.items())),
+        folder=folder,
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.metadata
+import importlib.util
 import json
 import os
 import platform
@@ -108,6 +109,16 @@ class Installed:
                 self.known[name] = self._other.get("versions", {}).get(name.lower(), "")
         return self.known[name]
 
+    def module(self, name: str) -> str:
+        """Whether the interpreter finds a top-level module outside of the import roots."""
+        if self.own:
+            try:
+                return "1" if importlib.util.find_spec(name) is not None else ""
+            except (ImportError, ValueError, AttributeError):
+                return "1" if name in sys.modules else ""
+        folders = map(self.paths.absolute, self._other.get("folders", ()))
+        return "1" if any(self.paths.folders.module(folder, name) for folder in folders) else ""
+
 
 def environment_facts(
     installed: Installed, settings: dict[str, str], environment: dict[str, str]
@@ -121,3 +132,10 @@ def environment_facts(
         **{name: installed.version(name) for name in ("jax", "jaxlib", "numpy")},
         "environment": {**inherited, **settings},
     }
+
+
+def made_by(facts: dict[str, Any]) -> dict[str, str]:
+    """These facts by name, to say later which of them changed; of variables only digests."""
+    made = {name: str(found) for name, found in facts.items() if name != "environment"}
+    variables = facts["environment"].items()
+    return made | {f"environment variable {k}": digest([k, text])[:16] for k, text in variables}

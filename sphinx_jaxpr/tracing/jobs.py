@@ -11,6 +11,7 @@ from .request import Request
 class Setup:
     """One kind of worker process: interpreter, environment, import roots.
 
+    ``folder`` is the one that the process works in, ``""`` for the caller's.
     ``memory`` is in megabytes, 0 for half of the machine's; ``settings`` are
     the environment variables that configuration sets, ``flags`` those, set or
     inherited, that JAX reads: named when a worker does not start.
@@ -22,6 +23,7 @@ class Setup:
     memory: int = 0
     settings: tuple[tuple[str, str], ...] = ()
     flags: tuple[tuple[str, str], ...] = ()
+    folder: str = ""
 
 
 @dataclass(frozen=True)

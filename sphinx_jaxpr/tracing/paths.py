@@ -8,6 +8,8 @@ import re
 from collections.abc import Iterable
 from typing import Any, Final
 
+from .folders import Folders, dotted_names
+
 #: Where Python's default reprs show a memory address, as JAX masks its own.
 _ADDRESS: Final = re.compile(r"(?<= at )0x[0-9a-fA-F]{6,}")
 
@@ -22,7 +24,7 @@ class Paths:
     def __init__(self, source: str, roots: Iterable[str]) -> None:
         self.source = os.path.abspath(source)
         self.home = os.path.expanduser("~")
-        self._modules: dict[str, str] = {}
+        self.folders = Folders()
         self.roots = [os.path.abspath(root) for root in roots if root]
         self.shown = {**_above(self.source, self.home), self.home: "~"}
         self.shown.update(dict.fromkeys(self.roots, "."))
@@ -71,20 +73,28 @@ class Paths:
         return os.path.normpath(os.path.join(self.source, stored))
 
     def module(self, name: str) -> str:
-        """Where a top-level module lies among the roots, as stored; ``""`` if elsewhere."""
-        if name not in self._modules:
-            self._modules[name] = self._find(name)
-        return self._modules[name]
+        """Where a top-level module lies among the roots, as stored; ``""`` if elsewhere.
 
-    def _find(self, name: str) -> str:
-        folders = [os.path.join(root, name) for root in self.roots]
-        for folder in folders:
-            if os.path.isfile(os.path.join(folder, "__init__.py")):
-                return self.stored(folder)
-            if os.path.isfile(folder + ".py"):
-                return self.stored(folder + ".py")
-        # A folder without __init__.py counts only where nothing else is found.
-        return next((self.stored(folder) for folder in folders if os.path.isdir(folder)), "")
+        Folders without ``__init__`` count only where nothing else is found, and all of them.
+        """
+        looked = self.folders.search(name, self.roots)
+        for root, found in looked.items():
+            if found and not found.endswith("/"):
+                return self.stored(os.path.join(root, found))
+        parts = [os.path.join(root, name) for root, found in looked.items() if found]
+        return os.pathsep.join(map(self.stored, parts))
+
+    def places(self, name: str) -> list[str]:
+        """The files that a dotted name of a page could lead to, the one that counts first."""
+        found: dict[str, str] = {}
+        for file in self.folders.places(name, self.roots):
+            found.setdefault(os.path.realpath(file), file)
+        return list(found.values())
+
+    def other_name(self, file: str) -> str:
+        """A dotted name that leads to a file below the roots and to no other, or ``""``."""
+        names = dotted_names(file, self.roots)
+        return next((name for name in names if self.places(name) == [file]), "")
 
 
 def _above(source: str, home: str) -> dict[str, str]:

@@ -130,10 +130,15 @@ class Request:
         return replace(self, steps=chain.steps, third_party=pairs)
 
     @property
+    def modules(self) -> list[str]:
+        """Modules that this request names itself; of a dotted name, the object as well."""
+        named = [self.target, *self.around, *(path for _, path in self.third_party)]
+        return [name.partition(":")[0] for name in named]
+
+    @property
     def top_modules(self) -> set[str]:
         """Top-level names of the modules that this request names itself."""
-        named = [self.target, *self.around, *(path for _, path in self.third_party)]
-        return {name.partition(":")[0].partition(".")[0] for name in named}
+        return {name.partition(".")[0] for name in self.modules}
 
     @property
     def module(self) -> str:

@@ -8,14 +8,13 @@ shortcut: an entry that it does not know is read from its own file.
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import os
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from .files import canonical, digest, read, write_atomically
-from .fingerprint import Installed
-from .paths import Paths
+from .needs import Needs, Present, are_stored
 from .request import SCHEMA, Request
 
 INDEX: Final = "index.json"
@@ -57,15 +56,15 @@ def seen(result: dict[str, Any]) -> Seen:
 class Store:
     """The folder of results of one project."""
 
-    def __init__(self, folder: Path, paths: Paths, installed: Installed) -> None:
+    def __init__(self, folder: Path, present: Present) -> None:
         self.folder = folder
-        self.paths = paths
-        self.installed = installed
+        self.present = present
+        self.installed = present.installed
         self.changed = False
         self.damaged: list[str] = []  # files that were no whole entry of this version
         self.loaded: dict[str, dict[str, Any]] = {}
-        self._hashes: dict[str, str] = {}
-        self._holding: dict[str, bool] = {}
+        self._changes: dict[str, str] = {}
+        self._latest: dict[str, str] | None = None
         self._signatures = self._scan()
         self.index = self._read_index()
 
@@ -82,7 +81,7 @@ class Store:
             if entry is None:
                 return None
             row = self._note(key, entry, signature)
-        return Seen(*row["seen"]) if self._holds(row["needs"]) else None
+        return None if self._changed(row["needs"]) else Seen(*row["seen"])
 
     def load(self, key: str) -> dict[str, Any] | None:
         """The result under ``key``; ``None`` where its file is damaged."""
@@ -107,7 +106,7 @@ class Store:
         if _is_index(index):
             found: dict[str, Any] = index
             return found
-        return {"schema": SCHEMA, "entries": {}, "needs": {}}
+        return {"schema": SCHEMA, "entries": {}, "needs": {}, "made": {}}
 
     def _entry(self, key: str) -> dict[str, Any] | None:
         """An entry as it lies there; anything but a whole one of this schema is a miss."""
@@ -119,36 +118,41 @@ class Store:
         return None
 
     def _note(self, key: str, entry: dict[str, Any], signature: list[int]) -> dict[str, Any]:
-        name = digest(entry["needs"])[:16]
-        self.index["needs"][name] = entry["needs"]
-        row = {"seen": [*seen(entry["result"])], "signature": signature, "needs": name}
+        row = {
+            "seen": [*seen(entry["result"])],
+            "signature": signature,
+            "needs": self._shared("needs", entry["needs"]),
+            "made": self._shared("made", entry["made"]),
+            "request": digest(entry["request"]),
+        }
         self.index["entries"][key] = row
         self._signatures[key] = signature
         self.changed = True
         return row
 
-    def _holds(self, name: str) -> bool:
-        """Whether all files and distributions are as they were; judged once a build."""
-        if name not in self._holding:
-            needs = self.index["needs"][name]
-            self._holding[name] = (
-                all(self._hash(file) == known for file, known in needs["files"].items())
-                and all(
-                    self.installed.version(dist) == known
-                    for dist, known in needs["distributions"].items()
-                )
-                and all(self.paths.module(top) == known for top, known in needs["modules"].items())
-            )
-        return self._holding[name]
+    def _shared(self, part: str, data: dict[str, Any]) -> str:
+        """The name under which the index keeps what many entries have in common."""
+        name = digest(data)[:16]
+        self.index[part][name] = data
+        return name
 
-    def _hash(self, stored: str) -> str:
-        if stored not in self._hashes:
-            try:
-                with open(self.paths.absolute(stored), "rb") as stream:
-                    self._hashes[stored] = hashlib.file_digest(stream, "sha256").hexdigest()
-            except OSError:
-                self._hashes[stored] = ""
-        return self._hashes[stored]
+    def _changed(self, name: str) -> str:
+        """What is no longer as a set of needs has it, ``""`` for nothing; judged once a build."""
+        if name not in self._changes:
+            self._changes[name] = self.present.changed(self.index["needs"][name])
+        return self._changes[name]
+
+    def why(self, key: str, request: str, made: Mapping[str, str]) -> str:
+        """Why there is no result for a request under ``key``, ``""`` where there never was one."""
+        row = self.index["entries"].get(key)
+        if row is not None:
+            return self._changed(row["needs"])
+        if self._latest is None:
+            rows = self.index["entries"].items()
+            ordered = sorted(rows, key=lambda item: item[1]["signature"][1])
+            self._latest = {row["request"]: row["made"] for _, row in ordered}
+        before = self.index["made"].get(self._latest.get(request, ""))
+        return _difference(before, made) if before is not None else ""
 
     # -- writing
 
@@ -157,19 +161,18 @@ class Store:
         key: str,
         request: Request,
         result: dict[str, Any],
-        files: dict[str, str],
-        distributions: list[str],
+        needs: Needs,
+        made: Mapping[str, str],
     ) -> Seen:
-        """Keep a result at once, so that a later failure costs nothing; what it shows."""
+        """Keep a result at once, so that a later failure costs nothing; what it shows.
+
+        ``made`` is what entered the key beside the request, by name.
+        """
         entry = {
             "schema": SCHEMA,
             "request": request.to_json(),
-            "needs": {
-                "files": {self.paths.stored(file): known for file, known in files.items()},
-                "distributions": {name: self.installed.version(name) for name in distributions},
-                # Where the names on the page lead: other import roots may lead elsewhere.
-                "modules": {top: self.paths.module(top) for top in request.top_modules},
-            },
+            "needs": self.present.stored(needs, request.top_modules),
+            "made": dict(made),
             "result": result,
             "digest": digest(result),
         }
@@ -183,11 +186,26 @@ class Store:
         if not self.changed:
             return
         rows = {k: row for k, row in self.index["entries"].items() if k in self._signatures}
-        used = {row["needs"] for row in rows.values()}
-        needs = {name: found for name, found in self.index["needs"].items() if name in used}
-        self.index = {"schema": SCHEMA, "entries": rows, "needs": needs}
+        self.index = {
+            "schema": SCHEMA,
+            "entries": rows,
+            **{part: self._used(part, rows.values()) for part in ("needs", "made")},
+        }
         write_atomically(self.folder / INDEX, canonical(self.index) + "\n")
         self.changed = False
+
+    def _used(self, part: str, rows: Iterable[dict[str, Any]]) -> dict[str, Any]:
+        return {name: self.index[part][name] for name in {row[part] for row in rows}}
+
+
+def _difference(before: Mapping[str, str], now: Mapping[str, str]) -> str:
+    for name in sorted({*before, *now}):
+        one, two = before.get(name, ""), now.get(name, "")
+        if one != two and name.startswith("environment "):  # a digest: what it is stays unsaid
+            return f"the {name} {'changed' if one and two else 'is new' if two else 'is gone'}"
+        if one != two:
+            return f"{name} {one or '(none)'} is now {two or '(none)'}"
+    return ""
 
 
 def _is_entry(data: Any) -> bool:
@@ -196,7 +214,8 @@ def _is_entry(data: Any) -> bool:
             data["schema"] == SCHEMA
             and isinstance(data["result"], dict)
             and digest(data["result"]) == data["digest"]
-            and _are_needs(data["needs"])
+            and are_stored(data["needs"])
+            and _are_texts(data["made"])
         )
     except (KeyError, TypeError, RecursionError):
         return False
@@ -206,20 +225,23 @@ def _is_index(data: Any) -> bool:
     try:
         return bool(
             data["schema"] == SCHEMA
-            and all(_are_needs(needs) for needs in data["needs"].values())
-            and all(
-                [type(part) for part in row["seen"]] == [str, str, int, str]
-                and row["needs"] in data["needs"]
-                and "signature" in row
-                for row in data["entries"].values()
-            )
+            and all(are_stored(needs) for needs in data["needs"].values())
+            and all(_are_texts(made) for made in data["made"].values())
+            and all(_is_row(row, data) for row in data["entries"].values())
         )
     except (KeyError, TypeError, AttributeError):
         return False
 
 
-def _are_needs(data: Any) -> bool:
-    return isinstance(data, dict) and all(
-        isinstance(data.get(part), dict) and all(isinstance(v, str) for v in data[part].values())
-        for part in ("files", "distributions", "modules")
+def _is_row(row: Any, data: Any) -> bool:
+    return (
+        [type(part) for part in row["seen"]] == [str, str, int, str]
+        and [type(part) for part in row["signature"]] == [int, int]
+        and row["needs"] in data["needs"]
+        and row["made"] in data["made"]
+        and isinstance(row["request"], str)
     )
+
+
+def _are_texts(data: Any) -> bool:
+    return isinstance(data, dict) and all(isinstance(text, str) for text in data.values())

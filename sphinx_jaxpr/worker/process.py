@@ -3,7 +3,7 @@
 It is started by path, under any interpreter that has JAX: the package is
 loaded from beside this file and nothing of Sphinx's environment is needed.
 
-Protocol, one JSON object a line.  In: a greeting with ``roots``,
+Protocol, one JSON object a line.  In: a greeting with ``roots``, ``folder``,
 ``memory`` and ``devices``, then one ``{"id", "request"}`` per program.  Out: ``{"ready"}`` or
 ``{"broken"}``, then for each request ``{"id", "stage", "module"}`` as work begins and goes on, and
 ``{"id", "result" | "error", "deps"}`` at its end.
@@ -87,7 +87,11 @@ def main() -> None:
     _leave_with_parent()
     greeting = json.loads(requests.readline())
     _guard_memory(greeting["memory"])
-    sys.path[:0] = greeting["roots"]
+    if greeting["folder"]:
+        os.chdir(greeting["folder"])
+    roots = greeting["roots"]
+    # Behind all else while JAX is imported: a project's random.py is not what JAX means.
+    sys.path[:] = [entry for entry in sys.path if entry not in roots] + roots
     try:
         import jax
 
@@ -98,7 +102,8 @@ def main() -> None:
         # After JAX, and once: user code may clear sys.modules.
         from sphinx_jaxpr.worker.server import Server
 
-        server = Server(replies, PACKAGE_FOLDER, greeting["roots"])
+        sys.path[:] = roots + [entry for entry in sys.path if entry not in roots]
+        server = Server(replies, PACKAGE_FOLDER, roots)
     except BaseException as error:
         replies.write(json.dumps({"broken": f"{type(error).__name__}: {error}"}) + "\n")
     else:

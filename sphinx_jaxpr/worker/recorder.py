@@ -1,57 +1,78 @@
-"""Which files and distributions a traced program depends on.
+"""Which files, folders, modules and distributions a traced program depends on.
 
 Installed in the worker after JAX is imported.  The graph is kept per module,
 so that the order in which requests import shared modules makes no difference:
 what a request depends on is the closure of its target's module.  The same
 holds for opened files: a reader that keeps what it read opens a file for the
-first request alone, so the file belongs to the reader's module as well.
+first request alone, so the file belongs to the reader's module as well.  And for
+all else that code asks the file system or its environment for (:mod:`.asking`).
 """
 
 from __future__ import annotations
 
 import builtins
 import contextlib
-import hashlib
 import importlib
 import importlib.metadata
 import importlib.util
 import os
-import stat
 import sys
 import threading
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from types import FrameType, ModuleType
-from typing import Any
+from typing import Any, Final
 
+from ..tracing.folders import Folders, file_digest, kind
+from ..tracing.needs import Needs
 from ..tracing.places import is_project_file
 
-_UNTRACKED = ("/proc/", "/sys/", "/dev/")
-_WRITING = os.O_WRONLY | os.O_RDWR
+_UNTRACKED: Final = ("/proc/", "/sys/", "/dev/")
+#: Of the folders that were listed and the paths that were asked for, what is there.
+_LOOK: Final[dict[str, Callable[[str], str]]] = {
+    "folders": lambda path: Folders().digest(path),
+    "paths": kind,
+    "sizes": lambda path: kind(path, sized=True),
+}
 
 
 class Recorder:
-    """Records imports and opened files from :meth:`install` on, while ``request`` is set."""
+    """Records imports, and what it is told of, while ``request`` is set."""
 
     def __init__(self, package_folder: str) -> None:
-        self.untracked = (*_UNTRACKED, os.path.join(package_folder, ""))
+        self.package = os.path.join(package_folder, "")
+        self.untracked = (*_UNTRACKED, self.package)
         # Importer -> imported modules; an installed package counts as one importer.
         self.edges: dict[str, set[str]] = defaultdict(set)
-        self.opened: dict[str, set[str]] = defaultdict(set)  # module or request -> files
+        # Module or request -> what it came across: part of the needs, and name.
+        self.noted: dict[str, set[tuple[str, str]]] = defaultdict(set)
+        self.values: dict[tuple[str, str], str] = {}  # how that was when it was first met
         self.homes: dict[str, str] = {}  # project module -> its file
         self.written: set[str] = set()  # what the code makes itself is no source of it
+        self.handed: set[str] = set()  # files that something else reads, and may write
+        self.path = tuple(sys.path)
+        self.preloaded = frozenset(sys.modules)  # no folder of the project can replace these
         self.request = ""  # set while a request runs
-        self.hashes: dict[str, str] = {}
         self.local = threading.local()
         self.names: dict[str, list[str]] | None = None
         self.plain_import = builtins.__import__
         self.plain_import_module = importlib.import_module
 
     def install(self) -> None:
-        """Begin to record.  An audit hook can't be removed: call once a process."""
+        """Begin to record imports; once a process."""
         builtins.__import__ = self._import
         importlib.import_module = self._import_module
-        sys.addaudithook(self._audit)
+        sys.meta_path.insert(0, self)
+
+    @contextlib.contextmanager
+    def busy(self) -> Iterator[None]:
+        """While it lasts, what this thread asks for is not recorded."""
+        before = getattr(self.local, "busy", False)
+        self.local.busy = True
+        try:
+            yield
+        finally:
+            self.local.busy = before
 
     # -- imports
 
@@ -63,32 +84,83 @@ class Recorder:
         fromlist: Sequence[str] | None = (),
         level: int = 0,
     ) -> ModuleType:
-        module = self.plain_import(name, globals, locals, fromlist or (), level)
         importer = (globals or {}).get("__name__", "")
-        if self._interesting(importer):
-            full = name
+        if globals is None:  # called by name
+            caller = sys._getframe(1).f_globals.get("__name__", "")
+            importer = caller if self._interesting(caller) else ""
+        if not self._interesting(importer):
+            return self.plain_import(name, globals, locals, fromlist or (), level)
+        full = name
+        names = list(fromlist or ())
+        try:
             if level:
                 package = globals.get("__package__") or importer.rpartition(".")[0]
                 full = importlib.util.resolve_name("." * level + name, package)
-            names = list(fromlist or ())
-            if "*" in names:
-                names += getattr(module, "__all__", ())
+            module = self.plain_import(name, globals, locals, names, level)
+        except BaseException:  # it may be tried, and done without
             self._edge(importer, full, names)
+            raise
+        if "*" in names:
+            names += getattr(module, "__all__", ())
+        self._edge(importer, full, names)
         return module
 
     def _import_module(self, name: str, package: str | None = None) -> ModuleType:
-        module = self.plain_import_module(name, package)
         importer = sys._getframe(1).f_globals.get("__name__", "")
-        if self._interesting(importer):
-            full = importlib.util.resolve_name(name, package) if name.startswith(".") else name
-            self._edge(importer, full, ())
-        return module
+        full = name
+        try:
+            if name.startswith("."):
+                full = importlib.util.resolve_name(name, package)
+            return self.plain_import_module(name, package)
+        finally:
+            if self._interesting(importer):
+                self._edge(importer, full, ())
 
     def load(self, name: str) -> ModuleType:
         """Import a module that a page names."""
         module = self.plain_import_module(name)
         self._home(name)  # now: its code may clear sys.modules
         return module
+
+    def find_spec(self, name: str, path: Any = None, target: Any = None) -> None:
+        """Note that a module is looked for, as the first of Python's finders; find none."""
+        if not self.request or getattr(self.local, "busy", False):
+            return
+        frame: FrameType | None = sys._getframe(1)
+        while frame is not None and self._is_machinery(frame):
+            frame = frame.f_back
+        asks = frame is None or self.is_project(frame)  # none: the page asks, through us
+        if asks or self._home(name.rpartition(".")[0]):
+            places = self._places(name)
+            for place, found in places.items():
+                self.values.setdefault(("parts", place), found)
+            noted = {("modules", name), *(("parts", place) for place in places)}
+            # And the module itself: whoever finds it loaded does not look.
+            for owner in (name, *self.owners(frame)):
+                self.noted[owner].update(noted)
+
+    def _is_machinery(self, frame: FrameType) -> bool:
+        """Whether a frame is one of ours or of the standard library, which import for others."""
+        if frame.f_code.co_filename.startswith(self.package):
+            return True
+        name = frame.f_globals.get("__name__", "")
+        return str(name).partition(".")[0] in sys.stdlib_module_names
+
+    def _places(self, name: str) -> dict[str, str]:
+        """Where a module is looked for now, up to where it is, with what is there.
+
+        For one at the top that is each folder that code has put into ``sys.path`` itself: the
+        store knows of the others.
+        """
+        parent, _, last = name.rpartition(".")
+        if parent:
+            path = getattr(sys.modules.get(parent), "__path__", ())
+        else:
+            path = [entry for entry in sys.path if entry not in self.path]
+        with self.busy():
+            folders = [os.path.abspath(folder) for folder in path if isinstance(folder, str)]
+            found = Folders().search(last, filter(self.tracked, folders))
+        return {os.path.join(folder, last): hit for folder, hit in found.items()}
 
     def _interesting(self, importer: Any) -> bool:
         """The standard library imports on behalf of others, and is no distribution."""
@@ -101,13 +173,20 @@ class Recorder:
     def _edge(self, importer: str, full: str, names: Iterable[str]) -> None:
         if self._home(importer):
             found = {full, *(f"{full}.{item}" for item in names)}
-            self.edges[importer].update(name for name in found if name in sys.modules)
+            parent = full.rpartition(".")[0]
+            while parent:  # where the import failed, these are what was found
+                found.add(parent)
+                parent = parent.rpartition(".")[0]
+            known = (name for name in found if name in sys.modules or name in self.homes)
+            self.edges[importer].update(known)
         elif not self._home(full):
-            self.edges[importer.partition(".")[0]].add(full.partition(".")[0])
+            top = full.partition(".")[0]
+            if top in sys.modules:
+                self.edges[importer.partition(".")[0]].add(top)
         else:
             # A library loads a module of the project, as a lazy loader does: whoever
             # holds the package above it can reach it from now on.
-            owners = [full.rpartition(".")[0], *self._owners(sys._getframe(2))]
+            owners = [full.rpartition(".")[0], *self.owners(sys._getframe(2))]
             for owner in [name for name in owners if self._home(name)] or [importer]:
                 self.edges[owner].add(full)
 
@@ -115,91 +194,103 @@ class Recorder:
         """The file of a module of the project, ``""`` for any other."""
         if name not in self.homes:
             path = getattr(sys.modules.get(name), "__file__", None)
-            if not isinstance(path, str) or not self._tracked(path):
+            if not isinstance(path, str) or not self.tracked(path):
                 return ""
             self.homes[name] = path
         return self.homes[name]
 
-    def _tracked(self, path: str) -> bool:
+    # -- what code asks for
+
+    def tracked(self, path: str) -> bool:
+        """Whether a path lies outside of what is installed."""
         return is_project_file(path) and not path.startswith(self.untracked)
 
-    # -- opened files
+    def is_project(self, frame: FrameType) -> bool:
+        """Whether a frame runs code of the project."""
+        file = frame.f_globals.get("__file__") or frame.f_code.co_filename
+        return isinstance(file, str) and self.tracked(file)
 
-    def _audit(self, event: str, args: tuple[Any, ...]) -> None:
-        if event != "open" or not self.request or getattr(self.local, "busy", False):
-            return
-        path, mode, flags = args
-        with contextlib.suppress(Exception):  # else the user's own open() would raise it
-            if isinstance(path, (str, bytes)):
-                text = isinstance(mode, str) and bool(set(mode) & set("wax+"))
-                writes = text or (isinstance(flags, int) and bool(flags & _WRITING))
-                self._open(os.path.abspath(os.fsdecode(path)), writes, sys._getframe(1))
-
-    def _open(self, path: str, writes: bool, frame: FrameType) -> None:
-        if not self._tracked(path) or os.path.isdir(path):
-            return
-        if writes:
-            self.written.add(path)
-            return
-        if path.endswith(".pyc"):
-            path = importlib.util.source_from_cache(path)
-        self.digest(path)  # now, before it is read: an edit while tracing is seen later
-        for owner in (self.request, *self._owners(frame)):
-            self.opened[owner].add(path)
-
-    def _owners(self, frame: FrameType | None) -> Iterator[str]:
-        """The project's modules at work: from the innermost to one being imported."""
+    def owners(self, frame: FrameType | None) -> Iterator[str]:
+        """The request, and the project's modules at work: up to one being imported."""
+        yield self.request
         while frame is not None:
-            file = frame.f_globals.get("__file__") or frame.f_code.co_filename
-            if isinstance(file, str) and self._tracked(file):
+            if self.is_project(frame):
                 yield str(frame.f_globals.get("__name__", ""))
                 if frame.f_code.co_name == "<module>":
                     return
             frame = frame.f_back
 
+    def note(self, part: str, name: str, frame: FrameType) -> None:
+        """Note one thing that the code above ``frame`` came across, and how it is now."""
+        look = _LOOK.get(part)
+        if look is not None and (part, name) not in self.values:
+            with self.busy():
+                self.values[part, name] = look(name)
+        for owner in self.owners(frame):
+            self.noted[owner].add((part, name))
+
+    def opened(self, path: str, frame: FrameType) -> None:
+        """Note a file that is read."""
+        if not self.tracked(path) or os.path.isdir(path):
+            return
+        if path.endswith(".pyc"):
+            path = importlib.util.source_from_cache(path)
+        self.digest(path)  # now, before it is read: an edit while tracing is seen later
+        self.note("files", path, frame)
+
     def digest(self, file: str) -> str:
         """SHA-256 of a file as it was when first asked for, ``""`` where there is none."""
-        if file not in self.hashes:
-            self.hashes[file] = ""
-            self.local.busy = True
-            try:
-                if stat.S_ISREG(os.stat(file).st_mode):
-                    with open(file, "rb") as stream:
-                        self.hashes[file] = hashlib.file_digest(stream, "sha256").hexdigest()
-            except OSError:
-                pass
-            finally:
-                self.local.busy = False
-        return self.hashes[file]
+        if ("files", file) not in self.values:
+            with self.busy():
+                self.values["files", file] = file_digest(file)
+        return self.values["files", file]
 
     # -- what a request depends on
 
-    def dependencies(self, modules: Iterable[str], request: str) -> tuple[list[str], list[str]]:
-        """Files outside the interpreter's folders, and installed distributions."""
+    def dependencies(self, modules: Iterable[str], request: str) -> Needs:
+        """All that the closure of ``modules``, and the request itself, came across."""
+        with self.busy():
+            seen = self._closure(modules)
+            noted = set(self.noted.get(request, ())).union(
+                *(self.noted[name] for name in seen if name in self.noted)
+            )
+            by_part: dict[str, set[str]] = defaultdict(set)
+            for part, name in noted:
+                by_part[part].add(name)
+            files = by_part["files"] | {self.homes[name] for name in seen if name in self.homes}
+            kept = {file for found in files if (file := self._watched(found))}
+            tops = {name.partition(".")[0] for name in seen | by_part["modules"]} - self.preloaded
+            used = self._distributions({name.partition(".")[0] for name in seen})
+            return Needs(
+                files={file: self.digest(file) for file in sorted(kept)},
+                **{part: self._settled(part, by_part[part]) for part in _LOOK},
+                parts={place: self.values["parts", place] for place in sorted(by_part["parts"])},
+                modules=sorted(tops),
+                missing=sorted(name for name in tops if not self._is_known(name)),
+                distributions=sorted(used | by_part["distributions"]),
+                variables=sorted(by_part["variables"]),
+            )
+
+    def _closure(self, modules: Iterable[str]) -> set[str]:
         seen: set[str] = set()
         todo = [name for name in modules if name]
-        files = set(self.opened.get(request, ()))
-        tops: set[str] = set()
         while todo:
             name = todo.pop()
             if name in seen:
                 continue
             seen.add(name)
-            top = name.partition(".")[0]
-            tops.add(top)
             todo.extend(self.edges.get(name, ()))
-            if self._home(name):
-                files.add(self.homes[name])
-                files.update(self.opened.get(name, ()))
+            self._home(name)
+            if "." in name:
                 todo.append(name.rpartition(".")[0])
-            elif name != top:  # installed, or a folder without __init__
-                todo.append(name.rpartition(".")[0])
-        kept = {file for found in files if (file := self._watched(found))}
-        return sorted(kept), sorted(self._distributions(tops))
+        return seen
+
+    def _is_known(self, top: str) -> bool:
+        return top in sys.modules or top in self.homes
 
     def _watched(self, file: str) -> str:
         """The file to watch for ``file``: itself, or the archive it lies in."""
-        if file in self.written:
+        if file in self.written or (file in self.handed and file_digest(file) != self.digest(file)):
             return ""
         if os.path.exists(file):
             return file if os.path.isfile(file) else ""
@@ -209,7 +300,27 @@ class Recorder:
         if os.path.isfile(above):
             return above
         # One that was looked for in vain may come; one that is gone was temporary.
-        return "" if self.hashes.get(file) else file
+        return "" if self.digest(file) else file
+
+    def _settled(self, part: str, names: set[str]) -> dict[str, str]:
+        """What was listed or asked for, as it was; as it is where the code itself changed it."""
+        changed = {os.path.dirname(path) for path in self.written} if part == "folders" else set()
+        found = {}
+        for name in sorted(names):
+            before, now = self.values[part, name], _LOOK[part](name)
+            if name in changed or self._is_written(name):
+                before = now
+            if now or not before:  # else it was temporary
+                found[name] = before
+        return {name: known for name, known in found.items() if known or not self._is_written(name)}
+
+    def _is_written(self, path: str) -> bool:
+        """Whether the code made a path, or a folder that it lies in."""
+        while path not in self.written:
+            path, below = os.path.dirname(path), path
+            if path == below:
+                return False
+        return True
 
     def _distributions(self, tops: set[str]) -> set[str]:
         if self.names is None:

@@ -15,6 +15,7 @@ from typing import Any, TextIO
 import jax
 
 from ..tracing.request import Request
+from .asking import watch
 from .failures import RequestError, describe
 from .recorder import Recorder
 from .tracer import Tracer
@@ -31,10 +32,11 @@ class Server:
         self.replies = replies
         self.package_folder = package_folder
         self.pid = os.getpid()
-        self.known: dict[tuple[Any, ...], int] = {}
+        self.known: dict[str, int] = {}
         self.failed: dict[str, dict[str, Any]] = {}  # module -> how its import failed
         self.recorder = Recorder(package_folder)
         self.recorder.install()
+        watch(self.recorder)
         self.tracer = Tracer(self.recorder, roots)
 
     def say(self, **message: Any) -> None:
@@ -90,16 +92,12 @@ class Server:
         modules = [path.partition(":")[0] for _, path in request.third_party]
         modules.append(request.module or self._module_of(request.target))
         modules += [name for name in self.tracer.around(request) if name in sys.modules]
-        files, distributions = self.recorder.dependencies(modules, f"request {number}")
-        key = (*files, None, *distributions)
+        needs = self.recorder.dependencies(modules, f"request {number}").to_json()
+        key = dumps(needs, sort_keys=True)
         if key in self.known:
             return {"deps": self.known[key]}
         self.known[key] = len(self.known)
-        return {
-            "deps": self.known[key],
-            "files": {file: self.recorder.digest(file) for file in files},
-            "distributions": distributions,
-        }
+        return {"deps": self.known[key], "needs": needs}
 
     @staticmethod
     def _module_of(target: str) -> str:

@@ -8,13 +8,17 @@ import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from types import ModuleType
-from typing import Any
+from typing import Any, Final
 
+from ..tracing.folders import Folders, beneath
 from ..tracing.grammar import nearest
 from ..tracing.request import Request
 from .failures import RequestError
 from .reach import Names, Unreachable
 from .recorder import Recorder
+
+#: Names that are proposed for a module that was not found.
+_LISTED: Final = 3
 
 
 def resolve(
@@ -107,12 +111,28 @@ def _is_submodule(package: ModuleType, name: str) -> bool:
 def load_module(name: str, recorder: Recorder, roots: Sequence[str]) -> ModuleType:
     """Import a module; one that isn't there is the page's mistake."""
     try:
-        return recorder.load(name)
+        module = recorder.load(name)
     except ModuleNotFoundError as error:
         # Only a missing module of that very name is a wrong target.
         if error.name and (name == error.name or name.startswith(error.name + ".")):
             raise _no_module(error.name, name, roots) from None
         raise
+    if name in recorder.preloaded:
+        _check_hidden(name, module, roots)
+    return module
+
+
+def _check_hidden(name: str, module: ModuleType, roots: Sequence[str]) -> None:
+    """Refuse a file of the project that a module of that name is in the way of.
+
+    What Python and JAX have imported by themselves is there before any root is searched.
+    """
+    found = Folders().places(name, roots)
+    if found and getattr(module, "__file__", None) not in found:
+        top = name.partition(".")[0]
+        owner = "the standard library" if top in sys.stdlib_module_names else "an installed package"
+        message = f"{name!r} is a module of {owner}, which hides {found[0]}; rename the file"
+        raise RequestError("target", message, wanted=name)
 
 
 def _no_module(missing: str, wanted: str, roots: Sequence[str]) -> RequestError:
@@ -126,7 +146,12 @@ def _no_module(missing: str, wanted: str, roots: Sequence[str]) -> RequestError:
             beside.update(entry.partition(".")[0] for entry in os.listdir(folder))
         except OSError:
             continue
-    hint = nearest(last, sorted(name for name in beside if name.isidentifier()))
+    elsewhere = [name for name in beneath(last, roots) if name != missing]
+    if elsewhere:
+        listed = " or ".join(map(repr, elsewhere[:_LISTED]))
+        hint = f"; its file can be named as {listed}"
+    else:
+        hint = nearest(last, sorted(name for name in beside if name.isidentifier()))
     return RequestError(
         "target", f"no module {missing!r}{hint}", searched=list(roots), wanted=wanted
     )

@@ -27,6 +27,7 @@ WRONG: dict[str, list[Any]] = {  # of each, some values that it can not have
     "jaxpr_env": [["A"], {"A": 1}, {1: "a"}, {"A=B": "c"}, {"": "c"}, "A=B"],
     "jaxpr_python": [3, ["python"], None],
     "jaxpr_paths": ["src", [1], {"a": 1}],
+    "jaxpr_depends": ["*.csv", [1], [""], ["a\0b"], ["/data/*"], ["~/data"], {"a": 1}, None],
     "jaxpr_memory": [-1, "3000", 1.5, True],
     "jaxpr_mode": ["off", None],
     "jaxpr_cache_dir": [3, ["a"]],

@@ -177,6 +177,130 @@ def test_edits(tmp_path: Path) -> None:
     assert not list(project.folder.rglob("__pycache__"))
 
 
+#: Ways to depend on what is not there, or not read: the module's text, and what changes.
+WAYS: dict[str, tuple[str, str]] = {
+    "tried": (
+        "try:\n    from .fast import N\nexcept ImportError:\n    N = 2\n",
+        "src/ways/fast.py",
+    ),
+    "optional": (
+        "try:\n    import opt\n    N = 3\nexcept ImportError:\n    N = 2\n",
+        "docs/opt.py",
+    ),
+    "spec": (
+        "import importlib.util as u\nN = 2 + (u.find_spec('opt_too') is not None)\n",
+        "src/opt_too/__init__.py",
+    ),
+    "listed": (
+        "import os\nN = len(os.listdir(os.path.dirname(__file__) + '/data'))\n",
+        "src/ways/data/b.csv",
+    ),
+    "globbed": (
+        "import glob\nimport os\n"
+        "N = 1 + len(glob.glob(os.path.dirname(__file__) + '/more/*.csv'))\n",
+        "src/ways/more/b.csv",
+    ),
+    "asked": (
+        "import pathlib\nN = 2 + pathlib.Path(__file__).with_name('flag').exists()\n",
+        "src/ways/flag",
+    ),
+    "shadowed": ("import helper\nN = helper.N\n", "docs/helper.py"),
+}
+WAYS_FILES = {
+    "src/ways/__init__.py": "",
+    **{
+        f"src/ways/{k}.py": f"{text}\n\ndef f(x):\n    return x[:N]\n"
+        for k, (text, _) in WAYS.items()
+    },
+    # From the folder of conf.py, wherever the build was started.
+    "src/ways/plain.py": "import json\n\nopen('further/a.txt')\n\n\ndef f(x):\n    return x\n",
+    "src/ways/data/a.csv": "",
+    "src/ways/data/c.csv": "",
+    "src/ways/more/a.csv": "",
+    "src/helper.py": "N = 2\n",
+    "docs/further/a.txt": "",
+    # What JAX itself imports under this name is the standard library's.
+    "docs/random.py": "N = 1\n",
+}
+
+
+def test_what_was_not_there(tmp_path: Path) -> None:
+    """All ways to depend on it at once, each told; what nobody asked for traces nothing."""
+    targets = [f"ways.{name}:f" for name in WAYS] + ["ways.plain:f"]
+    secret = ["ways.secret:f"]
+    project = Project(tmp_path, {"docs/index.md": page(*targets, *secret), **WAYS_FILES})
+    project.write(
+        "src/ways/secret.py",
+        "import os\nN = len(os.environ['PASS'])\n\n\ndef f(x):\n    return x[:N]\n",
+    )
+    watched = Watched(project)
+    env = {"PASS": "ab"}
+    assert len(watched.build("-W", env=env)[0]) == len(targets) + 1
+    for name in ("src/new.py", "src/ways/new.py", "docs/new.txt", "docs/further/b.txt"):
+        project.write(name, "")
+    assert watched.build("-W", env={**env, "OTHER": "1"}) == ([], [])
+    for _, name in WAYS.values():
+        project.write(name, "N = 3\n")
+    found, pages = watched.build("-W", "-v", env={"PASS": "abc"})
+    assert found == sorted([*targets[:-1], *secret]) and pages == ["index"]
+    for told in (
+        "ways.tried:f is traced: the module 'fast' is found now: ../src/ways/fast.py",
+        "ways.optional:f is traced: the module 'opt' is found now: opt.py",
+        "ways.spec:f is traced: the module 'opt_too' is found now: ../src/opt_too/__init__.py",
+        "ways.listed:f is traced: what the folder ../src/ways/data holds changed",
+        "ways.asked:f is traced: ../src/ways/flag is there now",
+        "ways.shadowed:f is traced: the module 'helper' is helper.py now, it was ../src/helper.py",
+        "ways.secret:f is traced: the environment variable PASS changed",
+    ):
+        assert told in watched.last.stdout
+    conf = project.docs / "conf.py"
+    conf.write_text(conf.read_text() + 'jaxpr_depends = ["further/*", "none/*.csv"]\n')
+    found, _ = watched.build(env={"PASS": "abc"})
+    assert len(found) == len(targets) + 1
+    [warning] = watched.last.warnings
+    assert re.search(
+        r"conf\.py:\d+: WARNING: jaxpr_depends: no file matches 'none/\*\.csv'", warning
+    )
+    project.write("docs/further/b.txt", "2")
+    found, _ = watched.build("-v", env={"PASS": "abc"})
+    assert len(found) == len(targets) + 1
+    assert "is traced: files of 'further/*' in jaxpr_depends changed" in watched.last.stdout
+    assert watched.build(env={"PASS": "abc"})[0] == []
+    # Elsewhere the store is kept, unless all is asked for.
+    elsewhere = ("-D", "jaxpr_cache_dir=_cache", "-D", "jaxpr_depends=")
+    assert len(watched.build(*elsewhere, "-W", env=env)[0]) == len(targets) + 1
+    assert watched.build(*elsewhere, "-W", "-E", env=env)[0] == []
+    fresh = watched.build(*elsewhere, "-W", "-v", "-D", "jaxpr_fresh=1", env=env)[0]
+    assert len(fresh) == len(targets) + 1
+    assert "ways.plain:f is traced: this build uses no stored result" in watched.last.stdout
+
+
+def test_a_module_in_two_import_roots(tmp_path: Path) -> None:
+    files = {
+        "docs/one/model.py": "def f(x):\n    return x\n",
+        "docs/two/model.py": "def f(x):\n    return -x\n",
+        "docs/deep/other.py": "def f(x):\n    return x\n",
+        "docs/random.py": "def f(x):\n    return x\n",
+        "docs/index.md": page("model:f", "other:f", "random:f")
+        + page("two.model:f", "model:f").replace("# Page", "# More"),
+    }
+    project = Project(tmp_path, files, 'jaxpr_paths = ["one", "two"]\n')
+    build = project.build("html")
+    told = [re.sub(r".*(index\.md:\d+): WARNING: ", r"\1 ", text) for text in build.warnings]
+    assert any(
+        text.startswith(
+            "index.md:3 the module 'model' is in 2 import roots: one/model.py is traced,"
+            " two/model.py hidden; name the other one 'two.model'"
+        )
+        for text in told
+    ), told
+    assert sum("import roots" in text for text in told) == 1
+    [missing] = [text for text in told if "no module 'other'" in text]
+    assert "its file can be named as 'deep.other'" in missing
+    [hidden] = [text for text in told if "random" in text]
+    assert "'random' is a module of the standard library, which hides random.py" in hidden
+
+
 COSMETIC: list[tuple[str, str]] = [
     (":caption: One\n", ":caption: Another\n"),
     (":caption: Another\n", ":caption: Another\n:open: none\n"),
@@ -279,8 +403,9 @@ def test_a_damaged_store_is_made_again(tmp_path: Path) -> None:
         path.unlink()
     found, pages = watched.build("-W")
     assert len(found) == 2 and pages == []
-    assert watched.build("-W", "-E") == ([], ["index"])
     assert watched.build("-W", "-a") == ([], ["index"])
+    found, pages = watched.build("-W", "-E")
+    assert len(found) == 6 and pages == ["index"]
 
 
 def test_builders_that_share_a_cache(tmp_path: Path) -> None:
@@ -390,6 +515,7 @@ jaxpr_timeout = 20
 jaxpr_env = {"TOLD": "1"}
 jaxpr_python = sys.executable
 jaxpr_paths = ["../src"]
+jaxpr_depends = ["../src/layers.py"]
 jaxpr_memory = 4000
 jaxpr_mode = "trace"
 jaxpr_cache_dir = "_cache"

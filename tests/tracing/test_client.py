@@ -59,9 +59,9 @@ for line in sys.stdin:
         sys.stderr.write("e" * 3_000_000)
         sys.stderr.flush()
     if name == "big":
-        say(id=number, result="r" * 5_000_000, deps=0, files={}, distributions=[])
+        say(id=number, result="r" * 5_000_000, deps=0, needs={})
         continue
-    say(id=number, result=request["target"], deps=0, files={}, distributions=[])
+    say(id=number, result=request["target"], deps=0, needs={})
 """
 
 

@@ -100,4 +100,18 @@ def test_module_is_the_one_that_an_import_would_find(tmp_path: Path) -> None:
     (roots[2] / "lib.py").touch()
     assert paths().module("lib") == "../two/lib.py"
     (roots[1] / "lib" / "__init__.py").touch()
-    assert paths().module("lib") == "../one/lib"
+    assert paths().module("lib") == "../one/lib/__init__.py"
+
+
+def test_a_module_in_two_roots_and_another_name_for_the_hidden_one(tmp_path: Path) -> None:
+    roots = [tmp_path, tmp_path / "lessons" / "one", tmp_path / "lessons" / "two"]
+    for root in roots[1:]:
+        root.mkdir(parents=True)
+        (root / "model.py").touch()
+    (tmp_path / "link").symlink_to(roots[1])
+    paths = Paths(str(tmp_path), map(str, [*roots, tmp_path / "link"]))
+    one, two = (str(root / "model.py") for root in roots[1:])
+    assert paths.places("model") == [one, two]  # the link is the same file again
+    assert paths.places("lessons.one.model") == [one]
+    assert paths.other_name(two) == "lessons.two.model"
+    assert Paths(str(tmp_path), map(str, roots[1:])).other_name(two) == ""

@@ -14,6 +14,8 @@ import pytest
 
 from sphinx_jaxpr.tracing.files import read, write_atomically, write_changed
 from sphinx_jaxpr.tracing.fingerprint import Installed
+from sphinx_jaxpr.tracing.folders import Folders, file_digest, kind
+from sphinx_jaxpr.tracing.needs import Needs, Present
 from sphinx_jaxpr.tracing.paths import Paths
 from sphinx_jaxpr.tracing.request import SCHEMA, Request
 from sphinx_jaxpr.tracing.store import Seen, Store, seen
@@ -39,17 +41,21 @@ class Folder:
         self.module = self.docs / "layers.py"
         self.module.write_text("1")
         self.missing = self.docs / "missing.cfg"
+        self.environment: dict[str, str] = {}
+        self.depends: dict[str, str] = {}
+        self.installed: set[str] = set()
 
     def store(self) -> Store:
-        paths = Paths(str(self.docs), [])
-        return Store(self.cache, paths, Installed(sys.executable, {}, self.cache, paths))
+        paths = Paths(str(self.docs), [str(self.docs)])
+        installed = Installed(sys.executable, self.environment, self.cache, paths)
+        return Store(self.cache, Present(paths, installed, self.depends, [str(self.docs / "out")]))
 
     def save(self, *keys: str) -> None:
         """Store a result that needs the module and the absence of a file, and pytest."""
         store = self.store()
-        needs = {str(self.module): store._hash("layers.py"), str(self.missing): ""}
+        files = {str(self.module): file_digest(str(self.module)), str(self.missing): ""}
         for key in keys:
-            store.save(key, REQUEST, RESULT, needs, ["pytest"])
+            store.save(key, REQUEST, RESULT, Needs(files, distributions=["pytest"]), {"jax": "1"})
         store.flush()
 
     def fresh(self, key: str = "a") -> Seen | None:
@@ -77,6 +83,127 @@ def test_what_was_stored_is_found_until_something_that_it_needs_changes(folder: 
     assert folder.fresh()
     folder.module.unlink()
     assert not folder.fresh()
+
+
+def needs_of(folder: Folder) -> Needs:
+    """Needs of every other kind, as a worker sends them."""
+    docs = folder.docs
+    for name in ("data/a.csv", "pk/__init__.py", "pk/slow.py", "asked", "sized"):
+        (docs / name).parent.mkdir(exist_ok=True)
+        (docs / name).write_text("1")
+    folder.environment["TOKEN"] = "a secret"
+    folder.depends["*.csv"] = "1"
+    data, parts = str(docs / "data"), [str(docs / "pk" / name) for name in ("fast", "slow")]
+    return Needs(
+        folders={data: Folders().digest(data)},
+        paths={str(docs / "asked"): "file", str(docs / "flag"): ""},
+        sizes={str(docs / "sized"): kind(str(docs / "sized"), sized=True)},
+        parts=dict(zip(parts, ("", "slow.py"), strict=True)),
+        modules=["pk", "helper"],
+        missing=["optional_mod"],
+        variables=["TOKEN", "UNSET"],
+    )
+
+
+#: A change, and what is said of it.
+CHANGES: dict[str, tuple[Callable[[Folder], object], str]] = {
+    "a file in a folder that was listed": (
+        lambda f: (f.docs / "data/b.csv").touch(),
+        "what the folder data holds changed",
+    ),
+    "the folder is gone": (lambda f: (f.docs / "data").rename(f.docs / "gone"), "data is gone"),
+    "a path comes": (lambda f: (f.docs / "flag").touch(), "flag is there now"),
+    "a path goes": (lambda f: (f.docs / "asked").unlink(), "asked is gone"),
+    "a file is a folder": (
+        lambda f: ((f.docs / "asked").unlink(), (f.docs / "asked").mkdir()),
+        "asked changed",
+    ),
+    "a size": (lambda f: (f.docs / "sized").write_text("22"), "sized changed"),
+    "a missed submodule": (
+        lambda f: (f.docs / "pk/fast.py").touch(),
+        "the module 'fast' is found now: pk/fast.py",
+    ),
+    "a submodule that others hide": (
+        lambda f: ((f.docs / "pk/slow").mkdir(), (f.docs / "pk/slow/__init__.py").touch()),
+        "the module 'slow' is pk/slow/__init__.py now, it was pk/slow.py",
+    ),
+    "a missed module": (
+        lambda f: (f.docs / "helper.py").touch(),
+        "the module 'helper' is found now: helper.py",
+    ),
+    "a module is installed": (
+        lambda f: f.installed.add("optional_mod"),
+        "the module 'optional_mod' is installed now",
+    ),
+    "a variable": (
+        lambda f: f.environment.update(TOKEN="another secret"),
+        "the environment variable TOKEN changed",
+    ),
+    "a variable is set": (
+        lambda f: f.environment.update(UNSET=""),
+        "the environment variable UNSET is set now",
+    ),
+    "further files": (
+        lambda f: f.depends.update({"*.csv": "2"}),
+        "files of '*.csv' in jaxpr_depends changed",
+    ),
+    "a further pattern": (
+        lambda f: f.depends.update({"*.txt": ""}),
+        "jaxpr_depends has '*.txt', which is new",
+    ),
+}
+
+
+@pytest.mark.parametrize("what", CHANGES)
+def test_each_kind_of_need_is_judged_and_told(
+    tmp_path: Path, what: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = Folder(tmp_path)
+    monkeypatch.setattr(Installed, "module", lambda _, name: "1" * (name in folder.installed))
+    needs = needs_of(folder)
+    store = folder.store()
+    store.save("a", REQUEST, RESULT, needs, {})
+    store.flush()
+    assert "secret" not in "".join(path.read_text() for path in folder.cache.iterdir())
+    # What nothing asked for is no reason.
+    (folder.docs / "unrelated.py").touch()
+    (folder.docs / "pk" / "unrelated.py").touch()
+    (folder.docs / "data" / "__pycache__").mkdir()
+    (folder.docs / "sized").write_text("2")
+    folder.environment["OTHER"] = "1"
+    assert folder.fresh()
+    change, told = CHANGES[what]
+    change(folder)
+    assert not folder.fresh()
+    assert folder.store().why("a", REQUEST.digest, {}) == told
+
+
+def test_what_the_build_writes_is_no_need(folder: Folder) -> None:
+    out = folder.docs / "out"
+    out.mkdir()
+    store = folder.store()
+    store.save("a", REQUEST, RESULT, Needs(folders={str(out): Folders().digest(str(out))}), {})
+    (out / "page.html").touch()
+    assert folder.fresh()
+
+
+def test_why_there_is_no_result(folder: Folder) -> None:
+    store = folder.store()
+    assert store.why("b", Request("layers:other").digest, {"jax": "1"}) == ""
+    assert store.why("b", REQUEST.digest, {"jax": "2"}) == "jax 1 is now 2"
+    made = {"jax": "1", "environment variable XLA_FLAGS": "digest"}
+    assert store.why("b", REQUEST.digest, made) == "the environment variable XLA_FLAGS is new"
+
+
+def test_modules_that_an_interpreter_has(tmp_path: Path) -> None:
+    paths = Paths(str(tmp_path), [])
+    own = Installed(sys.executable, {}, tmp_path, paths)
+    assert [own.module(name) for name in ("pytest", "json", "no_such_mod")] == ["1", "1", ""]
+    other = Installed("other", {}, tmp_path, paths)
+    other.__dict__["_other"] = {"folders": ["site", "none"]}
+    (tmp_path / "site").mkdir()
+    (tmp_path / "site" / "optional_mod.py").touch()
+    assert [other.module(name) for name in ("optional_mod", "no_such_mod")] == ["1", ""]
 
 
 def test_another_version_of_a_distribution(folder: Folder, monkeypatch: pytest.MonkeyPatch) -> None:

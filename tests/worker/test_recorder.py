@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import sqlite3
 import subprocess
 import sys
 import textwrap
@@ -19,12 +20,14 @@ from tests.support import PROJECT
 
 # JAX is of no use here: the recorder watches imports and files only.
 DRIVER = """
-import json, sys
+import dataclasses, json, sys
 sys.path[:0] = {paths!r}
 sys.dont_write_bytecode = True
+from sphinx_jaxpr.worker.asking import watch
 from sphinx_jaxpr.worker.recorder import Recorder
 recorder = Recorder({package!r})
 recorder.install()
+watch(recorder)
 found = {{}}
 for number, target in enumerate({targets!r}):
     module, _, function = target.partition(":")
@@ -33,9 +36,8 @@ for number, target in enumerate({targets!r}):
     if function:
         getattr(loaded, function)()
     recorder.request = ""
-    files, distributions = recorder.dependencies([module], f"request {{number}}")
-    hashes = {{file: recorder.digest(file) for file in files}}
-    found[target] = {{"files": hashes, "distributions": distributions}}
+    needs = recorder.dependencies([module], f"request {{number}}")
+    found[target] = dataclasses.asdict(needs)
 print("\\n" + json.dumps(found))
 """
 
@@ -275,3 +277,247 @@ def test_installed_distributions(code: Code, site: tuple[str, Path]) -> None:
         names = {Path(file).name for file in found[target]["files"]}
         assert names == {f"{target[:-2]}.py", "__init__.py", "part.py"}
         assert found[target]["distributions"] == ["loader-dist"]
+
+
+#: What modules ask for in passing, beside ``tests``: the parts of the needs, and names in them.
+ASKING = {
+    "relative": ("try: from .fast import N\nexcept ImportError: N = 2", "parts", {"pk/fast"}),
+    "absolute": ("try: import opt\nexcept ImportError: pass", "missing", {"opt"}),
+    "by_name": ("try: __import__('opt')\nexcept ImportError: pass", "missing", {"opt"}),
+    "spec": ("import importlib.util as u\nu.find_spec('opt')", "missing", {"opt"}),
+    "spec_inside": (
+        "import importlib.util as u\nu.find_spec('pk.fast')",
+        "parts",
+        {"pk/fast"},
+    ),
+    "from_import": ("try: from . import fast\nexcept ImportError: pass", "parts", {"pk/fast"}),
+    "called": (
+        "import importlib\ntry: importlib.import_module('opt')\nexcept ImportError: pass",
+        "missing",
+        {"opt"},
+    ),
+    "own_path": (
+        "import sys\nsys.path.insert(0, HERE + '/vendor')\n"
+        "try: import opt\nexcept ImportError: pass\nsys.path.pop(0)",
+        "parts",
+        {"vendor/opt"},
+    ),
+    "version": (
+        "import importlib.metadata as m\ntry: m.version('no-such-dist')\nexcept Exception: pass",
+        "distributions",
+        {"no-such-dist"},
+    ),
+    "shell": (
+        "import os\nos.system('cat ' + HERE + '/child.txt')",
+        "files",
+        {"child.txt", "pk/__init__.py", "pk/shell.py"},
+    ),
+    "listing": ("import os\nos.listdir(HERE + '/data')", "folders", {"data"}),
+    "walk": ("import os\nlist(os.walk(HERE + '/data'))", "folders", {"data", "data/deep"}),
+    "globbing": ("import glob\nglob.glob(HERE + '/data/*.csv')", "folders", {"data"}),
+    "path_glob": (
+        "import pathlib\nlist(pathlib.Path(HERE).glob('data/*.csv'))",
+        "folders",
+        {"data"},
+    ),
+    "iterdir": ("import pathlib\nlist(pathlib.Path(HERE, 'data').iterdir())", "folders", {"data"}),
+    "pkgutil_": (
+        "import pkgutil\nlist(pkgutil.iter_modules([HERE + '/data']))",
+        "folders",
+        {"data", "data/deep"},
+    ),
+    "resources": (
+        "import importlib.resources as r\nlist(r.files('pk').iterdir())",
+        "folders",
+        {"pk"},
+    ),
+    "no_folder": ("import glob\nglob.glob(HERE + '/none/*')", "folders", set()),
+    "exists": ("import os\nos.path.exists(HERE + '/flag')", "paths", {"flag"}),
+    "access": ("import os\nos.access(HERE + '/flag', os.R_OK)", "paths", {"flag"}),
+    "is_file": ("import pathlib\npathlib.Path(HERE, 'flag').is_file()", "paths", {"flag"}),
+    "isdir": ("import os\nos.path.isdir(HERE + '/data')", "paths", {"data"}),
+    "size": ("import os\nos.path.getsize(HERE + '/pk/plain.py')", "sizes", {"pk/plain.py"}),
+    "state": ("import pathlib\npathlib.Path(HERE, 'pk/plain.py').stat()", "sizes", {"pk/plain.py"}),
+    "getenv": ("import os\nos.getenv('MY_FLAG')", "variables", {"MY_FLAG"}),
+    "environ": ("import os\n'MY_FLAG' in os.environ", "variables", {"MY_FLAG"}),
+    "all_of_it": ("import os\ndict(os.environ), os.environ.copy()", "variables", set()),
+    "home": ("import os\nos.path.expanduser('~')", "variables", set()),
+    "database": (
+        "import sqlite3\nsqlite3.connect(HERE + '/t.db').execute('select * from t')",
+        "files",
+        {"t.db", "pk/__init__.py", "pk/database.py"},
+    ),
+    "child": (
+        "import subprocess\nsubprocess.run(['cat', 'child.txt'], cwd=HERE)",
+        "files",
+        {"child.txt", "pk/__init__.py", "pk/child.py"},
+    ),
+}
+
+
+def names(code: Code, needs: dict[str, Any], part: str) -> set[str]:
+    return {
+        os.path.relpath(name, code.folder) if os.path.isabs(name) else name for name in needs[part]
+    }
+
+
+@pytest.fixture
+def asked(code: Code) -> tuple[Code, dict[str, dict[str, Any]]]:
+    """The needs of all modules that ask for something, by target."""
+    code.write({"pk.__init__": "", "pk.plain": "import json"})
+    code.write({f"pk.{name}": text for name, (text, _, _) in ASKING.items()})
+    (code.folder / "data" / "deep").mkdir(parents=True)
+    (code.folder / "data" / "a.csv").touch()
+    (code.folder / "child.txt").write_text("1")
+    database = sqlite3.connect(code.folder / "t.db")
+    database.execute("create table t (n)")
+    database.close()
+    return code, code.needs("pk.plain", *(f"pk.{name}" for name in ASKING))
+
+
+def test_what_code_asks_for_is_a_need(asked: tuple[Code, dict[str, dict[str, Any]]]) -> None:
+    code, found = asked
+    quiet = ("folders", "paths", "sizes", "missing", "variables")
+    assert {part: found["pk.plain"][part] for part in quiet} == {
+        **{part: {} for part in quiet[:3]},
+        "missing": [],
+        "variables": [],
+    }
+    for name, (_, part, expected) in ASKING.items():
+        needs = found[f"pk.{name}"]
+        more = {"none"} if name == "no_folder" else set()
+        got = names(code, needs, part)
+        if part == "parts":
+            assert got == expected | {f"pk/{name}"}, name
+        elif name == "no_folder":  # Python asks for it, or lists it in vain
+            assert got | names(code, needs, "paths") == more, name
+        else:
+            assert got == expected, name
+    assert found["pk.relative"]["parts"][str(code.folder / "pk" / "fast")] == ""
+    assert found["pk.exists"]["paths"] == {str(code.folder / "flag"): ""}
+    assert found["pk.isdir"]["paths"] == {str(code.folder / "data"): "folder"}
+    assert found["pk.size"]["sizes"] == {str(code.folder / "pk/plain.py"): "file of 11 bytes"}
+
+
+def test_what_was_asked_belongs_to_the_module_that_asked(code: Code) -> None:
+    code.write(
+        {
+            "one": "import shared\ndef f(): return shared.flag()",
+            "two": "import shared\ndef f(): return shared.flag()",
+            "three": "",
+            "shared": """
+                import functools, os
+                try:
+                    import missing
+                except ImportError:
+                    pass
+                @functools.cache
+                def flag():
+                    return os.path.exists(HERE + '/flag'), os.environ.get('FLAG')
+            """,
+        }
+    )
+    targets = ["one:f", "two:f", "three"]
+    forth, back = code.needs(*targets), code.needs(*reversed(targets))
+    assert forth == back
+    for part in ("paths", "missing", "variables"):
+        assert forth["one:f"][part] == forth["two:f"][part] and forth["one:f"][part]
+        assert not forth["three"][part]
+
+
+def test_what_the_code_makes_itself_is_no_need(code: Code) -> None:
+    code.write(
+        {
+            "makes": """
+            import os, pathlib, shutil, tempfile
+            def f():
+                with tempfile.TemporaryDirectory(dir=HERE) as folder:
+                    path = pathlib.Path(folder, 'sub')
+                    path.mkdir()
+                    (path / 'x').write_text('1')
+                    assert (path / 'x').exists() and os.listdir(path)
+                kept = pathlib.Path(HERE, 'cache')
+                if not kept.exists():
+                    kept.mkdir()
+                os.listdir(kept)
+                (kept / 'made').write_text('1')
+                shutil.copy(kept / 'made', kept / 'other')
+        """
+        }
+    )
+    first, second = code.needs("makes:f")["makes:f"], code.needs("makes:f")["makes:f"]
+    cache = str(code.folder / "cache")
+    assert set(first["paths"]) <= {cache, f"{cache}/made", f"{cache}/other"}
+    assert set(first["folders"]) == {cache}
+    assert first == second  # what the first run left is what the second finds
+
+
+def test_a_module_that_fails_and_is_done_without(code: Code) -> None:
+    code.write(
+        {
+            "user": "try: import broken\nexcept ImportError: pass",
+            "broken": "import helper\nimport missing",
+            "helper": "",
+            "other": "try: import broken\nexcept ImportError: pass",
+        }
+    )
+    found = code.needs("user", "other")
+    for target in ("user", "other"):
+        assert names(code, found[target], "files") == {f"{target}.py", "broken.py", "helper.py"}
+        assert "missing" in found[target]["missing"]
+
+
+def test_what_libraries_ask_while_they_are_imported_is_their_own(
+    code: Code, site: tuple[str, Path]
+) -> None:
+    python, folder = site
+    asks = f"import os\nos.path.exists({str(code.folder / 'flag')!r}); os.environ.get('A')\n"
+    asks += "try: import missing\nexcept ImportError: pass\n"
+    asks += "def exists(path): return os.path.exists(path)\n"
+    install(folder, "lib", asks)
+    code.write(
+        {
+            "user": "import lib\ndef f(): return lib.exists(HERE + '/asked')",
+            "metadata": "import importlib.metadata as m\nlist(m.entry_points())",
+        }
+    )
+    found = code.needs("user:f", "metadata", python=python)
+    assert names(code, found["user:f"], "paths") == {"asked"}
+    assert found["user:f"]["missing"] == found["user:f"]["variables"] == []
+    assert found["metadata"]["folders"] == found["metadata"]["paths"] == {}
+
+
+def test_what_hides_a_module_of_any_import_is_looked_for(code: Code) -> None:
+    code.write({"user": "import helper, fractions, pk.sub", "helper": "", "pk.sub": ""})
+    needs = code.needs("user")["user"]
+    assert {"user", "helper", "pk"} <= set(needs["modules"])
+    assert needs["parts"] == {str(code.folder / "pk" / "sub"): "sub.py"}
+    assert needs["missing"] == []
+
+
+def test_wrapped_functions_do_what_the_plain_ones_do(code: Code) -> None:
+    code.write(
+        {
+            "uses": """
+            import os, pickle, shutil, tempfile
+            def f():
+                assert os.stat in os.supports_dir_fd and os.stat in os.supports_follow_symlinks
+                assert os.stat(path=HERE).st_ino == os.lstat(os.open(HERE, os.O_RDONLY)
+                    if False else HERE).st_ino
+                assert pickle.loads(pickle.dumps(os.stat)) is os.stat
+                folder = tempfile.mkdtemp()
+                os.mkdir(folder + '/x')
+                shutil.rmtree(folder)
+                assert not os.path.exists(folder)
+                for wrong in (lambda: os.stat(HERE + '/none'), lambda: os.environ['NONE_SET']):
+                    try:
+                        wrong()
+                    except (FileNotFoundError, KeyError):
+                        pass
+                    else:
+                        raise AssertionError
+                assert set(os.environ) == set(dict(os.environ)) and len(os.environ)
+        """
+        }
+    )
+    assert code.needs("uses:f")["uses:f"]["variables"] == ["NONE_SET"]

@@ -1,0 +1,177 @@
+"""What lies in folders: modules as an import would find them, names, kinds of paths.
+
+Nothing is imported, and nothing depends on the interpreter: the worker notes with these
+functions what a program came across, and every later build looks again with the same ones.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import stat
+from collections.abc import Iterable, Iterator
+from itertools import islice
+from typing import Final
+
+#: Endings of modules, in the order in which Python tries them.
+_EXTENSIONS: Final = (".so", ".pyd")  # with a tag of the interpreter before it, or without
+_PLAIN: Final = (".py", ".pyc")
+#: What Python itself puts into a folder of modules.
+_BYTE_CODE: Final = "__pycache__"
+#: Folders below the import roots that are searched for a module that was not found.
+_SEARCHED: Final = 2_000
+_DEPTH: Final = 5
+
+
+class Folders:
+    """Folders, each listed once."""
+
+    def __init__(self) -> None:
+        self._names: dict[str, dict[str, bool] | None] = {}
+
+    def names(self, folder: str) -> dict[str, bool] | None:
+        """What a folder holds, and whether it is a folder itself; ``None`` where there is none."""
+        if folder not in self._names:
+            try:
+                with os.scandir(folder) as entries:
+                    found = {entry.name: entry.is_dir() for entry in entries}
+            except OSError:
+                self._names[folder] = None
+            else:
+                found.pop(_BYTE_CODE, None)
+                self._names[folder] = found
+        return self._names[folder]
+
+    def digest(self, folder: str) -> str:
+        """A digest of the names in a folder, ``""`` where there is none."""
+        names = self.names(folder)
+        if names is None:
+            return ""
+        text = "\n".join(f"{name}/" if names[name] else name for name in sorted(names))
+        return hashlib.sha256(text.encode(errors="surrogateescape")).hexdigest()
+
+    def module(self, folder: str, name: str) -> str:
+        """What an import of ``name`` finds in a folder, relative to it; ``""`` for nothing.
+
+        ``name/`` is a folder without ``__init__``, which counts only where no other folder
+        of the search has the module.
+        """
+        names = self.names(folder)
+        if not names:
+            return ""
+        if names.get(name):
+            inside = self._file(os.path.join(folder, name), "__init__")
+            if inside:
+                return f"{name}/{inside}"
+        return self._file(folder, name) or (f"{name}/" if names.get(name) else "")
+
+    def _file(self, folder: str, name: str) -> str:
+        names = self.names(folder) or {}
+        start = f"{name}."
+        if not any(found.startswith(start) for found in names):
+            return ""
+        for found in sorted(names):
+            if found.startswith(start) and found.endswith(_EXTENSIONS) and not names[found]:
+                return found
+        plain = (name + ending for ending in _PLAIN)
+        return next((found for found in plain if names.get(found) is False), "")
+
+    def search(self, name: str, folders: Iterable[str]) -> dict[str, str]:
+        """Each folder up to the one where an import finds ``name``, with what it has of it."""
+        looked: dict[str, str] = {}
+        for folder in folders:
+            looked[folder] = found = self.module(folder, name)
+            if found and not found.endswith("/"):
+                break
+        return looked
+
+    def places(self, name: str, roots: Iterable[str]) -> list[str]:
+        """The files of all modules that a dotted name could lead to, in order of the search.
+
+        The part of the name that is a module counts: the rest may be an object inside it.
+        """
+        folders = list(roots)
+        places: list[str] = []
+        for part in name.split("."):
+            found = [(folder, self.module(folder, part)) for folder in folders]
+            files = [(folder, hit) for folder, hit in found if hit and not hit.endswith("/")]
+            if files:
+                places = [os.path.join(folder, hit) for folder, hit in files]
+                first, hit = files[0]
+                folders = [os.path.join(first, part)] if "/" in hit else []
+            else:
+                folders = [os.path.join(folder, part) for folder, hit in found if hit]
+                if not folders:
+                    break
+                places = []
+        return places
+
+
+def kind(path: str, *, sized: bool = False) -> str:
+    """What stands at a path: ``folder``, ``file``, ``other``, or ``""``; a file's size too."""
+    try:
+        state = os.stat(path)
+    except (OSError, ValueError):
+        return "link" if os.path.islink(path) else ""
+    if stat.S_ISDIR(state.st_mode):
+        return "folder"
+    if not stat.S_ISREG(state.st_mode):
+        return "other"
+    return f"file of {state.st_size} bytes" if sized else "file"
+
+
+def file_digest(path: str) -> str:
+    """SHA-256 of a regular file, ``""`` where there is none."""
+    try:
+        if stat.S_ISREG(os.stat(path).st_mode):
+            with open(path, "rb") as stream:
+                return hashlib.file_digest(stream, "sha256").hexdigest()
+    except (OSError, ValueError):
+        pass
+    return ""
+
+
+def dotted_names(file: str, roots: Iterable[str]) -> Iterator[str]:
+    """The names by which a file below one of the roots could be imported, shortest first."""
+    stem = file.removesuffix(f"{os.sep}__init__.py").removesuffix(".py")
+    found = set()
+    for root in roots:
+        inside = os.path.join(root, "")
+        parts = stem.removeprefix(inside).split(os.sep)
+        if stem.startswith(inside) and all(part.isidentifier() for part in parts):
+            found.add(".".join(parts))
+    return iter(sorted(found, key=lambda name: (name.count("."), name)))
+
+
+def beneath(name: str, roots: Iterable[str]) -> list[str]:
+    """Dotted names of modules of that last name anywhere below the roots, within reason."""
+    roots = list(roots)
+    found: dict[str, None] = {}
+    for folder, names in islice(_folders(roots), _SEARCHED):
+        for file in (f"{name}.py", f"{name}/__init__.py"):
+            if file in names or ("/" in file and os.path.isfile(os.path.join(folder, file))):
+                path = os.path.join(folder, *file.split("/"))
+                found.update(dict.fromkeys(islice(dotted_names(path, roots), 1)))
+    return list(found)
+
+
+def _folders(roots: list[str]) -> Iterator[tuple[str, list[str]]]:
+    """The roots, then the folders in them, level by level, as far as they can be packages."""
+    level = roots
+    seen: set[str] = set()
+    for _ in range(_DEPTH):
+        below: list[str] = []
+        for folder in level:
+            real = os.path.realpath(folder)
+            if real in seen:
+                continue
+            seen.add(real)
+            try:
+                with os.scandir(folder) as entries:
+                    listed = {entry.name: entry.is_dir() for entry in entries}
+            except OSError:
+                continue
+            yield folder, sorted(listed)
+            packages = (item for item, inside in sorted(listed.items()) if inside)
+            below += [os.path.join(folder, item) for item in packages if item.isidentifier()]
+        level = below

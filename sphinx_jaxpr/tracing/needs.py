@@ -1,0 +1,166 @@
+"""What a result depends on, and whether all of it is as it was.
+
+The worker reports what it knows (:class:`Needs`); the store keeps for each part a text by
+name, and compares it with what is there at the next build.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import asdict, dataclass, field, fields
+from typing import Any, Final
+
+from .fingerprint import Installed
+from .folders import Folders, file_digest, kind
+from .paths import Paths
+
+
+@dataclass(frozen=True)
+class Needs:
+    """What the worker saw a program depend on; paths are absolute.
+
+    ``files`` that were read, with digests, ``""`` where there was none; ``folders`` that were
+    listed, with digests of the names in them; ``paths`` and ``sizes`` that were asked for.
+    ``modules`` are the top-level names that were looked for, ``missing`` those of them that
+    were found nowhere, ``parts`` the places in packages where a submodule was looked for, with
+    what was there.  ``variables`` are names of environment variables.
+    """
+
+    files: dict[str, str] = field(default_factory=dict)
+    folders: dict[str, str] = field(default_factory=dict)
+    paths: dict[str, str] = field(default_factory=dict)
+    sizes: dict[str, str] = field(default_factory=dict)
+    parts: dict[str, str] = field(default_factory=dict)
+    modules: list[str] = field(default_factory=list)
+    missing: list[str] = field(default_factory=list)
+    distributions: list[str] = field(default_factory=list)
+    variables: list[str] = field(default_factory=list)
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data, without the parts that are empty."""
+        return {name: found for name, found in asdict(self).items() if found}
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Needs:
+        """The inverse of :meth:`to_json`."""
+        return cls(**{part.name: data[part.name] for part in fields(cls) if part.name in data})
+
+
+#: Parts whose names are paths, kept relative to the project.
+_PLACES: Final = ("files", "folders", "paths", "sizes", "parts")
+_NAMES: Final = ("modules", "missing", "distributions", "variables")
+#: The part that is the same for all programs: what ``jaxpr_depends`` names.
+DEPENDS: Final = "depends"
+PARTS: Final = (*_PLACES, *_NAMES, DEPENDS)
+
+Stored = dict[str, dict[str, str]]
+
+
+class Present:
+    """What is there now; each thing is looked at once a build.
+
+    ``depends`` are the patterns of ``jaxpr_depends`` with a digest of what each leads to,
+    ``outputs`` the folders that the build itself fills, so that what is in them says nothing.
+    """
+
+    def __init__(
+        self,
+        paths: Paths,
+        installed: Installed,
+        depends: Mapping[str, str] | None = None,
+        outputs: Iterable[str] = (),
+    ) -> None:
+        self.paths = paths
+        self.installed = installed
+        self.depends = dict(depends or {})
+        self.outputs = tuple(os.path.join(folder, "") for folder in outputs)
+        self.folders = Folders()
+        self._known: dict[tuple[str, str], str] = {}
+        self._look: dict[str, Callable[[str], str]] = {
+            "files": lambda name: file_digest(paths.absolute(name)),
+            "folders": lambda name: self.folders.digest(paths.absolute(name)),
+            "paths": lambda name: kind(paths.absolute(name)),
+            "sizes": lambda name: kind(paths.absolute(name), sized=True),
+            "parts": self._part,
+            "modules": paths.module,
+            "missing": installed.module,
+            "distributions": installed.version,
+            "variables": self._variable,
+            DEPENDS: lambda name: self.depends.get(name, ""),
+        }
+
+    def value(self, part: str, name: str) -> str:
+        """The text for one thing that a program may depend on."""
+        if (part, name) not in self._known:
+            self._known[part, name] = self._look[part](name)
+        return self._known[part, name]
+
+    def _part(self, name: str) -> str:
+        folder, _, last = self.paths.absolute(name).rpartition(os.sep)
+        return self.folders.module(folder, last)
+
+    def _variable(self, name: str) -> str:
+        """A short digest: a variable may hold a secret, which a long one could confirm."""
+        found = self.installed.environment.get(name)
+        if found is None:
+            return ""
+        text = f"{name}={found}".encode(errors="surrogateescape")
+        return hashlib.sha256(text).hexdigest()[:8]
+
+    def stored(self, needs: Needs, tops: Iterable[str]) -> Stored:
+        """What to keep; ``tops`` are the top-level modules that the request names itself."""
+        kept: Stored = {
+            part: {
+                self.paths.stored(path): known
+                for path, known in getattr(needs, part).items()
+                if part != "folders" or not (path + os.sep).startswith(self.outputs)
+            }
+            for part in _PLACES
+        }
+        for part in _NAMES:
+            names = {*getattr(needs, part), *(tops if part == "modules" else ())}
+            kept[part] = {name: self.value(part, name) for name in names}
+        return {**kept, DEPENDS: self.depends}
+
+    def changed(self, needs: Stored) -> str:
+        """What of ``needs`` is no longer as it was, ``""`` where all of it is."""
+        for part in PARTS:
+            for name, before in needs[part].items():
+                now = self.value(part, name)
+                if now != before:
+                    return _told(part, name, before, now)
+        added = self.depends.keys() - needs[DEPENDS].keys()
+        return f"jaxpr_depends has {min(added)!r}, which is new" if added else ""
+
+
+def _told(part: str, name: str, before: str, now: str) -> str:
+    came = "is there now" if not before else "is gone" if not now else "changed"
+    match part:
+        case "folders":
+            return f"what the folder {name} holds changed" if before and now else f"{name} {came}"
+        case "modules" | "parts":
+            folder = f"{os.path.dirname(name)}/" if part == "parts" else ""
+            last = f"the module {os.path.basename(name)!r}"
+            if not before:
+                return f"{last} is found now: {folder}{now}"
+            here = f"is {folder}{now} now" if now else "is no longer found"
+            return f"{last} {here}, it was {folder}{before}"
+        case "missing":
+            return f"the module {name!r} {'is installed now' if now else 'is gone'}"
+        case "distributions":
+            return f"{name} {before or '(none)'} is now {now or 'not installed'}"
+        case "variables":
+            return f"the environment variable {name} {came.replace('there now', 'set now')}"
+        case "depends":
+            return f"files of {name!r} in jaxpr_depends changed"
+    return f"{name} {came}"
+
+
+def are_stored(data: Any) -> bool:
+    """Whether data is what :meth:`Present.stored` makes."""
+    return isinstance(data, dict) and all(
+        isinstance(data.get(part), dict) and all(isinstance(v, str) for v in data[part].values())
+        for part in PARTS
+    )

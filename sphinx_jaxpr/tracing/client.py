@@ -46,6 +46,24 @@ class Client:
     def run(self, jobs: Sequence[Job]) -> Iterator[tuple[Job, dict[str, Any]]]:
         """Yield each job with its outcome, in order.
 
+        A job that the worker can't trace as if it were alone comes later, in a new
+        worker, with the others of its kind.
+        """
+        todo: Sequence[Job] = jobs
+        while todo:
+            later: list[Job] = []
+            for place, (job, outcome) in enumerate(self._pass(todo)):
+                if "again" not in outcome:
+                    yield job, outcome
+                elif place:
+                    later.append(job)
+                else:  # it was alone
+                    yield job, failure("state", outcome["again"])
+            todo = later
+
+    def _pass(self, jobs: Sequence[Job]) -> Iterator[tuple[Job, dict[str, Any]]]:
+        """Each job with its outcome, from one worker and its successors.
+
         The next job is sent before an outcome is handed out: the worker traces
         while the caller stores.
         """

@@ -20,7 +20,7 @@ import stat
 import sys
 import threading
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from types import FrameType, ModuleType
 from typing import Any
 
@@ -44,6 +44,8 @@ class Recorder:
         self.hashes: dict[str, str] = {}
         self.local = threading.local()
         self.names: dict[str, list[str]] | None = None
+        #: Told of each import statement: the module's full name, and the names wanted of it.
+        self.reached: Callable[[str, Sequence[str]], None] = lambda name, names: None
         self.plain_import = builtins.__import__
         self.plain_import_module = importlib.import_module
 
@@ -65,11 +67,12 @@ class Recorder:
     ) -> ModuleType:
         module = self.plain_import(name, globals, locals, fromlist or (), level)
         importer = (globals or {}).get("__name__", "")
+        full = name
+        if level:
+            package = globals.get("__package__") or importer.rpartition(".")[0]
+            full = importlib.util.resolve_name("." * level + name, package)
+        self.reached(full, fromlist or ())
         if self._interesting(importer):
-            full = name
-            if level:
-                package = globals.get("__package__") or importer.rpartition(".")[0]
-                full = importlib.util.resolve_name("." * level + name, package)
             names = list(fromlist or ())
             if "*" in names:
                 names += getattr(module, "__all__", ())
@@ -79,15 +82,17 @@ class Recorder:
     def _import_module(self, name: str, package: str | None = None) -> ModuleType:
         module = self.plain_import_module(name, package)
         importer = sys._getframe(1).f_globals.get("__name__", "")
+        full = importlib.util.resolve_name(name, package) if name.startswith(".") else name
+        self.reached(full, ())
         if self._interesting(importer):
-            full = importlib.util.resolve_name(name, package) if name.startswith(".") else name
             self._edge(importer, full, ())
         return module
 
     def load(self, name: str) -> ModuleType:
         """Import a module that a page names."""
         module = self.plain_import_module(name)
-        self._home(name)  # now: its code may clear sys.modules
+        self.reached(name, ())
+        self.home(name)  # now: its code may clear sys.modules
         return module
 
     def _interesting(self, importer: Any) -> bool:
@@ -99,19 +104,19 @@ class Recorder:
         )
 
     def _edge(self, importer: str, full: str, names: Iterable[str]) -> None:
-        if self._home(importer):
+        if self.home(importer):
             found = {full, *(f"{full}.{item}" for item in names)}
             self.edges[importer].update(name for name in found if name in sys.modules)
-        elif not self._home(full):
+        elif not self.home(full):
             self.edges[importer.partition(".")[0]].add(full.partition(".")[0])
         else:
             # A library loads a module of the project, as a lazy loader does: whoever
             # holds the package above it can reach it from now on.
             owners = [full.rpartition(".")[0], *self._owners(sys._getframe(2))]
-            for owner in [name for name in owners if self._home(name)] or [importer]:
+            for owner in [name for name in owners if self.home(name)] or [importer]:
                 self.edges[owner].add(full)
 
-    def _home(self, name: str) -> str:
+    def home(self, name: str) -> str:
         """The file of a module of the project, ``""`` for any other."""
         if name not in self.homes:
             path = getattr(sys.modules.get(name), "__file__", None)
@@ -188,7 +193,7 @@ class Recorder:
             top = name.partition(".")[0]
             tops.add(top)
             todo.extend(self.edges.get(name, ()))
-            if self._home(name):
+            if self.home(name):
                 files.add(self.homes[name])
                 files.update(self.opened.get(name, ()))
                 todo.append(name.rpartition(".")[0])

@@ -1,0 +1,409 @@
+"""Keeps what one request changes from the others.
+
+One process traces many requests, each of which must give what it gives alone
+in a process of its own.  So before each request all state that is known is as
+it was at the start, and what the imports of its own modules set is set again
+where the module was imported before: each module has a script of what its
+body changed and imported, in order, and a module that is imported a second
+time has its script played.
+
+That gives the same state, but not the same module: its body ran in the state of the
+first import.  Where that was another state than the one in which it is imported
+now, or where something was done that can't be undone, the request is
+*refused*, and traced in another process.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import importlib.machinery
+import sys
+import threading
+import zipimport
+from collections.abc import Callable, Hashable, Iterator
+from dataclasses import dataclass, field
+from types import ModuleType
+from typing import Any, Final
+
+import jax
+
+from .objects import Walk, details, is_public, namespaces, registries
+from .places import MISSING, Cache, Foreign, Namespace, Place, same
+from .settings import all_settings, seed
+
+_Key = tuple[Place, Hashable]
+State = dict[_Key, Any]
+
+_LOADERS: Final[tuple[Any, ...]] = (
+    importlib.machinery.SourceFileLoader,
+    importlib.machinery.SourcelessFileLoader,
+    zipimport.zipimporter,
+)
+#: The public functions that register a type with JAX for good; each takes the type first.
+_REGISTERING: Final = (
+    "register_pytree_node",
+    "register_pytree_node_class",
+    "register_pytree_with_keys",
+    "register_pytree_with_keys_class",
+    "register_pytree_key_paths",
+    "register_dataclass",
+    "register_static",
+)
+
+
+class Refused(BaseException):
+    """This process can't give what the request gives alone; the text says why."""
+
+
+@dataclass(frozen=True)
+class Change:
+    """One entry of one place, and what a module's body made of it."""
+
+    place: Place
+    key: Hashable
+    new: Any
+
+
+@dataclass
+class Script:
+    """What the body of a module did: what it changed and which modules it imported, in order."""
+
+    module: str
+    given: State  # how the state differed from the start's when it began
+    steps: list[Change | str] = field(default_factory=list)
+    blurred: set[str] = field(default_factory=set)  # modules that may have done it instead
+
+    def imports(self, name: str) -> None:
+        """Note an import, the first of a name alone: later ones change nothing."""
+        if name not in self.steps:
+            self.steps.append(name)
+
+
+@dataclass(frozen=True)
+class _Registration:
+    """A type that was registered with JAX, where its own module did not do it."""
+
+    by: str  # the module whose body did it, "" for a traced function
+    request: int
+    type: type
+
+
+class Isolation:
+    """The state of one worker process; ``ours`` says whether a module is the project's."""
+
+    def __init__(self, ours: Callable[[str], Any]) -> None:
+        self.ours = ours
+        self.thread = threading.get_ident()
+        self.scripts: dict[str, Script] = {}
+        self.modules: dict[str, ModuleType] = {}
+        self.part_of: dict[str, str] = {}  # module of a library -> the one whose import ran it
+        self.registrations: list[_Registration] = []
+        self.spent = ""  # what could not be put back
+        self.traced_in: State = {}
+        self.request = 0
+        self._begin()
+        self.running = False
+
+    def install(self) -> None:
+        """Note the state as it is now; watch imports from here on."""
+        seed()
+        self._wrap_registrations()
+        self.base = {name.partition(".")[0] for name in sys.modules} | sys.stdlib_module_names
+        for loader in _LOADERS:
+            loader.exec_module = self._watching(loader.exec_module)
+        loaded = dict.fromkeys(sys.modules)
+        public = [name for name in loaded if is_public(name)]
+        self.known: dict[int, Place] = {}
+        self.settings = all_settings()
+        self.near = [place for _, place in namespaces(public)]
+        self.near += registries(public)
+        self.spaces = dict(namespaces(name for name in loaded if not is_public(name)))
+        self.far = [*self.spaces.values(), *details(public)]
+        self.places: dict[str, list[Place]] = {}  # of each module of the project
+
+    # -- one request
+
+    @contextlib.contextmanager
+    def of_request(self) -> Iterator[None]:
+        """The state of the start around one request."""
+        if self.spent:
+            raise Refused(self.spent)
+        self.request += 1
+        self._begin()
+        try:
+            yield
+        finally:
+            self.running = False
+            self._end()
+
+    def _begin(self) -> None:
+        self.running = True
+        self.calm = True  # while no code of the project has run
+        self.refusal = ""
+        self.now: State = {}
+        self.touched: dict[int, Place] = {}
+        self.active: set[str] = set()
+        self.current: list[Place] = []  # places of the active modules
+        self.stack: list[Script] = []
+        self.load: list[str] = []  # modules that one import ran
+
+    def prepared(self) -> list[list[str]]:
+        """Before a trace: what was computed in another state is forgotten; what state this is."""
+        if not self.calm:
+            self._flush()
+        self.calm = False
+        if not _equal(self.traced_in, self.now):
+            jax.clear_caches()
+        self.traced_in = dict(self.now)
+        settings = {id(place) for place in self.settings}
+        return sorted(
+            [place.label(key), _shown(value)]
+            for (place, key), value in self.now.items()
+            if id(place) in settings
+        )
+
+    @property
+    def forgets(self) -> bool:
+        """Whether the state is another than that in which the last request was traced."""
+        return not _equal(self.traced_in, self.now)
+
+    def _end(self) -> None:
+        self.stack.clear()
+        self._flush()
+        if not _equal(self.traced_in, self.now):
+            self.traced_in = self.now  # the trace itself changed something
+        for place in self.touched.values():
+            if not place.put_back():
+                self.spent = f"{place.name} can't be put back"
+        for place in self.current:
+            if isinstance(place, Cache):
+                place.put_back()
+        for name, module in self.modules.items():
+            if sys.modules.get(name) is not module:
+                sys.modules[name] = module
+
+    def verdict(self) -> str:
+        """Why the outcome of this request may be another than alone, or ``""``."""
+        if self.refusal:
+            return self.refusal
+        for one in self.registrations:
+            home = one.type.__module__
+            reachable = home in self.active or home.partition(".")[0] in self.base
+            if reachable and one.by not in self.active and one.request != self.request:
+                by = f"by {one.by} " if one.by else ""
+                return f"{home}.{one.type.__qualname__} was registered {by}for another block"
+        for script in self.scripts.values():
+            if script.blurred & self.active and script.module not in self.active:
+                return f"{script.module}, or a module that it imports, changed what others hold"
+        return ""
+
+    @property
+    def strangers(self) -> bool:
+        """Whether modules ran here that are none of this request's."""
+        return any(name not in self.active for name in self.scripts)
+
+    # -- changes
+
+    def _flush(self, more: list[Place] | None = None) -> None:
+        """Note what changed since the last look, as done by the module that runs."""
+        script = self.stack[-1] if self.stack else None
+        for places in (self.settings, self.near, self.current) if more is None else (more,):
+            for place in places:
+                for key, _, new in place.changes():
+                    self._note(place, key, new, script)
+
+    def _note(self, place: Place, key: Hashable, new: Any, script: Script | None) -> None:
+        self.touched[id(place)] = place
+        if isinstance(place, Namespace) and self._is_submodule(place.name, key, new):
+            return  # follows from the import
+        self._set(place, key, new)
+        if script is not None:
+            script.steps.append(Change(place, key, new))
+
+    def _set(self, place: Place, key: Hashable, new: Any) -> None:
+        if same(place.base.get(key, MISSING), new):
+            self.now.pop((place, key), None)
+        else:
+            self.now[place, key] = new
+
+    def _is_submodule(self, package: str, key: Hashable, value: Any) -> bool:
+        return isinstance(value, ModuleType) and sys.modules.get(f"{package}.{key}") is value
+
+    def _refuse(self, why: str) -> None:
+        if not self.refusal:
+            self.refusal = why
+        raise Refused(why)
+
+    # -- imports
+
+    def reached(self, name: str, names: Any = ()) -> None:
+        """An import statement, or a page, asked for a module and perhaps for some inside it."""
+        if name.partition(".")[0] in self.base or not self.running:
+            return
+        if threading.get_ident() != self.thread:
+            return
+        self._reach(name)
+        for item in names or ():
+            if f"{name}.{item}" in self.scripts:
+                self._reach(f"{name}.{item}")
+
+    def _reach(self, name: str) -> None:
+        parts = name.split(".")
+        for end in range(1, len(parts) + 1):
+            one = ".".join(parts[:end])
+            one = self.part_of.get(one, one)
+            if one not in self.scripts:
+                continue
+            if one not in self.active:
+                if not self.calm:
+                    self._flush()
+                self._play(one)
+            if self.stack and self.stack[-1].module != one:
+                self.stack[-1].imports(one)
+
+    def _play(self, name: str) -> None:
+        """Do again what the body of a module did to the state."""
+        if name in self.active:
+            return
+        script = self.scripts[name]
+        if not _equal(script.given, self.now):
+            self._refuse(f"{name} was imported for another block while {self._difference(script)}")
+        self._activate(name)
+        for step in script.steps:
+            if isinstance(step, str):
+                self._play(step)
+            elif self._again(step):
+                self._set(step.place, step.key, step.new)
+            else:
+                self._refuse(f"{step.place.label(step.key)} can't be set again as {name} does it")
+
+    def _again(self, step: Change) -> bool:
+        self.touched[id(step.place)] = step.place
+        return step.place.put(step.key, step.new)
+
+    def _difference(self, script: Script) -> str:
+        for key in {**script.given, **self.now}:
+            then, now = script.given.get(key, MISSING), self.now.get(key, MISSING)
+            if not same(then, now):
+                place, name = key
+                return f"{place.label(name)} was {_shown(then if then is not MISSING else place.base.get(name))}"
+        return "the state was another"
+
+    def _activate(self, name: str) -> None:
+        self.active.add(name)
+        self.current += self.places.get(name, ())
+        package, _, last = name.rpartition(".")
+        module, above = self.modules.get(name), self.modules.get(package)
+        if module is not None and above is not None and last not in vars(above):
+            place = self.known.get(id(above))
+            if place is not None:
+                self.touched[id(place)] = place
+                place.put(last, module)
+
+    def _watching(self, plain: Callable[[Any, ModuleType], None]) -> Any:
+        @functools.wraps(plain)
+        def exec_module(loader: Any, module: ModuleType) -> None:
+            if not self.running or threading.get_ident() != self.thread:
+                plain(loader, module)
+            else:
+                self._execute(plain, loader, module)
+
+        return exec_module
+
+    def _execute(self, plain: Any, loader: Any, module: ModuleType) -> None:
+        """Run the body of a module, and note what it does."""
+        name = module.__name__
+        top = name.partition(".")[0]
+        above = self.stack[-1].module if self.stack else ""
+        again = self.modules.get(name) is module
+        inner = top == above.partition(".")[0] and not self.ours(above)
+        if top in self.base or inner or again:
+            plain(loader, module)
+            if not again:
+                self._adopt(module, above if inner else "")
+            return
+        self.calm = False
+        self._flush()
+        if self.stack:
+            self.stack[-1].imports(name)
+        else:
+            self._flush(self.far)
+            self.load = []
+        script = self.scripts[name] = Script(name, dict(self.now))
+        self.load.append(name)
+        self.active.add(name)
+        self.stack.append(script)
+        try:
+            plain(loader, module)
+        except BaseException:
+            self._ran(script)
+            raise
+        self._ran(script)
+        self.modules[name] = module
+        if self.ours(name):
+            walk = Walk(self.known, lambda one: one in self.scripts and bool(self.ours(one)))
+            self.places[name] = walk.module(module)
+            self.kept.append(walk.kept)
+            self.current += self.places[name]
+        else:
+            self._adopt(module, "")
+
+    def _ran(self, script: Script) -> None:
+        self._flush()
+        if len(self.stack) == 1:  # a whole import: look at what is too much to look at each time
+            count = len(script.steps)
+            self._flush(self.far)
+            if len(script.steps) > count:
+                script.blurred.update(one for one in self.load if one != script.module)
+        self.stack.pop()
+
+    def _adopt(self, module: ModuleType, owner: str) -> None:
+        """Watch a module of a library from now on."""
+        name = module.__name__
+        if owner:
+            self.part_of[name] = owner
+        if name not in self.spaces and isinstance(getattr(module, "__dict__", None), dict):
+            self.spaces[name] = Foreign(name, vars(module))
+            self.far.append(self.spaces[name])
+            self.known[id(module)] = self.spaces[name]
+
+    # -- what can't be undone
+
+    def _wrap_registrations(self) -> None:
+        for name in _REGISTERING:
+            plain = getattr(jax.tree_util, name, None)
+            if plain is not None:
+                setattr(jax.tree_util, name, self._noting(plain))
+        self.kept: list[Any] = []
+
+    def _noting(self, plain: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(plain)
+        def register(*args: Any, **more: Any) -> Any:
+            if self.running and args and isinstance(args[0], type):
+                caller = str(sys._getframe(1).f_globals.get("__name__", ""))
+                self._registered(args[0], caller.partition(".")[0])
+            return plain(*args, **more)
+
+        return register
+
+    def _registered(self, registered: type, caller: str) -> None:
+        home = registered.__module__
+        by = self.stack[-1].module if self.stack else ""
+        local = "<locals>" in registered.__qualname__  # nobody else can have it
+        if not local and home != by and home.partition(".")[0] != caller:
+            self.registrations.append(_Registration(by, self.request, registered))
+
+
+def _equal(one: State, two: State) -> bool:
+    return len(one) == len(two) and all(same(v, two.get(k, MISSING)) for k, v in one.items())
+
+
+def _shown(value: Any) -> str:
+    if value is MISSING:
+        return "not set"
+    try:
+        text = repr(value)
+    except Exception:  # an object of the user's
+        text = type(value).__name__
+    return text if len(text) <= 80 else text[:80] + "..."

@@ -23,13 +23,14 @@ import threading
 import zipimport
 from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass, field
-from types import ModuleType
+from types import CodeType, ModuleType
 from typing import Any, Final
 
 import jax
 
+from .meddling import meddles
 from .objects import Walk, details, is_public, namespaces, registries
-from .places import MISSING, Cache, Foreign, Namespace, Place, same
+from .places import MISSING, Cache, Foreign, Function, Namespace, Place, same
 from .settings import all_settings, seed
 
 _Key = tuple[Place, Hashable]
@@ -72,6 +73,7 @@ class Script:
     module: str
     given: State  # how the state differed from the start's when it began
     steps: list[Change | str] = field(default_factory=list)
+    began: bool = False
     blurred: set[str] = field(default_factory=set)  # modules that may have done it instead
 
     def imports(self, name: str) -> None:
@@ -98,6 +100,8 @@ class Isolation:
         self.scripts: dict[str, Script] = {}
         self.modules: dict[str, ModuleType] = {}
         self.part_of: dict[str, str] = {}  # module of a library -> the one whose import ran it
+        self.meddling: set[str] = set()  # modules whose code may change what others hold
+        self.unseen = False  # whether such code ran since all was looked at
         self.registrations: list[_Registration] = []
         self.spent = ""  # what could not be put back
         self.traced_in: State = {}
@@ -110,6 +114,7 @@ class Isolation:
         seed()
         self._wrap_registrations()
         self.base = {name.partition(".")[0] for name in sys.modules} | sys.stdlib_module_names
+        sys.addaudithook(self._audit)
         for loader in _LOADERS:
             loader.exec_module = self._watching(loader.exec_module)
         loaded = dict.fromkeys(sys.modules)
@@ -140,11 +145,13 @@ class Isolation:
     def _begin(self) -> None:
         self.running = True
         self.calm = True  # while no code of the project has run
+        self.meddled = False  # whether a module that meddles is active
         self.refusal = ""
         self.now: State = {}
         self.touched: dict[int, Place] = {}
         self.active: set[str] = set()
         self.current: list[Place] = []  # places of the active modules
+        self.functions: list[Place] = []  # of those, the functions themselves
         self.stack: list[Script] = []
         self.load: list[str] = []  # modules that one import ran
 
@@ -205,11 +212,19 @@ class Isolation:
 
     # -- changes
 
-    def _flush(self, more: list[Place] | None = None) -> None:
+    def _flush(self) -> None:
         """Note what changed since the last look, as done by the module that runs."""
+        self._look(self.settings)
+        self._look(self.current)
+        if self.meddled:
+            self._look(self.near)
+            self._look(self.functions)
+            self.unseen = True
+
+    def _look(self, places: list[Place]) -> None:
         script = self.stack[-1] if self.stack else None
-        for places in (self.settings, self.near, self.current) if more is None else (more,):
-            for place in places:
+        for place in places:
+            if not place.unchanged():
                 for key, _, new in place.changes():
                     self._note(place, key, new, script)
 
@@ -220,6 +235,12 @@ class Isolation:
         self._set(place, key, new)
         if script is not None:
             script.steps.append(Change(place, key, new))
+
+    def _look_far(self) -> None:
+        """Look at everything, where there is reason to."""
+        if self.unseen:
+            self._look(self.far)
+            self.unseen = False
 
     def _set(self, place: Place, key: Hashable, new: Any) -> None:
         if same(place.base.get(key, MISSING), new):
@@ -292,7 +313,7 @@ class Isolation:
 
     def _activate(self, name: str) -> None:
         self.active.add(name)
-        self.current += self.places.get(name, ())
+        self._attend(name)
         package, _, last = name.rpartition(".")
         module, above = self.modules.get(name), self.modules.get(package)
         if module is not None and above is not None and last not in vars(above):
@@ -300,6 +321,20 @@ class Isolation:
             if place is not None:
                 self.touched[id(place)] = place
                 place.put(last, module)
+
+    def _attend(self, name: str) -> None:
+        """Look at what a module holds from now on in this request."""
+        for place in self.places.get(name, ()):
+            (self.functions if isinstance(place, Function) else self.current).append(place)
+        self.meddled = self.meddled or name in self.meddling
+
+    def _audit(self, event: str, args: tuple[Any, ...]) -> None:
+        if event == "exec" and self.running and self.stack and not self.stack[-1].began:
+            script = self.stack[-1]
+            script.began = True
+            if isinstance(args[0], CodeType) and meddles(args[0]):
+                self.meddling.add(script.module)
+                self.meddled = True
 
     def _watching(self, plain: Callable[[Any, ModuleType], None]) -> Any:
         @functools.wraps(plain)
@@ -328,12 +363,13 @@ class Isolation:
         if self.stack:
             self.stack[-1].imports(name)
         else:
-            self._flush(self.far)
+            self._look_far()
             self.load = []
         script = self.scripts[name] = Script(name, dict(self.now))
         self.load.append(name)
         self.active.add(name)
         self.stack.append(script)
+        self.meddled = self.meddled or not self.ours(name)
         try:
             plain(loader, module)
         except BaseException:
@@ -345,7 +381,7 @@ class Isolation:
             walk = Walk(self.known, lambda one: one in self.scripts and bool(self.ours(one)))
             self.places[name] = walk.module(module)
             self.kept.append(walk.kept)
-            self.current += self.places[name]
+            self._attend(name)
         else:
             self._adopt(module, "")
 
@@ -353,7 +389,7 @@ class Isolation:
         self._flush()
         if len(self.stack) == 1:  # a whole import: look at what is too much to look at each time
             count = len(script.steps)
-            self._flush(self.far)
+            self._look_far()
             if len(script.steps) > count:
                 script.blurred.update(one for one in self.load if one != script.module)
         self.stack.pop()

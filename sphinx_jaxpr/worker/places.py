@@ -69,8 +69,6 @@ class Place:
 
     def changes(self) -> list[tuple[Hashable, Any, Any]]:
         """What changed since the last look: key, before, after."""
-        if self.unchanged():
-            return []
         now, last = self.read(), self.last
         found = [
             (key, old, now.get(key, MISSING))

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import contextvars
+import ctypes
 import gc
 import importlib
 import locale
+import operator
 import os
 import random
 import signal
@@ -64,17 +66,17 @@ class Settings(Place):
 def all_settings() -> list[Place]:
     """Every setting that is known, as it is now."""
     found: list[Place] = [
-        Settings("jax.config", _config, _set_config, "{key}"),
+        _Configuration(),
         _Mesh(),
         *_lists(),
         _System("sys", vars(sys)),
         Settings("sys", _interpreter, lambda key, value: _INTERPRETER[key][1](value), "{key}"),
-        Settings("os.environ", lambda: dict(os.environ), _set_environment),
+        _Environment(),
         Value("the working folder", _folder, os.chdir),
         _Filters("warnings.filters", warnings.filters),
         Value("the locale", lambda: locale.setlocale(locale.LC_ALL, None), _set_locale),
         Value("the state of random", _random_state, _set_random_state),
-        Value("the state of numpy.random", _numpy_state, _set_numpy_state),
+        _NumpyRandom("the state of numpy.random", _numpy_state, _set_numpy_state),
         Settings("numpy.seterr", lambda: {**np.geterr()}, lambda k, v: _quietly(np.seterr, k, v)),
         Settings("numpy.set_printoptions", _print_options, _set_print_option),
         Value("the garbage collector", lambda: (gc.isenabled(), gc.get_threshold()), _set_gc),
@@ -89,12 +91,23 @@ def all_settings() -> list[Place]:
 # -- JAX
 
 
-def _config() -> Content:
+class _Configuration(Settings):
     """JAX's configuration as it holds here: what a context manager set counts."""
-    found: Content = dict(jax.config.values)
-    for key in found:
-        found[key] = getattr(jax.config, str(key), found[key])
-    return found
+
+    def __init__(self) -> None:
+        known: Content = dict(jax.config.values)
+        self.local = [str(key) for key in known if hasattr(jax.config, str(key))]
+        self.get = operator.attrgetter(*self.local)
+        self.seen: tuple[Any, ...] = ()
+        super().__init__("jax.config", self._all, _set_config, "{key}")
+
+    def _all(self) -> Content:
+        self.seen = self.get(jax.config)
+        return {**jax.config.values, **dict(zip(self.local, self.seen, strict=True))}
+
+    def unchanged(self) -> bool:
+        """All that decides a trace; the rest is read where one of these changed."""
+        return all(map(operator.is_, self.get(jax.config), self.seen))
 
 
 def _set_config(key: str, value: Any) -> None:
@@ -219,6 +232,26 @@ def _set_gc(state: tuple[bool, tuple[int, int, int]]) -> None:
 # -- NumPy
 
 
+class _NumpyRandom(Value):
+    """The state of NumPy's global generator; its memory is compared."""
+
+    def __init__(self, name: str, get: Callable[[], Any], put: Callable[[Any], None]) -> None:
+        super().__init__(name, get, put)
+        self.memory = self._memory()
+
+    def _memory(self) -> bytes:
+        bits = np.random.get_bit_generator()
+        return ctypes.string_at(bits.ctypes.state_address, _MT19937_BYTES)
+
+    def unchanged(self) -> bool:
+        """Whether the words of the generator are the same."""
+        memory, self.memory = self.memory, self._memory()
+        return memory == self.memory
+
+
+_MT19937_BYTES: Final = 4 * 625
+
+
 def _numpy_state() -> Any:
     state = np.random.get_state(legacy=False)
     inner = state["state"]
@@ -246,6 +279,24 @@ def _set_print_option(key: str, value: Any) -> None:
 
 
 # -- the system
+
+
+class _Environment(Settings):
+    """The environment's variables; Python says when one is set."""
+
+    def __init__(self) -> None:
+        self.told = True
+        super().__init__("os.environ", lambda: dict(os.environ), _set_environment)
+        sys.addaudithook(self._audit)
+
+    def _audit(self, event: str, args: tuple[Any, ...]) -> None:
+        if event in ("os.putenv", "os.unsetenv"):
+            self.told = True
+
+    def unchanged(self) -> bool:
+        """Whether none was set since the last look."""
+        told, self.told = self.told, False
+        return not told
 
 
 def _set_environment(key: str, value: Any) -> None:

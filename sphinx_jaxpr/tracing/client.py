@@ -172,6 +172,7 @@ class _Process:
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
                 env=setup.environment,
+                cwd=setup.folder or None,
                 start_new_session=True,
             )
         except (OSError, ValueError) as error:

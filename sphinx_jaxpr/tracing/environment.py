@@ -24,7 +24,13 @@ _DROPPED: Final = ("COLUMNS", "LINES", "PYTHONSTARTUP", "PYTHONINSPECT", "COVERA
 
 
 def setup(
-    python: str, roots: Sequence[str], settings: Mapping[str, str], memory: int, *, x64: bool
+    python: str,
+    roots: Sequence[str],
+    settings: Mapping[str, str],
+    memory: int,
+    *,
+    x64: bool,
+    folder: str = "",
 ) -> Setup:
     """The worker that traces with or without 64-bit types; ``settings`` win over all else."""
     settings = dict(settings)
@@ -33,6 +39,9 @@ def setup(
     environment = {k: v for k, v in os.environ.items() if k not in _DROPPED}
     for name in _THREADS:
         environment.setdefault(name, "1")
+    if environment.get("PYTHONPATH"):  # of where we are, not of where the worker is
+        entries = environment["PYTHONPATH"].split(os.pathsep)
+        environment["PYTHONPATH"] = os.pathsep.join(map(os.path.abspath, entries))
     environment.update(_ENVIRONMENT)
     environment.update(settings)
     flags = {
@@ -47,4 +56,5 @@ def setup(
         memory=memory,
         settings=tuple(sorted(settings.items())),
         flags=tuple(sorted(flags.items())),
+        folder=folder,
     )

@@ -13,7 +13,8 @@ class Setup:
 
     ``memory`` is in megabytes, 0 for half of the machine's; ``settings`` are
     the environment variables that configuration sets, ``flags`` those, set or
-    inherited, that JAX reads: named when a worker does not start.
+    inherited, that JAX reads: named when a worker does not start.  ``folder`` is
+    where it works, ``""`` for the folder of the caller.
     """
 
     python: str
@@ -22,6 +23,7 @@ class Setup:
     memory: int = 0
     settings: tuple[tuple[str, str], ...] = ()
     flags: tuple[tuple[str, str], ...] = ()
+    folder: str = ""
 
 
 @dataclass(frozen=True)

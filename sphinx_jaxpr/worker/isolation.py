@@ -21,14 +21,14 @@ import importlib.machinery
 import sys
 import threading
 import zipimport
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator
 from dataclasses import dataclass, field
 from types import CodeType, ModuleType
 from typing import Any, Final
 
 import jax
 
-from .meddling import meddles
+from .meddling import ANY_SETTING, meddles, words
 from .objects import Walk, details, is_public, namespaces, registries
 from .places import MISSING, Cache, Foreign, Function, Namespace, Place, same
 from .settings import all_settings, seed
@@ -73,7 +73,6 @@ class Script:
     module: str
     given: State  # how the state differed from the start's when it began
     steps: list[Change | str] = field(default_factory=list)
-    began: bool = False
     blurred: set[str] = field(default_factory=set)  # modules that may have done it instead
 
     def imports(self, name: str) -> None:
@@ -101,6 +100,7 @@ class Isolation:
         self.modules: dict[str, ModuleType] = {}
         self.part_of: dict[str, str] = {}  # module of a library -> the one whose import ran it
         self.meddling: set[str] = set()  # modules whose code may change what others hold
+        self.setting: dict[str, list[Place]] = {}  # module -> settings that its code may change
         self.unseen = False  # whether such code ran since all was looked at
         self.registrations: list[_Registration] = []
         self.spent = ""  # what could not be put back
@@ -120,7 +120,8 @@ class Isolation:
         loaded = dict.fromkeys(sys.modules)
         public = [name for name in loaded if is_public(name)]
         self.known: dict[int, Place] = {}
-        self.settings = all_settings()
+        self.named = all_settings()
+        self.settings = [place for place, _ in self.named]
         self.near = [place for _, place in namespaces(public)]
         self.near += registries(public)
         self.spaces = dict(namespaces(name for name in loaded if not is_public(name)))
@@ -146,6 +147,7 @@ class Isolation:
         self.running = True
         self.calm = True  # while no code of the project has run
         self.meddled = False  # whether a module that meddles is active
+        self.alert: dict[int, Place] = {}  # settings that active modules may change
         self.refusal = ""
         self.now: State = {}
         self.touched: dict[int, Place] = {}
@@ -163,6 +165,8 @@ class Isolation:
         if not _equal(self.traced_in, self.now):
             jax.clear_caches()
         self.traced_in = dict(self.now)
+        if not self.now:
+            return []
         settings = {id(place) for place in self.settings}
         return sorted(
             [place.label(key), _shown(value)]
@@ -214,14 +218,14 @@ class Isolation:
 
     def _flush(self) -> None:
         """Note what changed since the last look, as done by the module that runs."""
-        self._look(self.settings)
+        self._look(self.alert.values())
         self._look(self.current)
         if self.meddled:
             self._look(self.near)
             self._look(self.functions)
             self.unseen = True
 
-    def _look(self, places: list[Place]) -> None:
+    def _look(self, places: Iterable[Place]) -> None:
         script = self.stack[-1] if self.stack else None
         for place in places:
             if not place.unchanged():
@@ -308,7 +312,8 @@ class Isolation:
             then, now = script.given.get(key, MISSING), self.now.get(key, MISSING)
             if not same(then, now):
                 place, name = key
-                return f"{place.label(name)} was {_shown(then if then is not MISSING else place.base.get(name))}"
+                then = place.base.get(name, MISSING) if then is MISSING else then
+                return f"{place.label(name)} was {_shown(then)}"
         return "the state was another"
 
     def _activate(self, name: str) -> None:
@@ -327,14 +332,29 @@ class Isolation:
         for place in self.places.get(name, ()):
             (self.functions if isinstance(place, Function) else self.current).append(place)
         self.meddled = self.meddled or name in self.meddling
+        self._watch(self.setting.get(name, ()))
+
+    def _watch(self, settings: Iterable[Place]) -> None:
+        self.alert.update((id(place), place) for place in settings)
 
     def _audit(self, event: str, args: tuple[Any, ...]) -> None:
-        if event == "exec" and self.running and self.stack and not self.stack[-1].began:
-            script = self.stack[-1]
-            script.began = True
-            if isinstance(args[0], CodeType) and meddles(args[0]):
-                self.meddling.add(script.module)
-                self.meddled = True
+        """Read the code of a module before it runs."""
+        if event != "exec" or not self.running or not self.stack:
+            return
+        code, script = args[0], self.stack[-1]
+        if not isinstance(code, CodeType) or code.co_name != "<module>":
+            return
+        found = words(code)
+        settings = [
+            place
+            for place, named in self.named
+            if not named.isdisjoint(found) or not ANY_SETTING.isdisjoint(found)
+        ]
+        self.setting.setdefault(script.module, []).extend(settings)
+        self._watch(settings)
+        if self.ours(script.module) and meddles(code):
+            self.meddling.add(script.module)
+            self.meddled = True
 
     def _watching(self, plain: Callable[[Any, ModuleType], None]) -> Any:
         @functools.wraps(plain)
@@ -369,7 +389,7 @@ class Isolation:
         self.load.append(name)
         self.active.add(name)
         self.stack.append(script)
-        self.meddled = self.meddled or not self.ours(name)
+        self.meddled = self.meddled or not self.ours(name)  # too much code to read
         try:
             plain(loader, module)
         except BaseException:

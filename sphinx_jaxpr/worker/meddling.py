@@ -1,22 +1,40 @@
-"""Whether code may set what belongs to others, as far as its instructions tell.
+"""What code may change of others, as far as its names and instructions tell.
 
-Looking at all that others hold takes longer than tracing a small function.
-Code that sets no attribute but those of its own ``self`` need not be looked after.
+Looking at all that others hold, and at every setting, takes as long as tracing
+a small function.  Code that sets no attribute but those of its own ``self``
+need not be looked after, nor a setting that no code names.
 """
 
 from __future__ import annotations
 
 import dis
+import re
 from collections.abc import Iterator
 from types import CodeType
 from typing import Final
 
 _SETTING: Final = frozenset(dis.opmap[name] for name in ("STORE_ATTR", "DELETE_ATTR"))
+_WORD: Final = re.compile(r"\w+")
+_LONGEST_NAME: Final = 200
+#: Code with one of these may change any setting.
+ANY_SETTING: Final = frozenset({"exec", "eval", "ctypes", "__enter__", "enter_context"})
 _NAMES: Final = frozenset(
     """setattr delattr exec eval vars __dict__ __setattr__ __delattr__ patch reload modules
     defjvp defjvps defvjp def_impl def_abstract_eval def_effectful_abstract_eval
     __code__ __defaults__ __kwdefaults__ __import__ ctypes""".split()
 )
+
+
+def words(code: CodeType) -> set[str]:
+    """The names that a module's code uses, and the words of the short texts in it."""
+    found: set[str] = set()
+    for one in _all(code):
+        for name in one.co_names:
+            found.update(name.split("."))
+        for constant in one.co_consts:
+            if isinstance(constant, str) and len(constant) < _LONGEST_NAME:
+                found.update(_WORD.findall(constant))
+    return found
 
 
 def meddles(code: CodeType) -> bool:

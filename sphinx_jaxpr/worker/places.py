@@ -11,7 +11,7 @@ import operator
 from collections.abc import Callable, Hashable, MutableMapping, MutableSet
 from typing import Any, ClassVar, Final
 
-Content = dict[Hashable, Any]
+Content = dict[Any, Any]
 
 
 class _Missing:

@@ -21,7 +21,6 @@ from .isolation import Isolation, Refused
 from .recorder import Recorder
 from .tracer import Tracer
 
-
 #: Errors that may be the doing of another request: a tracer it left, memory it took.
 _LEFT_BY_OTHERS = (jax.errors.UnexpectedTracerError, MemoryError)
 
@@ -85,7 +84,8 @@ class Server:
 
     def _outcome(self, number: int, request: Request) -> tuple[dict[str, Any], str]:
         """What came of a request, and why that may be another request's doing, or ``""``."""
-        stage, loaded = "import", ()
+        stage = "import"
+        loaded: tuple[str, ...] = ()
 
         def importing(module: str) -> None:
             nonlocal loaded

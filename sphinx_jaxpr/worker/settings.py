@@ -63,29 +63,40 @@ class Settings(Place):
         return self._label.format(name=self.name, key=key)
 
 
-def all_settings() -> list[Place]:
-    """Every setting that is known, as it is now."""
-    found: list[Place] = [
-        _Configuration(),
-        _Mesh(),
-        *_lists(),
-        _System("sys", vars(sys)),
-        Settings("sys", _interpreter, lambda key, value: _INTERPRETER[key][1](value), "{key}"),
-        _Environment(),
-        Value("the working folder", _folder, os.chdir),
-        _Filters("warnings.filters", warnings.filters),
-        Value("the locale", lambda: locale.setlocale(locale.LC_ALL, None), _set_locale),
-        Value("the state of random", _random_state, _set_random_state),
-        _NumpyRandom("the state of numpy.random", _numpy_state, _set_numpy_state),
-        Settings("numpy.seterr", lambda: {**np.geterr()}, lambda k, v: _quietly(np.seterr, k, v)),
-        Settings("numpy.set_printoptions", _print_options, _set_print_option),
-        Value("the garbage collector", lambda: (gc.isenabled(), gc.get_threshold()), _set_gc),
-        Settings("signal", _handlers, lambda key, value: _restore_handler(key, value)),
-        _Context("contextvars", lambda: dict(contextvars.copy_context()), _set_variable),
+def all_settings() -> list[tuple[Place, frozenset[str]]]:
+    """Every setting that is known, as it is now, and words that code which changes it has."""
+    found: list[tuple[Place, str]] = [
+        (_Configuration(), " ".join(_config_words())),
+        (_Mesh(), "set_mesh use_mesh use_abstract_mesh Mesh mesh"),
+        *((place, "sys site path") for place in _lists()),
+        (_System("sys", vars(sys)), "sys"),
+        (Settings("sys", _interpreter, _set_interpreter, "{key}"), "sys"),
+        (_Environment(), "os environ putenv unsetenv environb"),
+        (Value("the working folder", _folder, os.chdir), "chdir fchdir"),
+        (_Filters("warnings.filters", warnings.filters), "warnings"),
+        (Value("the locale", lambda: locale.setlocale(locale.LC_ALL, None), _set_locale), "locale"),
+        (Value("the state of random", _random_state, _set_random_state), "random"),
+        (_NumpyRandom("the state of numpy.random", _numpy_state, _set_numpy_state), "random"),
+        (Settings("numpy.seterr", lambda: {**np.geterr()}, _set_error), "seterr errstate"),
+        (
+            Settings("numpy.set_printoptions", _print_options, _set_print_option),
+            "set_printoptions printoptions set_string_function",
+        ),
+        (Value("the garbage collector", _gc, _set_gc), "gc"),
+        (Settings("signal", _handlers, _restore_handler), "signal"),
+        (
+            _Context("contextvars", _variables, _set_variable),
+            "contextvars ContextVar decimal seterr errstate printoptions set_printoptions set",
+        ),
     ]
     with contextlib.suppress(ImportError):  # not a Unix
-        found.append(_limits())
-    return found
+        found.append((_limits(), "resource setrlimit prlimit"))
+    return [(place, frozenset(text.split())) for place, text in found]
+
+
+def _config_words() -> list[str]:
+    """``config``, and the context managers that are named as the settings are."""
+    return ["config", *(str(name).removeprefix("jax_") for name in jax.config.values)]
 
 
 # -- JAX
@@ -187,8 +198,6 @@ _INTERPRETER: Final[dict[Any, tuple[Callable[[], Any], Callable[[Any], Any]]]] =
     "the recursion limit": (sys.getrecursionlimit, sys.setrecursionlimit),
     "sys.setswitchinterval": (sys.getswitchinterval, sys.setswitchinterval),
     "sys.set_int_max_str_digits": (sys.get_int_max_str_digits, _set_digits),
-    "sys.settrace": (sys.gettrace, sys.settrace),
-    "sys.setprofile": (sys.getprofile, sys.setprofile),
 }
 
 
@@ -206,6 +215,10 @@ def _set_random_state(state: Any) -> None:
     random.setstate((version, tuple(array("L", inner)), gauss))
 
 
+def _set_interpreter(key: str, value: Any) -> None:
+    _INTERPRETER[key][1](value)
+
+
 class _Context(Settings):
     """Context variables: decimal's context, NumPy's error state, the user's own.
 
@@ -219,9 +232,17 @@ class _Context(Settings):
         return True
 
 
+def _variables() -> Content:
+    return dict(contextvars.copy_context().items())
+
+
 def _set_variable(variable: contextvars.ContextVar[Any], value: Any) -> None:
     if value is not MISSING:
         variable.set(value)
+
+
+def _gc() -> tuple[bool, tuple[int, int, int]]:
+    return gc.isenabled(), gc.get_threshold()
 
 
 def _set_gc(state: tuple[bool, tuple[int, int, int]]) -> None:
@@ -237,10 +258,12 @@ class _NumpyRandom(Value):
 
     def __init__(self, name: str, get: Callable[[], Any], put: Callable[[Any], None]) -> None:
         super().__init__(name, get, put)
+        # (Its own annotations leave it out.)
+        self.generator: Callable[[], Any] = getattr(np.random, "get_bit_generator")  # noqa: B009
         self.memory = self._memory()
 
     def _memory(self) -> bytes:
-        bits = np.random.get_bit_generator()
+        bits = self.generator()
         return ctypes.string_at(bits.ctypes.state_address, _MT19937_BYTES)
 
     def unchanged(self) -> bool:
@@ -266,8 +289,8 @@ def _set_numpy_state(state: Any) -> None:
     np.random.set_state((name, np.frombuffer(key, np.uint32), *rest))
 
 
-def _quietly(write: Callable[..., Any], key: str, value: Any) -> None:
-    write(**{key: value})
+def _set_error(key: str, value: Any) -> None:
+    np.seterr(**{key: value})
 
 
 def _print_options() -> Content:

@@ -50,16 +50,21 @@ class Client:
         worker, with the others of its kind.
         """
         todo: Sequence[Job] = jobs
-        while todo:
-            later: list[Job] = []
-            for place, (job, outcome) in enumerate(self._pass(todo)):
-                if "again" not in outcome:
-                    yield job, outcome
-                elif place:
-                    later.append(job)
-                else:  # it was alone
-                    yield job, failure("state", outcome["again"])
-            todo = later
+        try:
+            while todo:
+                later: list[Job] = []
+                for place, (job, outcome) in enumerate(self._pass(todo)):
+                    if "again" not in outcome:
+                        yield job, outcome
+                    elif place:
+                        later.append(job)
+                    else:  # it was alone
+                        text = f"nothing was traced before it, and yet {outcome['again']}"
+                        yield job, failure("state", text)
+                self.close()
+                todo = later
+        finally:
+            self.close()
 
     def _pass(self, jobs: Sequence[Job]) -> Iterator[tuple[Job, dict[str, Any]]]:
         """Each job with its outcome, from one worker and its successors.
@@ -68,21 +73,18 @@ class Client:
         while the caller stores.
         """
         sent: int | None = None
-        try:
-            for place, job in enumerate(jobs):
-                outcome = self._known(job)
+        for place, job in enumerate(jobs):
+            outcome = self._known(job)
+            if outcome is None:
+                if sent != place:
+                    outcome = self._send(place, job)
                 if outcome is None:
-                    if sent != place:
-                        outcome = self._send(place, job)
-                    if outcome is None:
-                        outcome = self._receive(place, job)
-                following = place + 1
-                if following < len(jobs) and self.process and not self._known(jobs[following]):
-                    self._send(following, jobs[following])
-                    sent = following
-                yield job, outcome
-        finally:
-            self.close()
+                    outcome = self._receive(place, job)
+            following = place + 1
+            if following < len(jobs) and self.process and not self._known(jobs[following]):
+                self._send(following, jobs[following])
+                sent = following
+            yield job, outcome
 
     def close(self) -> None:
         """End the worker and all that it started."""

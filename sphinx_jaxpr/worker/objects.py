@@ -84,7 +84,8 @@ class Walk:
         if isinstance(value, (tuple, frozenset)):
             yield from ((item, f"{path}[{n}]") for n, item in enumerate(value))
         elif isinstance(value, FunctionType):
-            if self.ours(value.__module__):
+            # A function that a library made for the project, with what it holds, counts.
+            if self.ours(value.__module__) or (value.__closure__ and not _is_named(value)):
                 yield from self._function(value, path)
         elif isinstance(value, _CACHE):
             self._add(value, lambda: Cache(path, value))
@@ -139,6 +140,11 @@ class Walk:
             if slots():
                 self._add(value, lambda: Attributes(path, value, slots))
                 yield from ((item, f"{path}.{key}") for key, item in slots().items())
+
+
+def _is_named(fn: FunctionType) -> bool:
+    """Whether a function is one of a module's names: the library's own."""
+    return getattr(sys.modules.get(fn.__module__), fn.__name__, None) is fn
 
 
 def _cell(path: str, cell: CellType) -> Value:

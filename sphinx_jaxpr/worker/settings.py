@@ -71,6 +71,7 @@ def all_settings() -> list[tuple[Place, frozenset[str]]]:
         *((place, "sys site path") for place in _lists()),
         (_System("sys", vars(sys)), "sys"),
         (Settings("sys", _interpreter, _set_interpreter, "{key}"), "sys"),
+        (Settings("sys.modules", _made_modules, _set_module), "modules"),
         (_Environment(), "os environ putenv unsetenv environb"),
         (Value("the working folder", _folder, os.chdir), "chdir fchdir"),
         (_Filters("warnings.filters", warnings.filters), "warnings"),
@@ -213,6 +214,23 @@ def _random_state() -> Any:
 def _set_random_state(state: Any) -> None:
     version, inner, gauss = state
     random.setstate((version, tuple(array("L", inner)), gauss))
+
+
+def _made_modules() -> Content:
+    """Modules that code put there itself: no import made them."""
+    found = {}
+    for name, module in list(sys.modules.items()):
+        spec = getattr(module, "__spec__", None)
+        if spec is None or getattr(spec, "name", name) != name:
+            found[name] = module
+    return found
+
+
+def _set_module(name: str, module: Any) -> None:
+    if module is MISSING:
+        sys.modules.pop(name, None)
+    else:
+        sys.modules[name] = module
 
 
 def _set_interpreter(key: str, value: Any) -> None:

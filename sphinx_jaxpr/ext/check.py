@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 from sphinx.util import logging
 
+from ..tracing.outcomes import differences
 from . import config as settings
 from .notes import placed
 from .pageless import PagelessBuilder
-from ..tracing.outcomes import differences
 from .records import FALSE, TRUE, UNJUDGED, WRONG, Block, Finding, Gallery, Quote, Verdict
 from .sentences import Sentences
 

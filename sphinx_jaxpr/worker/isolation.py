@@ -22,7 +22,6 @@ import sys
 import threading
 import zipimport
 from collections.abc import Callable, Hashable, Iterable, Iterator
-from dataclasses import dataclass, field
 from types import CodeType, ModuleType
 from typing import Any, Final
 
@@ -31,63 +30,15 @@ import jax
 from .meddling import ANY_SETTING, meddles, words
 from .objects import Walk, details, is_public, namespaces, registries
 from .places import MISSING, Cache, Foreign, Function, Namespace, Place, same
+from .registrations import Registrations
+from .scripts import Change, Refused, Script, State, equal
 from .settings import all_settings, seed
-
-_Key = tuple[Place, Hashable]
-State = dict[_Key, Any]
 
 _LOADERS: Final[tuple[Any, ...]] = (
     importlib.machinery.SourceFileLoader,
     importlib.machinery.SourcelessFileLoader,
     zipimport.zipimporter,
 )
-#: The public functions that register a type with JAX for good; each takes the type first.
-_REGISTERING: Final = (
-    "register_pytree_node",
-    "register_pytree_node_class",
-    "register_pytree_with_keys",
-    "register_pytree_with_keys_class",
-    "register_pytree_key_paths",
-    "register_dataclass",
-    "register_static",
-)
-
-
-class Refused(BaseException):
-    """This process can't give what the request gives alone; the text says why."""
-
-
-@dataclass(frozen=True)
-class Change:
-    """One entry of one place, and what a module's body made of it."""
-
-    place: Place
-    key: Hashable
-    new: Any
-
-
-@dataclass
-class Script:
-    """What the body of a module did: what it changed and which modules it imported, in order."""
-
-    module: str
-    given: State  # how the state differed from the start's when it began
-    steps: list[Change | str] = field(default_factory=list)
-    blurred: set[str] = field(default_factory=set)  # modules that may have done it instead
-
-    def imports(self, name: str) -> None:
-        """Note an import, the first of a name alone: later ones change nothing."""
-        if name not in self.steps:
-            self.steps.append(name)
-
-
-@dataclass(frozen=True)
-class _Registration:
-    """A type that was registered with JAX, where its own module did not do it."""
-
-    by: str  # the module whose body did it, "" for a traced function
-    request: int
-    type: type
 
 
 class Isolation:
@@ -102,7 +53,7 @@ class Isolation:
         self.meddling: set[str] = set()  # modules whose code may change what others hold
         self.setting: dict[str, list[Place]] = {}  # module -> settings that its code may change
         self.unseen = False  # whether such code ran since all was looked at
-        self.registrations: list[_Registration] = []
+        self.registrations = Registrations(self._by_whom)
         self.spent = ""  # what could not be put back
         self.traced_in: State = {}
         self.request = 0
@@ -112,7 +63,8 @@ class Isolation:
     def install(self) -> None:
         """Note the state as it is now; watch imports from here on."""
         seed()
-        self._wrap_registrations()
+        self.registrations.install()
+        self.kept: list[Any] = []
         self.base = {name.partition(".")[0] for name in sys.modules} | sys.stdlib_module_names
         sys.addaudithook(self._audit)
         for loader in _LOADERS:
@@ -162,7 +114,7 @@ class Isolation:
         if not self.calm:
             self._flush()
         self.calm = False
-        if not _equal(self.traced_in, self.now):
+        if not equal(self.traced_in, self.now):
             jax.clear_caches()
         self.traced_in = dict(self.now)
         if not self.now:
@@ -177,12 +129,12 @@ class Isolation:
     @property
     def forgets(self) -> bool:
         """Whether the state is another than that in which the last request was traced."""
-        return not _equal(self.traced_in, self.now)
+        return not equal(self.traced_in, self.now)
 
     def _end(self) -> None:
         self.stack.clear()
         self._flush()
-        if not _equal(self.traced_in, self.now):
+        if not equal(self.traced_in, self.now):
             self.traced_in = self.now  # the trace itself changed something
         for place in self.touched.values():
             if not place.put_back():
@@ -198,12 +150,8 @@ class Isolation:
         """Why the outcome of this request may be another than alone, or ``""``."""
         if self.refusal:
             return self.refusal
-        for one in self.registrations:
-            home = one.type.__module__
-            reachable = home in self.active or home.partition(".")[0] in self.base
-            if reachable and one.by not in self.active and one.request != self.request:
-                by = f"by {one.by} " if one.by else ""
-                return f"{home}.{one.type.__qualname__} was registered {by}for another block"
+        if found := self.registrations.foreign(self.active, self.base, self.request):
+            return found
         for script in self.scripts.values():
             if script.blurred & self.active and script.module not in self.active:
                 return f"{script.module}, or a module that it imports, changed what others hold"
@@ -213,6 +161,12 @@ class Isolation:
     def strangers(self) -> bool:
         """Whether modules ran here that are none of this request's."""
         return any(name not in self.active for name in self.scripts)
+
+    def _by_whom(self) -> tuple[str, int] | None:
+        """Whose body runs, and for which request; ``None`` where none does."""
+        if not self.running:
+            return None
+        return self.stack[-1].module if self.stack else "", self.request
 
     # -- changes
 
@@ -292,7 +246,7 @@ class Isolation:
         if name in self.active:
             return
         script = self.scripts[name]
-        if not _equal(script.given, self.now):
+        if not equal(script.given, self.now):
             self._refuse(f"{name} was imported for another block while {self._difference(script)}")
         self._activate(name)
         for step in script.steps:
@@ -423,36 +377,6 @@ class Isolation:
             self.spaces[name] = Foreign(name, vars(module))
             self.far.append(self.spaces[name])
             self.known[id(module)] = self.spaces[name]
-
-    # -- what can't be undone
-
-    def _wrap_registrations(self) -> None:
-        for name in _REGISTERING:
-            plain = getattr(jax.tree_util, name, None)
-            if plain is not None:
-                setattr(jax.tree_util, name, self._noting(plain))
-        self.kept: list[Any] = []
-
-    def _noting(self, plain: Callable[..., Any]) -> Callable[..., Any]:
-        @functools.wraps(plain)
-        def register(*args: Any, **more: Any) -> Any:
-            if self.running and args and isinstance(args[0], type):
-                caller = str(sys._getframe(1).f_globals.get("__name__", ""))
-                self._registered(args[0], caller.partition(".")[0])
-            return plain(*args, **more)
-
-        return register
-
-    def _registered(self, registered: type, caller: str) -> None:
-        home = registered.__module__
-        by = self.stack[-1].module if self.stack else ""
-        local = "<locals>" in registered.__qualname__  # nobody else can have it
-        if not local and home != by and home.partition(".")[0] != caller:
-            self.registrations.append(_Registration(by, self.request, registered))
-
-
-def _equal(one: State, two: State) -> bool:
-    return len(one) == len(two) and all(same(v, two.get(k, MISSING)) for k, v in one.items())
 
 
 def _shown(value: Any) -> str:

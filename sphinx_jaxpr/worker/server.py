@@ -17,8 +17,9 @@ import jax
 
 from ..tracing.request import Request
 from .failures import RequestError, describe
-from .isolation import Isolation, Refused
+from .isolation import Isolation
 from .recorder import Recorder
+from .scripts import Refused
 from .tracer import Tracer
 
 #: Errors that may be the doing of another request: a tracer it left, memory it took.

@@ -2,7 +2,7 @@ import os
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "two"))
-import helper  # noqa: E402
+import helper
 
 
 def f(x):

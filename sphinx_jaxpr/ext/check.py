@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from sphinx.util import logging
 
+from ..tracing.outcomes import differences
 from . import config as settings
 from .notes import placed
 from .pageless import PagelessBuilder
@@ -74,19 +75,26 @@ def _stale(engine: Engine, galleries: dict[str, list[Gallery]]) -> Iterator[Find
     seen: set[str] = set()
     for gallery in (gallery for page in galleries.values() for gallery in page):
         for block in gallery.blocks:
-            before, now = engine.stored.get(block.digest), engine.outcome(block)
-            if before is None or now is None or now.error or block.digest in seen:
+            known, now = engine.stored.get(block.digest), engine.outcome(block)
+            if known is None or now is None or now.error or block.digest in seen:
                 continue
             seen.add(block.digest)
+            before, settings = known
             if before.program != now.seen.program:
+                differ = differences(settings, (engine.result(block) or {}).get("settings", []))
                 yield Finding(
                     "trace",
                     f"{block.name}: a fresh trace gives another program than the one that was"
-                    " stored; it depends on something that can't be seen (the time, a random"
-                    " number, the network)",
+                    f" stored; {differ or _UNSEEN}",
                     gallery.source,
                     block.line,
                 )
+
+
+_UNSEEN: Final = (
+    "it depends on something that can't be seen (the time, the system's randomness, the network,"
+    " or what another block left behind in an object of the code)"
+)
 
 
 @dataclass

@@ -368,7 +368,7 @@ def setup_of(config: Config, confdir: Path, x64: bool) -> Setup:
         value(config, "jaxpr_env"),
         value(config, "jaxpr_memory"),
         x64=x64,
-        folder=str(confdir),
+        folder=os.path.abspath(confdir),
     )
 
 

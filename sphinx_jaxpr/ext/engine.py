@@ -82,7 +82,9 @@ class Engine:
         self.defined: dict[str, str] = {}  # of the tree that is filled: ids of definitions
         self.renamed: dict[tuple[str, str], str] = {}
         self.findings: list[Finding] = []  # what was told of all pages
-        self.stored: dict[str, Seen] = {}  # of requests that are traced all the same
+        #: Of requests that are traced all the same: what the stored result shows, and in
+        #: which settings it was traced.
+        self.stored: dict[str, tuple[Seen, list[list[str]]]] = {}
         self._locks: LockFolder | None = None
         self._names: dict[tuple[str, str], str] = {}
 
@@ -106,7 +108,8 @@ class Engine:
                 fresh = self.recorder is not None and self.recorder.fresh
                 known = self._known(key, gallery.tolerates(block))
                 if fresh and known is not None:
-                    self.stored[block.digest] = known.seen
+                    before = self.store.load(known.key) or {}
+                    self.stored[block.digest] = (known.seen, before.get("settings", []))
                 if known is not None and not fresh and not self.storage.anew:
                     self.outcomes[block.digest] = known
                 else:
@@ -191,12 +194,15 @@ class Engine:
         return self.storage.folder
 
     def _trace(self, x64: bool, jobs: dict[str, Job]) -> None:
-        from ..tracing.pool import run
+        from ..tracing.pool import backwards, run
 
         setup = settings.setup_of(self.app.config, self.confdir, x64)
         by_job = {job.key: request_digest for request_digest, job in jobs.items()}
+        ordered = list(jobs.values())
+        if self.stored:  # another order than the one that made them, or it might go unnoticed
+            ordered = backwards(ordered)
         progress = status_iterator(
-            run(setup, list(jobs.values())),
+            run(setup, ordered),
             "tracing jaxprs... ",
             "darkgreen",
             len(jobs),

@@ -46,25 +46,45 @@ class Client:
     def run(self, jobs: Sequence[Job]) -> Iterator[tuple[Job, dict[str, Any]]]:
         """Yield each job with its outcome, in order.
 
+        A job that the worker can't trace as if it were alone comes later, in a new
+        worker, with the others of its kind.
+        """
+        todo: Sequence[Job] = jobs
+        try:
+            while todo:
+                later: list[Job] = []
+                for place, (job, outcome) in enumerate(self._pass(todo)):
+                    if "again" not in outcome:
+                        yield job, outcome
+                    elif place:
+                        later.append(job)
+                    else:  # it was alone
+                        text = f"nothing was traced before it, and yet {outcome['again']}"
+                        yield job, failure("state", text)
+                self.close()
+                todo = later
+        finally:
+            self.close()
+
+    def _pass(self, jobs: Sequence[Job]) -> Iterator[tuple[Job, dict[str, Any]]]:
+        """Each job with its outcome, from one worker and its successors.
+
         The next job is sent before an outcome is handed out: the worker traces
         while the caller stores.
         """
         sent: int | None = None
-        try:
-            for place, job in enumerate(jobs):
-                outcome = self._known(job)
+        for place, job in enumerate(jobs):
+            outcome = self._known(job)
+            if outcome is None:
+                if sent != place:
+                    outcome = self._send(place, job)
                 if outcome is None:
-                    if sent != place:
-                        outcome = self._send(place, job)
-                    if outcome is None:
-                        outcome = self._receive(place, job)
-                following = place + 1
-                if following < len(jobs) and self.process and not self._known(jobs[following]):
-                    self._send(following, jobs[following])
-                    sent = following
-                yield job, outcome
-        finally:
-            self.close()
+                    outcome = self._receive(place, job)
+            following = place + 1
+            if following < len(jobs) and self.process and not self._known(jobs[following]):
+                self._send(following, jobs[following])
+                sent = following
+            yield job, outcome
 
     def close(self) -> None:
         """End the worker and all that it started."""
@@ -155,6 +175,7 @@ class _Process:
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
                 env=setup.environment,
+                cwd=setup.folder or None,
                 start_new_session=True,
             )
         except (OSError, ValueError) as error:

@@ -39,6 +39,9 @@ def setup(
     environment = {k: v for k, v in os.environ.items() if k not in _DROPPED}
     for name in _THREADS:
         environment.setdefault(name, "1")
+    if environment.get("PYTHONPATH"):  # of where we are, not of where the worker is
+        entries = environment["PYTHONPATH"].split(os.pathsep)
+        environment["PYTHONPATH"] = os.pathsep.join(map(os.path.abspath, entries))
     environment.update(_ENVIRONMENT)
     environment.update(settings)
     flags = {

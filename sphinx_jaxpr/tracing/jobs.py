@@ -14,7 +14,8 @@ class Setup:
     ``folder`` is the one that the process works in, ``""`` for the caller's.
     ``memory`` is in megabytes, 0 for half of the machine's; ``settings`` are
     the environment variables that configuration sets, ``flags`` those, set or
-    inherited, that JAX reads: named when a worker does not start.
+    inherited, that JAX reads: named when a worker does not start.  ``folder`` is
+    where it works, ``""`` for the folder of the caller.
     """
 
     python: str

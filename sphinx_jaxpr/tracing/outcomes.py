@@ -79,6 +79,21 @@ def remarks(result: dict[str, Any], base: dict[str, Any]) -> list[str]:
     return found
 
 
+def differences(before: list[list[str]], now: list[list[str]]) -> str:
+    """How the settings in which a program was traced differ from those of the stored one."""
+    one: dict[str, str] = dict(before)  # type: ignore[arg-type] - pairs, as JSON has them
+    two: dict[str, str] = dict(now)  # type: ignore[arg-type]
+    found = []
+    for name in sorted({*one, *two}):
+        then, today = one.get(name), two.get(name)
+        if then == today:
+            continue
+        was = f"was {then}" if then is not None else "had its default"
+        then_now = f"is {today}" if today is not None else "has its default"
+        found.append(f"{name} {was} when the stored one was traced and {then_now} now")
+    return "; ".join(found)
+
+
 def megabytes(size: int) -> str:
     """A size in bytes as people read it."""
     for unit, scale in (("GB", 10**9), ("MB", 10**6), ("kB", 10**3)):

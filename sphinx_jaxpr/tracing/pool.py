@@ -63,12 +63,22 @@ def _processors() -> int:
         return os.cpu_count() or 1
 
 
-def _shares(jobs: Sequence[Job]) -> list[list[Job]]:
-    """Two halves; what belongs together goes to the half that has less."""
+def backwards(jobs: Sequence[Job]) -> list[Job]:
+    """The jobs in another order; a base still comes before its variants."""
+    return [job for group in reversed(_groups(jobs)) for job in group]
+
+
+def _groups(jobs: Sequence[Job]) -> list[list[Job]]:
+    """Bases, each with its variants."""
     groups: dict[str, list[Job]] = {}
     for job in jobs:
         groups.setdefault(job.request.base.digest, []).append(job)
+    return list(groups.values())
+
+
+def _shares(jobs: Sequence[Job]) -> list[list[Job]]:
+    """Two halves; what belongs together goes to the half that has less."""
     halves: list[list[Job]] = [[], []]
-    for group in groups.values():
+    for group in _groups(jobs):
         min(halves, key=len).extend(group)
     return [half for half in halves if half]

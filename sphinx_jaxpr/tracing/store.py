@@ -43,7 +43,7 @@ class Seen(NamedTuple):
 
 def seen(result: dict[str, Any]) -> Seen:
     """What a page can show of a result."""
-    shown = {key: value for key, value in result.items() if key != "source"}
+    shown = {key: value for key, value in result.items() if key not in ("source", "settings")}
     if "facts" in shown:
         shown["facts"] = {k: v for k, v in shown["facts"].items() if k != "sources"}
     lines = [result.get("source"), result.get("facts", {}).get("sources")]

@@ -6,7 +6,8 @@ loaded from beside this file and nothing of Sphinx's environment is needed.
 Protocol, one JSON object a line.  In: a greeting with ``roots``, ``folder``,
 ``memory`` and ``devices``, then one ``{"id", "request"}`` per program.  Out: ``{"ready"}`` or
 ``{"broken"}``, then for each request ``{"id", "stage", "module"}`` as work begins and goes on, and
-``{"id", "result" | "error", "deps"}`` at its end.
+``{"id", "result" | "error", "deps"}`` at its end.  ``{"id", "again"}`` instead says why this
+process, after what it traced before, can't give what the request gives alone: it is for another.
 """
 
 from __future__ import annotations

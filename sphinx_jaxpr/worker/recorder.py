@@ -36,6 +36,14 @@ _LOOK: Final[dict[str, Callable[[str], str]]] = {
 }
 
 
+def _full(name: str, globals: Any, level: int) -> str:
+    """The full name of a module that an import statement names."""
+    if not level:
+        return name
+    package = globals.get("__package__") or globals.get("__name__", "").rpartition(".")[0]
+    return importlib.util.resolve_name("." * level + name, package)
+
+
 class Recorder:
     """Records imports, and what it is told of, while ``request`` is set."""
 
@@ -55,6 +63,8 @@ class Recorder:
         self.request = ""  # set while a request runs
         self.local = threading.local()
         self.names: dict[str, list[str]] | None = None
+        #: Told of each import statement: the module's full name, and the names wanted of it.
+        self.reached: Callable[[str, Sequence[str]], None] = lambda name, names: None
         self.plain_import = builtins.__import__
         self.plain_import_module = importlib.import_module
 
@@ -89,17 +99,18 @@ class Recorder:
             caller = sys._getframe(1).f_globals.get("__name__", "")
             importer = caller if self._interesting(caller) else ""
         if not self._interesting(importer):
-            return self.plain_import(name, globals, locals, fromlist or (), level)
+            module = self.plain_import(name, globals, locals, fromlist or (), level)
+            self.reached(_full(name, globals, level), fromlist or ())
+            return module
         full = name
         names = list(fromlist or ())
         try:
-            if level:
-                package = globals.get("__package__") or importer.rpartition(".")[0]
-                full = importlib.util.resolve_name("." * level + name, package)
+            full = _full(name, globals, level)
             module = self.plain_import(name, globals, locals, names, level)
         except BaseException:  # it may be tried, and done without
             self._edge(importer, full, names)
             raise
+        self.reached(full, names)
         if "*" in names:
             names += getattr(module, "__all__", ())
         self._edge(importer, full, names)
@@ -111,7 +122,9 @@ class Recorder:
         try:
             if name.startswith("."):
                 full = importlib.util.resolve_name(name, package)
-            return self.plain_import_module(name, package)
+            module = self.plain_import_module(name, package)
+            self.reached(full, ())
+            return module
         finally:
             if self._interesting(importer):
                 self._edge(importer, full, ())
@@ -119,7 +132,8 @@ class Recorder:
     def load(self, name: str) -> ModuleType:
         """Import a module that a page names."""
         module = self.plain_import_module(name)
-        self._home(name)  # now: its code may clear sys.modules
+        self.reached(name, ())
+        self.home(name)  # now: its code may clear sys.modules
         return module
 
     def find_spec(self, name: str, path: Any = None, target: Any = None) -> None:
@@ -130,7 +144,7 @@ class Recorder:
         while frame is not None and self._is_machinery(frame):
             frame = frame.f_back
         asks = frame is None or self.is_project(frame)  # none: the page asks, through us
-        if asks or self._home(name.rpartition(".")[0]):
+        if asks or self.home(name.rpartition(".")[0]):
             places = self._places(name)
             for place, found in places.items():
                 self.values.setdefault(("parts", place), found)
@@ -171,7 +185,7 @@ class Recorder:
         )
 
     def _edge(self, importer: str, full: str, names: Iterable[str]) -> None:
-        if self._home(importer):
+        if self.home(importer):
             found = {full, *(f"{full}.{item}" for item in names)}
             parent = full.rpartition(".")[0]
             while parent:  # where the import failed, these are what was found
@@ -179,7 +193,7 @@ class Recorder:
                 parent = parent.rpartition(".")[0]
             known = (name for name in found if name in sys.modules or name in self.homes)
             self.edges[importer].update(known)
-        elif not self._home(full):
+        elif not self.home(full):
             top = full.partition(".")[0]
             if top in sys.modules:
                 self.edges[importer.partition(".")[0]].add(top)
@@ -187,10 +201,10 @@ class Recorder:
             # A library loads a module of the project, as a lazy loader does: whoever
             # holds the package above it can reach it from now on.
             owners = [full.rpartition(".")[0], *self.owners(sys._getframe(2))]
-            for owner in [name for name in owners if self._home(name)] or [importer]:
+            for owner in [name for name in owners if self.home(name)] or [importer]:
                 self.edges[owner].add(full)
 
-    def _home(self, name: str) -> str:
+    def home(self, name: str) -> str:
         """The file of a module of the project, ``""`` for any other."""
         if name not in self.homes:
             path = getattr(sys.modules.get(name), "__file__", None)
@@ -280,7 +294,7 @@ class Recorder:
                 continue
             seen.add(name)
             todo.extend(self.edges.get(name, ()))
-            self._home(name)
+            self.home(name)
             if "." in name:
                 todo.append(name.rpartition(".")[0])
         return seen

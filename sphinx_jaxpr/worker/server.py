@@ -6,6 +6,7 @@ that is needed here is imported, and bound to a name, before it runs.
 
 from __future__ import annotations
 
+import contextvars
 import os
 import sys
 from collections.abc import Sequence
@@ -17,8 +18,13 @@ import jax
 from ..tracing.request import Request
 from .asking import watch
 from .failures import RequestError, describe
+from .isolation import Isolation
 from .recorder import Recorder
+from .scripts import Refused
 from .tracer import Tracer
+
+#: Errors that may be the doing of another request: a tracer it left, memory it took.
+_LEFT_BY_OTHERS = (jax.errors.UnexpectedTracerError, MemoryError)
 
 
 class _Failed(Exception):
@@ -33,10 +39,15 @@ class Server:
         self.package_folder = package_folder
         self.pid = os.getpid()
         self.known: dict[str, int] = {}
-        self.failed: dict[str, dict[str, Any]] = {}  # module -> how its import failed
+        #: Modules in the order of their import -> how that of the last failed.
+        self.failed: dict[tuple[str, ...], dict[str, Any]] = {}
         self.recorder = Recorder(package_folder)
         self.recorder.install()
         watch(self.recorder)
+        self.isolation = Isolation(self.recorder.home)
+        self.isolation.install()
+        self.recorder.reached = self.isolation.reached
+        self.context = contextvars.copy_context()
         self.tracer = Tracer(self.recorder, roots)
 
     def say(self, **message: Any) -> None:
@@ -56,13 +67,33 @@ class Server:
     def answer(self, number: int, data: dict[str, Any]) -> None:
         """Carry out one request; whatever happens is its outcome."""
         request = Request.from_json(data)
+        context = self.context.copy()  # context variables are the request's own
+        context.run(self._answer, number, request)
+
+    def _answer(self, number: int, request: Request) -> None:
         self.recorder.request = f"request {number}"
-        stage, current = "import", ""
+        try:
+            with self.isolation.of_request():
+                outcome, doubt = self._outcome(number, request)
+                refusal = self.isolation.verdict() or doubt
+        except Refused as refused:
+            refusal = str(refused)
+        finally:
+            self.recorder.request = ""
+        if refusal:
+            self.say(id=number, again=refusal)
+        else:
+            self.say(id=number, **outcome, **self.dependencies(request, number))
+
+    def _outcome(self, number: int, request: Request) -> tuple[dict[str, Any], str]:
+        """What came of a request, and why that may be another request's doing, or ``""``."""
+        stage = "import"
+        loaded: tuple[str, ...] = ()
 
         def importing(module: str) -> None:
-            nonlocal current
-            current = module
-            if module in self.failed:
+            nonlocal loaded
+            loaded = (*loaded, module)
+            if loaded in self.failed:
                 raise _Failed(module)
             self.say(id=number, stage="import", module=module)
 
@@ -70,22 +101,39 @@ class Server:
             found = self.tracer.prepare(request, importing)
             stage = "trace"
             self.say(id=number, stage=stage)
-            outcome = {"result": self.tracer.trace(request, found)}
+            if self.isolation.forgets:
+                self.tracer.stages.clear()
+            state = self.isolation.prepared()
+            result = self.tracer.trace(request, found)
+            return {"result": {**result, "settings": state} if state else result}, ""
         except _Failed:
-            outcome = self.failed[current]
+            return self.failed[loaded], ""
+        except Refused as refused:
+            return {}, str(refused)
         except BaseException as error:  # sys.exit and KeyboardInterrupt in user code too
             kind = error.kind if isinstance(error, RequestError) else stage
             owner = request.target.replace(":", ".").partition(".")[0]
             outcome = {"error": describe(error, kind, self.package_folder, owner)}
+            doubt = self._doubt(error, kind)
             if kind == "trace":
                 outcome["known"] = self.tracer.known
             if kind == "import":
-                outcome["error"]["module"] = current
-                if current not in sys.modules:
-                    self.failed[current] = outcome
-        finally:
-            self.recorder.request = ""
-        self.say(id=number, **outcome, **self.dependencies(request, number))
+                outcome["error"]["module"] = loaded[-1]
+                if loaded[-1] not in sys.modules and not doubt:
+                    self.failed[loaded] = outcome
+            return outcome, doubt
+
+    def _doubt(self, error: BaseException, kind: str) -> str:
+        """Why an error may come from what was done here before.
+
+        A module that is missing or no Python is so in every process.
+        """
+        doubtful = kind == "import" and not isinstance(error, (ModuleNotFoundError, SyntaxError))
+        if doubtful and self.isolation.strangers:
+            return "its import failed where others were imported before"
+        if isinstance(error, _LEFT_BY_OTHERS) and self.isolation.request > 1:
+            return f"it failed with {type(error).__name__} where others were traced before"
+        return ""
 
     def dependencies(self, request: Request, number: int) -> dict[str, Any]:
         """A number for the set of dependencies; the set itself the first time."""

@@ -239,3 +239,52 @@ def test_a_fresh_trace_is_compared_with_the_stored_one(
     assert len(done.warnings) == 1
     assert "index.md:3: WARNING: f: a fresh trace gives another program" in done.warnings[0]
     assert done.warnings[0].endswith("[jaxpr.trace]")
+
+
+SEEN = """
+import os
+
+import jax
+
+if os.environ.get("PRECISE"):
+    jax.config.update("jax_default_matmul_precision", "highest")
+
+
+def dot(x):
+    return x @ x
+"""
+
+COUNTED = """
+import itertools
+
+NUMBERS = itertools.count(1)
+
+
+def first(x):
+    return x * float(next(NUMBERS))
+
+
+def second(x):
+    return x * float(next(NUMBERS))
+"""
+
+
+def test_a_fresh_trace_goes_backwards_and_says_which_setting_differs(
+    tmp_path_factory: pytest.TempPathFactory,
+) -> None:
+    names = ("seen:dot", "counted:first", "counted:second")
+    blocks = (f"```{{jaxpr-transform}} {name}\n:args: x=f32[3,3]\n```" for name in names)
+    page = "# P\n\n" + "\n\n".join(blocks)
+    files = {"docs/index.md": page, "src/seen.py": SEEN, "src/counted.py": COUNTED}
+    project = Project(tmp_path_factory.mktemp("seen"), files)
+    assert project.build("jaxpr-check", "-W", env={"PRECISE": "1"}).code == 0
+    done = project.build("jaxpr-check", "-D", "jaxpr_fresh=1")
+    told = [re.sub(r".*/docs/", "", one) for one in done.warnings]
+    assert [one.split(" ")[0] for one in told] == ["index.md:3:", "index.md:7:", "index.md:11:"]
+    assert (
+        "jax_default_matmul_precision was 'highest' when the stored one was traced"
+        " and has its default now" in told[0]
+    )
+    # In each order the first is the first: only the other order shows that they are not alone.
+    assert all("another block left behind" in one for one in told[1:])
+    assert project.build("jaxpr-check", "-W").code == 0

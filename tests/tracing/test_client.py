@@ -61,6 +61,9 @@ for line in sys.stdin:
     if name == "big":
         say(id=number, result="r" * 5_000_000, deps=0, needs={})
         continue
+    if name == "alone" and number:
+        say(id=number, again="another module was patched")
+        continue
     say(id=number, result=request["target"], deps=0, needs={})
 """
 
@@ -133,6 +136,13 @@ def test_dotted_targets_and_transforms_share_a_broken_module(setup: Setup) -> No
     assert found[0] == found[1] == found[2] == found[4]
     assert found[3] == "badly:f"
     assert run.starts == 2
+
+
+def test_what_must_be_traced_alone_comes_later_in_another_worker(setup: Setup) -> None:
+    run = Client(setup)
+    found = words(run, jobs("a:f", "a:alone", "a:g", "b:alone", "b:f"))
+    assert found == ["a:f", "a:g", "b:f", "a:alone", "b:alone"]
+    assert run.starts == 3
 
 
 def ends(pid: int) -> bool:

@@ -1,0 +1,389 @@
+"""Keeps what one request changes from the others.
+
+One process traces many requests, each of which must give what it gives alone
+in a process of its own.  So before each request all state that is known is as
+it was at the start, and what the imports of its own modules set is set again
+where the module was imported before: each module has a script of what its
+body changed and imported, in order, and a module that is imported a second
+time has its script played.
+
+That gives the same state, but not the same module: its body ran in the state of the
+first import.  Where that was another state than the one in which it is imported
+now, or where something was done that can't be undone, the request is
+*refused*, and traced in another process.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import importlib.machinery
+import sys
+import threading
+import zipimport
+from collections.abc import Callable, Hashable, Iterable, Iterator
+from types import CodeType, ModuleType
+from typing import Any, Final
+
+import jax
+
+from .meddling import ANY_SETTING, meddles, words
+from .objects import Walk, details, is_public, namespaces, registries
+from .places import MISSING, Cache, Foreign, Function, Namespace, Place, same
+from .registrations import Registrations
+from .scripts import Change, Refused, Script, State, equal
+from .settings import all_settings, seed
+
+_LOADERS: Final[tuple[Any, ...]] = (
+    importlib.machinery.SourceFileLoader,
+    importlib.machinery.SourcelessFileLoader,
+    zipimport.zipimporter,
+)
+
+
+class Isolation:
+    """The state of one worker process; ``ours`` says whether a module is the project's."""
+
+    def __init__(self, ours: Callable[[str], Any]) -> None:
+        self.ours = ours
+        self.thread = threading.get_ident()
+        self.scripts: dict[str, Script] = {}
+        self.modules: dict[str, ModuleType] = {}
+        self.part_of: dict[str, str] = {}  # module of a library -> the one whose import ran it
+        self.meddling: set[str] = set()  # modules whose code may change what others hold
+        self.setting: dict[str, list[Place]] = {}  # module -> settings that its code may change
+        self.unseen = False  # whether such code ran since all was looked at
+        self.registrations = Registrations(self._by_whom)
+        self.spent = ""  # what could not be put back
+        self.traced_in: State = {}
+        self.request = 0
+        self._begin()
+        self.running = False
+
+    def install(self) -> None:
+        """Note the state as it is now; watch imports from here on."""
+        seed()
+        self.registrations.install()
+        self.kept: list[Any] = []
+        self.base = {name.partition(".")[0] for name in sys.modules} | sys.stdlib_module_names
+        sys.addaudithook(self._audit)
+        for loader in _LOADERS:
+            loader.exec_module = self._watching(loader.exec_module)
+        loaded = dict.fromkeys(sys.modules)
+        public = [name for name in loaded if is_public(name)]
+        self.known: dict[int, Place] = {}
+        self.named = all_settings()
+        self.settings = [place for place, _ in self.named]
+        self.near = [place for _, place in namespaces(public)]
+        self.near += registries(public)
+        self.spaces = dict(namespaces(name for name in loaded if not is_public(name)))
+        self.far = [*self.spaces.values(), *details(public)]
+        self.places: dict[str, list[Place]] = {}  # of each module of the project
+
+    # -- one request
+
+    @contextlib.contextmanager
+    def of_request(self) -> Iterator[None]:
+        """The state of the start around one request."""
+        if self.spent:
+            raise Refused(self.spent)
+        self.request += 1
+        self._begin()
+        try:
+            yield
+        finally:
+            self.running = False
+            self._end()
+
+    def _begin(self) -> None:
+        self.running = True
+        self.calm = True  # while no code of the project has run
+        self.meddled = False  # whether a module that meddles is active
+        self.alert: dict[int, Place] = {}  # settings that active modules may change
+        self.refusal = ""
+        self.now: State = {}
+        self.touched: dict[int, Place] = {}
+        self.active: set[str] = set()
+        self.current: list[Place] = []  # places of the active modules
+        self.functions: list[Place] = []  # of those, the functions themselves
+        self.stack: list[Script] = []
+        self.load: list[str] = []  # modules that one import ran
+
+    def prepared(self) -> list[list[str]]:
+        """Before a trace: what was computed in another state is forgotten; what state this is."""
+        if not self.calm:
+            self._flush()
+        self.calm = False
+        if not equal(self.traced_in, self.now):
+            jax.clear_caches()
+        self.traced_in = dict(self.now)
+        if not self.now:
+            return []
+        settings = {id(place) for place in self.settings}
+        return sorted(
+            [place.label(key), _shown(value)]
+            for (place, key), value in self.now.items()
+            if id(place) in settings
+        )
+
+    @property
+    def forgets(self) -> bool:
+        """Whether the state is another than that in which the last request was traced."""
+        return not equal(self.traced_in, self.now)
+
+    def _end(self) -> None:
+        self.stack.clear()
+        self._flush()
+        if not equal(self.traced_in, self.now):
+            self.traced_in = self.now  # the trace itself changed something
+        for place in self.touched.values():
+            if not place.put_back():
+                self.spent = f"{place.name} can't be put back"
+        for place in self.current:
+            if isinstance(place, Cache):
+                place.put_back()
+        for name, module in self.modules.items():
+            if sys.modules.get(name) is not module:
+                sys.modules[name] = module
+
+    def verdict(self) -> str:
+        """Why the outcome of this request may be another than alone, or ``""``."""
+        if self.refusal:
+            return self.refusal
+        if found := self.registrations.foreign(self.active, self.base, self.request):
+            return found
+        for script in self.scripts.values():
+            if script.blurred & self.active and script.module not in self.active:
+                return f"{script.module}, or a module that it imports, changed what others hold"
+        return ""
+
+    @property
+    def strangers(self) -> bool:
+        """Whether modules ran here that are none of this request's."""
+        return any(name not in self.active for name in self.scripts)
+
+    def _by_whom(self) -> tuple[str, int] | None:
+        """Whose body runs, and for which request; ``None`` where none does."""
+        if not self.running:
+            return None
+        return self.stack[-1].module if self.stack else "", self.request
+
+    # -- changes
+
+    def _flush(self) -> None:
+        """Note what changed since the last look, as done by the module that runs."""
+        self._look(self.alert.values())
+        self._look(self.current)
+        if self.meddled:
+            self._look(self.near)
+            self._look(self.functions)
+            self.unseen = True
+
+    def _look(self, places: Iterable[Place]) -> None:
+        script = self.stack[-1] if self.stack else None
+        for place in places:
+            if not place.unchanged():
+                for key, _, new in place.changes():
+                    self._note(place, key, new, script)
+
+    def _note(self, place: Place, key: Hashable, new: Any, script: Script | None) -> None:
+        self.touched[id(place)] = place
+        if isinstance(place, Namespace) and self._is_submodule(place.name, key, new):
+            return  # follows from the import
+        self._set(place, key, new)
+        if script is not None:
+            script.steps.append(Change(place, key, new))
+
+    def _look_far(self) -> None:
+        """Look at everything, where there is reason to."""
+        if self.unseen:
+            self._look(self.far)
+            self.unseen = False
+
+    def _set(self, place: Place, key: Hashable, new: Any) -> None:
+        if same(place.base.get(key, MISSING), new):
+            self.now.pop((place, key), None)
+        else:
+            self.now[place, key] = new
+
+    def _is_submodule(self, package: str, key: Hashable, value: Any) -> bool:
+        return isinstance(value, ModuleType) and sys.modules.get(f"{package}.{key}") is value
+
+    def _refuse(self, why: str) -> None:
+        if not self.refusal:
+            self.refusal = why
+        raise Refused(why)
+
+    # -- imports
+
+    def reached(self, name: str, names: Any = ()) -> None:
+        """An import statement, or a page, asked for a module and perhaps for some inside it."""
+        if name.partition(".")[0] in self.base or not self.running:
+            return
+        if threading.get_ident() != self.thread:
+            return
+        self._reach(name)
+        for item in names or ():
+            if f"{name}.{item}" in self.scripts:
+                self._reach(f"{name}.{item}")
+
+    def _reach(self, name: str) -> None:
+        parts = name.split(".")
+        for end in range(1, len(parts) + 1):
+            one = ".".join(parts[:end])
+            one = self.part_of.get(one, one)
+            if one not in self.scripts:
+                continue
+            if one not in self.active:
+                if not self.calm:
+                    self._flush()
+                self._play(one)
+            if self.stack and self.stack[-1].module != one:
+                self.stack[-1].imports(one)
+
+    def _play(self, name: str) -> None:
+        """Do again what the body of a module did to the state."""
+        if name in self.active:
+            return
+        script = self.scripts[name]
+        if not equal(script.given, self.now):
+            self._refuse(f"{name} was imported for another block while {self._difference(script)}")
+        self._activate(name)
+        for step in script.steps:
+            if isinstance(step, str):
+                self._play(step)
+            elif self._again(step):
+                self._set(step.place, step.key, step.new)
+            else:
+                self._refuse(f"{step.place.label(step.key)} can't be set again as {name} does it")
+
+    def _again(self, step: Change) -> bool:
+        self.touched[id(step.place)] = step.place
+        return step.place.put(step.key, step.new)
+
+    def _difference(self, script: Script) -> str:
+        for key in {**script.given, **self.now}:
+            then, now = script.given.get(key, MISSING), self.now.get(key, MISSING)
+            if not same(then, now):
+                place, name = key
+                then = place.base.get(name, MISSING) if then is MISSING else then
+                return f"{place.label(name)} was {_shown(then)}"
+        return "the state was another"
+
+    def _activate(self, name: str) -> None:
+        self.active.add(name)
+        self._attend(name)
+        package, _, last = name.rpartition(".")
+        module, above = self.modules.get(name), self.modules.get(package)
+        if module is not None and above is not None and last not in vars(above):
+            place = self.known.get(id(above))
+            if place is not None:
+                self.touched[id(place)] = place
+                place.put(last, module)
+
+    def _attend(self, name: str) -> None:
+        """Look at what a module holds from now on in this request."""
+        for place in self.places.get(name, ()):
+            (self.functions if isinstance(place, Function) else self.current).append(place)
+        self.meddled = self.meddled or name in self.meddling
+        self._watch(self.setting.get(name, ()))
+
+    def _watch(self, settings: Iterable[Place]) -> None:
+        self.alert.update((id(place), place) for place in settings)
+
+    def _audit(self, event: str, args: tuple[Any, ...]) -> None:
+        """Read the code of a module before it runs."""
+        if event != "exec" or not self.running or not self.stack:
+            return
+        code, script = args[0], self.stack[-1]
+        if not isinstance(code, CodeType) or code.co_name != "<module>":
+            return
+        found = words(code)
+        settings = [
+            place
+            for place, named in self.named
+            if not named.isdisjoint(found) or not ANY_SETTING.isdisjoint(found)
+        ]
+        self.setting.setdefault(script.module, []).extend(settings)
+        self._watch(settings)
+        if self.ours(script.module) and meddles(code):
+            self.meddling.add(script.module)
+            self.meddled = True
+
+    def _watching(self, plain: Callable[[Any, ModuleType], None]) -> Any:
+        @functools.wraps(plain)
+        def exec_module(loader: Any, module: ModuleType) -> None:
+            if not self.running or threading.get_ident() != self.thread:
+                plain(loader, module)
+            else:
+                self._execute(plain, loader, module)
+
+        return exec_module
+
+    def _execute(self, plain: Any, loader: Any, module: ModuleType) -> None:
+        """Run the body of a module, and note what it does."""
+        name = module.__name__
+        top = name.partition(".")[0]
+        above = self.stack[-1].module if self.stack else ""
+        again = self.modules.get(name) is module
+        inner = top == above.partition(".")[0] and not self.ours(above)
+        if top in self.base or inner or again:
+            plain(loader, module)
+            if not again:
+                self._adopt(module, above if inner else "")
+            return
+        self.calm = False
+        self._flush()
+        if self.stack:
+            self.stack[-1].imports(name)
+        else:
+            self._look_far()
+            self.load = []
+        script = self.scripts[name] = Script(name, dict(self.now))
+        self.load.append(name)
+        self.active.add(name)
+        self.stack.append(script)
+        self.meddled = self.meddled or not self.ours(name)  # too much code to read
+        try:
+            plain(loader, module)
+        except BaseException:
+            self._ran(script)
+            raise
+        self._ran(script)
+        self.modules[name] = module
+        if self.ours(name):
+            walk = Walk(self.known, lambda one: one in self.scripts and bool(self.ours(one)))
+            self.places[name] = walk.module(module)
+            self.kept.append(walk.kept)
+            self._attend(name)
+        else:
+            self._adopt(module, "")
+
+    def _ran(self, script: Script) -> None:
+        self._flush()
+        if len(self.stack) == 1:  # a whole import: look at what is too much to look at each time
+            count = len(script.steps)
+            self._look_far()
+            if len(script.steps) > count:
+                script.blurred.update(one for one in self.load if one != script.module)
+        self.stack.pop()
+
+    def _adopt(self, module: ModuleType, owner: str) -> None:
+        """Watch a module of a library from now on."""
+        name = module.__name__
+        if owner:
+            self.part_of[name] = owner
+        if name not in self.spaces and isinstance(getattr(module, "__dict__", None), dict):
+            self.spaces[name] = Foreign(name, vars(module))
+            self.far.append(self.spaces[name])
+            self.known[id(module)] = self.spaces[name]
+
+
+def _shown(value: Any) -> str:
+    if value is MISSING:
+        return "not set"
+    try:
+        text = repr(value)
+    except Exception:  # an object of the user's
+        text = type(value).__name__
+    return text if len(text) <= 80 else text[:80] + "..."

@@ -1,0 +1,386 @@
+"""Where state lives: what can be read, compared with before, and put back.
+
+A place has a content, a mapping.  Of objects its values are compared by
+identity, so that comparing runs no code of theirs: what matters is that a
+name was bound to something else, not what that is.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Hashable, MutableMapping, MutableSet
+from typing import Any, ClassVar, Final
+
+Content = dict[Any, Any]
+
+
+class _Missing:
+    def __repr__(self) -> str:
+        return "missing"
+
+
+#: The value of a key that is not there.
+MISSING: Final = _Missing()
+
+_PLAIN: Final = frozenset({int, str, bytes, bool, complex, type(None)})
+
+
+def same(one: Any, two: Any) -> bool:
+    """Whether two values are one object, or plain and equal."""
+    if one is two:
+        return True
+    kind = type(one)
+    if kind is not type(two):
+        return False
+    if kind is float:
+        return repr(one) == repr(two)  # nan, and the sign of 0.0
+    if kind is tuple:
+        return len(one) == len(two) and all(map(same, one, two))
+    return kind in _PLAIN and one == two
+
+
+class Place:
+    """Some state: its content as it was at first, and as it was last seen."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.base = self.read()
+        self.last = self.base
+
+    def read(self) -> Content:
+        """What it holds."""
+        raise NotImplementedError
+
+    def write(self, content: Content) -> None:
+        """Make it hold ``content`` and nothing else."""
+        raise NotImplementedError
+
+    def unchanged(self) -> bool:
+        """Whether it surely holds what it last did; ``False`` has it read."""
+        return False
+
+    def label(self, key: Hashable) -> str:
+        """What messages call one entry."""
+        return f"{self.name}[{key!r}]"
+
+    def counts(self, key: Hashable, old: Any, new: Any) -> bool:
+        """Whether a change is one that another program could see."""
+        return True
+
+    def changes(self) -> list[tuple[Hashable, Any, Any]]:
+        """What changed since the last look: key, before, after."""
+        now, last = self.read(), self.last
+        found = [
+            (key, old, now.get(key, MISSING))
+            for key, old in last.items()
+            if not same(old, now.get(key, MISSING))
+        ]
+        found += [(key, MISSING, new) for key, new in now.items() if key not in last]
+        self.last = now
+        return [change for change in found if self.counts(*change)]
+
+    def put(self, key: Hashable, value: Any) -> bool:
+        """Set one entry as it was seen before; whether that is so now."""
+        content = dict(self.last)
+        if value is MISSING:
+            content.pop(key, None)
+        else:
+            content[key] = value
+        try:
+            self.write(content)
+            self.last = self.read()
+        except Exception:  # of the system's, or of a class that resists
+            return False
+        return same(self.last.get(key, MISSING), value)
+
+    def put_back(self) -> bool:
+        """Make it what it was at first; whether that is so now."""
+        try:
+            self.write(self.base)
+            self.last = self.read()
+        except Exception:  # of the system's, or of a class that resists
+            return False
+        return not self._differs()
+
+    def _differs(self) -> bool:
+        one, two = self.base, self.last
+        return any(
+            not same(one.get(key, MISSING), two.get(key, MISSING))
+            and self.counts(key, one.get(key, MISSING), two.get(key, MISSING))
+            for key in {*one, *two}
+        )
+
+
+class Mapped(Place):
+    """A mapping that is changed in place: a namespace, a registry."""
+
+    def __init__(self, name: str, mapping: MutableMapping[Any, Any]) -> None:
+        self.mapping = mapping
+        super().__init__(name)
+        self._look()
+
+    def _look(self) -> None:
+        self.keys, self.values = tuple(self.mapping), tuple(self.mapping.values())
+
+    def read(self) -> Content:
+        """Its items."""
+        return dict(self.mapping)
+
+    def unchanged(self) -> bool:
+        """The fast way: the same objects in the same order."""
+        mapping = self.mapping
+        if (
+            len(mapping) == len(self.keys)
+            and all(map(operator.is_, mapping.values(), self.values))
+            and all(map(operator.is_, mapping, self.keys))
+        ):
+            return True
+        self._look()
+        return False
+
+    def write(self, content: Content) -> None:
+        """Item by item; anew where the order would be another."""
+        mapping = self.mapping
+        for key in [key for key in mapping if key not in content]:
+            del mapping[key]
+        for key, value in content.items():
+            if mapping.get(key, MISSING) is not value:
+                mapping[key] = value
+        if list(mapping) != list(content):
+            mapping.clear()
+            mapping.update(content)
+        self._look()
+
+
+class Namespace(Mapped):
+    """The names of a module of the project, or the attributes of an object."""
+
+    def label(self, key: Hashable) -> str:
+        """As code names it."""
+        return f"{self.name}.{key}"
+
+    def counts(self, key: Hashable, old: Any, new: Any) -> bool:
+        """All but what Python itself keeps there."""
+        return not (isinstance(key, str) and key.startswith("__") and key.endswith("__"))
+
+    def write(self, content: Content) -> None:
+        """Item by item: code that is running looks names up here."""
+        mapping = self.mapping
+        for key in [key for key in mapping if key not in content]:
+            if self.counts(key, mapping[key], MISSING):
+                del mapping[key]
+        for key, value in content.items():
+            if mapping.get(key, MISSING) is not value and self.counts(key, MISSING, value):
+                mapping[key] = value
+        self._look()
+
+
+class Foreign(Namespace):
+    """The names of a module of a library: functions, classes and numbers that anyone may use.
+
+    What a library keeps for itself, and what it makes when first asked for, is its own affair.
+    """
+
+    def counts(self, key: Hashable, old: Any, new: Any) -> bool:
+        """A function or a number that became another, or was added."""
+        if not isinstance(key, str) or key.startswith("_") or _is_module(new):
+            return False
+        before = new if old is MISSING else old
+        return callable(before) or isinstance(before, (float, complex))
+
+
+def _is_module(value: Any) -> bool:
+    return isinstance(value, type(operator))
+
+
+class Attributes(Place):
+    """The attributes of a class, or those in the slots of an object."""
+
+    def __init__(self, name: str, owner: Any, names: Callable[[], Content]) -> None:
+        self.owner, self.names = owner, names
+        super().__init__(name)
+
+    def read(self) -> Content:
+        """Those that are set."""
+        return self.names()
+
+    def label(self, key: Hashable) -> str:
+        """As code names it."""
+        return f"{self.name}.{key}"
+
+    def counts(self, key: Hashable, old: Any, new: Any) -> bool:
+        """All but what Python itself keeps there."""
+        return key not in _KEPT_BY_CLASSES
+
+    def write(self, content: Content) -> None:
+        """One by one, past a class's own ``__setattr__``."""
+        now = self.read()
+        is_class = isinstance(self.owner, type)
+        put = type.__setattr__ if is_class else object.__setattr__
+        drop = type.__delattr__ if is_class else object.__delattr__
+        for key in now:
+            if key not in content and self.counts(key, MISSING, MISSING):
+                drop(self.owner, str(key))
+        for key, value in content.items():
+            if now.get(key, MISSING) is not value and self.counts(key, MISSING, value):
+                put(self.owner, str(key), value)
+
+
+_KEPT_BY_CLASSES: Final = frozenset(
+    {"__abstractmethods__", "_abc_impl", "__dict__", "__weakref__", "__doc__", "__module__"}
+    | {"__annotations__", "__annotate__", "__annotate_func__", "__annotations_cache__"}
+    | {"__static_attributes__", "__firstlineno__"}
+)
+
+
+class Listed(Place):
+    """A list or another sequence that is changed in place."""
+
+    def __init__(self, name: str, items: Any) -> None:
+        self.items = items
+        super().__init__(name)
+
+    def read(self) -> Content:
+        """All items, under one key: they have places, not names."""
+        return {"items": tuple(self.items)}
+
+    def unchanged(self) -> bool:
+        """The fast way: the same objects in the same order."""
+        known = self.last["items"]
+        return len(known) == len(self.items) and all(map(operator.is_, self.items, known))
+
+    def write(self, content: Content) -> None:
+        """In place: others hold the same list."""
+        self.items.clear()
+        self.items.extend(content["items"])
+
+    def label(self, key: Hashable) -> str:
+        """The list itself."""
+        return self.name
+
+
+class Members(Place):
+    """A set."""
+
+    def __init__(self, name: str, members: MutableSet[Any]) -> None:
+        self.members = members
+        super().__init__(name)
+
+    def read(self) -> Content:
+        """Each member as a key."""
+        return dict.fromkeys(self.members, True)
+
+    def unchanged(self) -> bool:
+        """The fast way: the same objects in the same order."""
+        known = self.last
+        return len(known) == len(self.members) and all(map(operator.is_, self.members, known))
+
+    def write(self, content: Content) -> None:
+        """In place: others hold the same set."""
+        self.members.clear()
+        self.members.update(content)  # type: ignore[attr-defined]
+
+    def label(self, key: Hashable) -> str:
+        """The set itself."""
+        return self.name
+
+
+class Function(Place):
+    """What can be set of a function: its code, its defaults, its attributes."""
+
+    _NAMES: ClassVar = ("__code__", "__defaults__", "__kwdefaults__")
+
+    def __init__(self, name: str, function: Any) -> None:
+        self.function = function
+        super().__init__(name)
+        self.parts = self._parts()
+
+    def _parts(self) -> tuple[Any, ...]:
+        fn = self.function
+        return (fn.__code__, fn.__defaults__, fn.__kwdefaults__, *fn.__dict__.values())
+
+    def read(self) -> Content:
+        """The three and the attributes."""
+        return {name: getattr(self.function, name) for name in self._NAMES} | dict(
+            self.function.__dict__
+        )
+
+    def unchanged(self) -> bool:
+        """The fast way: the same objects."""
+        parts = self._parts()
+        if len(parts) == len(self.parts) and all(map(operator.is_, parts, self.parts)):
+            return True
+        self.parts = parts
+        return False
+
+    def write(self, content: Content) -> None:
+        """What differs."""
+        now = self.read()
+        for key in now:
+            if key not in content:
+                del self.function.__dict__[key]
+        for key, value in content.items():
+            if now.get(key, MISSING) is not value:
+                setattr(self.function, str(key), value)
+        self.parts = self._parts()
+
+    def label(self, key: Hashable) -> str:
+        """As code names it."""
+        return f"{self.name}.{key}"
+
+
+class Value(Place):
+    """One value that is read and written as a whole: a cell, a random state, an array's bytes."""
+
+    def __init__(
+        self, name: str, get: Callable[[], Any], put: Callable[[Any], None] | None
+    ) -> None:
+        self._get, self._put = get, put
+        super().__init__(name)
+
+    def read(self) -> Content:
+        """The value; nothing where it has none."""
+        value = self._get()
+        return {} if value is MISSING else {"": value}
+
+    def unchanged(self) -> bool:
+        """Whether the value is the same."""
+        return same(self._get(), self.last.get("", MISSING))
+
+    def write(self, content: Content) -> None:
+        """The value, where it can be written."""
+        if self._put is None:
+            raise TypeError(f"{self.name} can't be written")
+        if not same(self._get(), content.get("", MISSING)):
+            self._put(content.get("", MISSING))
+
+    def label(self, key: Hashable) -> str:
+        """The thing itself."""
+        return self.name
+
+
+class Cache(Place):
+    """A function that keeps what it computed.
+
+    How full it is says nothing to a program, but what is in it may: it was
+    computed for another program, perhaps while that was being traced.
+    """
+
+    def __init__(self, name: str, function: Any) -> None:
+        self.function = function
+        self.size = function.cache_info().currsize
+        super().__init__(name)
+
+    def read(self) -> Content:
+        """Nothing that can be compared."""
+        return {}
+
+    def unchanged(self) -> bool:
+        """What it keeps can't be seen."""
+        return True
+
+    def write(self, content: Content) -> None:
+        """Forget, where more was kept since."""
+        if self.function.cache_info().currsize > self.size:
+            self.function.cache_clear()
+            self.size = 0

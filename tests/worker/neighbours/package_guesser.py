@@ -1,0 +1,5 @@
+import package
+
+
+def f(x):
+    return package.inner.f(x)

@@ -1,0 +1,63 @@
+"""Functions whose programs show the state in which they are traced."""
+
+import math
+import os
+import random
+import sys
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+
+def dot(x):
+    return x @ x
+
+
+def key(x):
+    return x + jax.random.uniform(jax.random.PRNGKey(0), (3,))
+
+
+def promotes(x):
+    return x + np.float16(2) * jnp.ones(3, jnp.int8)
+
+
+def mesh(x):
+    return x * float(len(jax.sharding.get_abstract_mesh().axis_names))
+
+
+def system(x):
+    return x * float(sys.getrecursionlimit())
+
+
+def environment(x):
+    return x * float(os.environ.get("NEIGHBOUR", 1)) + jnp.ones((1, 3))
+
+
+def draws(x):
+    return x * random.random()
+
+
+def draws_again(x):
+    return x * random.random()
+
+
+def sine(x):
+    return jnp.sin(x)
+
+
+@jax.jit
+def inner(x):
+    return jnp.sin(x)
+
+
+def nested(x):
+    return inner(x)
+
+
+def root(x):
+    return x * math.sqrt(4.0)
+
+
+def relu(x):
+    return jax.jvp(jax.nn.relu, (x,), (x,))

@@ -1,0 +1,6 @@
+def f(x):
+    try:
+        import made
+    except ImportError:
+        return x
+    return x * made.VALUE

@@ -1,0 +1,8 @@
+import jax
+
+jax.config.update("jax_enable_x64", True)
+import jax.numpy as jnp  # noqa: E402
+
+
+def f(x):
+    return x * jnp.arange(3)

@@ -1,0 +1,4 @@
+import jax
+
+jax.config.update("jax_enable_x64", True)
+from common import f  # noqa: E402, F401

@@ -1,0 +1,185 @@
+"""What a request gives does not depend on what else its worker traced."""
+
+from __future__ import annotations
+
+import random
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+from sphinx_jaxpr.tracing import environment
+from sphinx_jaxpr.tracing.client import Client
+from sphinx_jaxpr.tracing.grammar import arguments
+from sphinx_jaxpr.tracing.jobs import Job
+from sphinx_jaxpr.tracing.request import Request
+from sphinx_jaxpr.worker.meddling import meddles, words
+from sphinx_jaxpr.worker.objects import Walk
+from sphinx_jaxpr.worker.places import MISSING, Mapped, same
+
+HERE = Path(__file__).parent / "neighbours"
+
+#: Target -> a part of what it gives alone.  Each has another that would disturb it.
+ALONE = {
+    # Settings of JAX, at import, before another import, lazily, inside a trace.
+    "wide:f": "i64[3]",
+    "narrow:f": "i32[3]",
+    "wide_common:f": "i64[3]",
+    "common:f": "i32[3]",
+    "lazy:wide": "i64[3]",
+    "lazy:narrow": "i32[3]",
+    "precise:f": "Precision.HIGHEST",
+    "plain:dot": "))\n      preferred",
+    "rbg:f": "key<rbg>",
+    "plain:key": "key<fry>",
+    "strict:f": "TypePromotionError",
+    "plain:promotes": "f16[3]",
+    "meshed:f": "mul a 1.0",
+    "plain:mesh": "mul a 0.0",
+    # Settings of Python and of the system.
+    "system:sets": "mul a 50000.0",
+    "plain:system": "mul a 1000.0",
+    "plain:environment": "mul a 1.0",
+    "folder:f": "mul a 1.0",
+    "plain:draws": "mul a 0.84442",
+    "plain:draws_again": "mul a 0.84442",
+    "one_helper:f": "mul a 1.0",
+    "two_helper:f": "mul a 2.0",
+    # What belongs to others, changed at import.
+    "patches:f": "mul a 77.0",
+    "plain:sine": "sin a",
+    "plain:nested": "= sin a",
+    "plain:root": "mul a 2.0",
+    "plain:relu": "select_n",
+    "edits:f": "mul a 45.0",
+    "edits:g": "mul b 9.0",
+    "held:function": "mul a 1.0",
+    "held:registry": "mul a 0.0",
+    "held:layer": "mul a 2.0",
+    "held:dispatched": "mul a 1.0",
+    "held:jvp": "mul a 2.0",
+    "held:context": "mul a 0.333333",
+    "registers:f": "mul 2.0",
+    "registers_too:f": "mul 4.0",
+    "tree:f": "mul 1.0",
+    "package_user:f": "mul a 3.0",
+    "package_guesser:f": "has no attribute 'inner'",
+    "makes_module:f": "mul a 3.0",
+    "wants_module:f": "in (a,)",
+    # What a trace leaves behind, also one that fails.
+    "leaves:counts": "mul a 1.0",
+    "leaves:counts_inside": "mul a 1.0",
+    "leaves:keeps": "mul a 1.0",
+    "leaves:notes": "mul a 1.0",
+    "leaves:fills": "mul a 1.0",
+    "leaves:half": "ValueError: half-way",
+    "leaves:whole": "mul a 2.0",
+    "leaves:cached": "add a",
+    "leaves:cached_too": "mul a",
+    "leaves:noise": "mul a 0.12573",
+    "leaves:noise_too": "mul a 0.12573",
+}
+
+
+def trace(targets: Iterable[str]) -> tuple[dict[str, str], int]:
+    """Of each target the text or the error, and how many workers it took."""
+    setup = environment.setup(sys.executable, [str(HERE)], {}, 0, x64=False)
+    jobs = [Job(t, Request(t, args=arguments("f32[3]")), 100) for t in targets]
+    jobs = [
+        Job(j.key, Request(j.key, args=arguments("f32[3,3]")), 100) if j.key in SQUARE else j
+        for j in jobs
+    ]
+    client = Client(setup)
+    return {job.key: _text(outcome) for job, outcome in client.run(jobs)}, client.starts
+
+
+SQUARE = {"precise:f", "plain:dot"}
+
+
+def _text(outcome: dict[str, Any]) -> str:
+    if "result" in outcome:
+        return str(outcome["result"]["text"])
+    return f"{outcome['error']['type']}: {outcome['error']['message']}"
+
+
+ORDERS = {
+    "forth": list(ALONE),
+    "back": list(reversed(ALONE)),
+    "shuffled": random.Random(9).sample(list(ALONE), len(ALONE)),
+}
+
+
+@pytest.mark.parametrize("order", ORDERS)
+def test_the_order_makes_no_difference(order: str) -> None:
+    found, starts = trace(ORDERS[order])
+    assert found.keys() == ALONE.keys()
+    wrong = {target: found[target] for target, part in ALONE.items() if part not in found[target]}
+    assert not wrong
+    assert starts < len(ALONE) / 4
+
+
+def test_alone_it_is_the_same() -> None:
+    together, _ = trace(ORDERS["shuffled"])
+    assert {target: trace([target])[0][target] for target in ALONE} == together
+
+
+def _module(text: str) -> ModuleType:
+    module = ModuleType("made_for_a_test")
+    exec(compile(text, "made_for_a_test.py", "exec"), vars(module))  # noqa: S102
+    return module
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("def f(x): return x + 1", False),
+        ("class A:\n def __init__(self, a): self.a = a", False),
+        ("import m\nm.f = 1", True),
+        ("def f(m): m.f.x = 1", True),
+        ("def f(m): del m.f.x", True),
+        ("def f(a, b): b.x = a", True),
+        ("def f():\n def g(m): setattr(m, 'x', 1)", True),
+        ("from jax.interpreters import ad", True),
+    ],
+)
+def test_code_that_may_change_what_others_hold(text: str, expected: bool) -> None:
+    assert meddles(compile(text, "m.py", "exec")) is expected
+
+
+def test_names_and_short_texts_of_code() -> None:
+    text = "import a.b\ndef f(x):\n return getattr(x.c, 'd.e')\nT = '" + "long " * 100 + "'"
+    assert words(compile(text, "m.py", "exec")) >= {"a", "b", "c", "d", "e", "getattr"}
+    assert "long" not in words(compile(text, "m.py", "exec"))
+
+
+def test_values_are_compared_without_running_their_code() -> None:
+    class Resists:
+        def __eq__(self, other: object) -> bool:
+            raise AssertionError
+
+        __hash__ = None  # type: ignore[assignment]
+
+    one, two = Resists(), Resists()
+    assert same(one, one) and not same(one, two)
+    assert same(float("nan"), float("nan")) and not same(0.0, -0.0)
+    assert not same(1, True) and same((1, "a"), (1, "a"))
+
+
+def test_a_mapping_is_put_back_in_its_order() -> None:
+    mapping = {"a": 1, "b": 2}
+    place = Mapped("m", mapping)
+    assert place.unchanged()
+    del mapping["a"]
+    mapping["c"] = 3
+    assert place.changes() == [("a", 1, MISSING), ("c", MISSING, 3)]
+    assert place.put_back()
+    assert list(mapping.items()) == [("a", 1), ("b", 2)]
+
+
+def test_a_cycle_of_objects_ends() -> None:
+    module = _module("a = []\nb = {'a': a}\na.append(b)\nclass C: pass\nc = C(); c.c = c")
+    names = {place.name for place in Walk({}, lambda name: True).module(module)}
+    assert {"made_for_a_test.a", "made_for_a_test.c"} <= names

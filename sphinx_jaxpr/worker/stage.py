@@ -21,7 +21,7 @@ class Stage:
     ``names`` has one name per argument.  ``call`` is a Python expression for
     ``fn`` (``jax.grad(lambda x: f(x).sum())``); ``applied`` is that function
     applied to its names (``f(x, n=3)``).  ``tangents`` are the positions of
-    arguments that a transform introduced as tangents.
+    arguments that a transform, this one or one before, introduced as tangents.
     """
 
     fn: Callable[..., Any]
@@ -63,6 +63,11 @@ class Stage:
         parameters = f" {', '.join(names)}" if names else ""
         call = f"lambda{parameters}: {body}"
         return cls(anonymous, tuple(args), tuple(names), call, body, tangents)
+
+    def after(self, before: Stage) -> Stage:
+        """This stage behind one whose arguments its own begin with: tangents stay tangents."""
+        self.tangents |= before.tangents
+        return self
 
     @property
     def out(self) -> Any:

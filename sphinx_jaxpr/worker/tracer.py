@@ -17,6 +17,7 @@ from ..tracing.grammar import Name, Step, nearest
 from ..tracing.request import Request
 from . import facts
 from .failures import RequestError
+from .jaxprs import is_jaxpr, open_jaxpr
 from .reach import Names
 from .recorder import Recorder
 from .stage import Stage
@@ -59,7 +60,7 @@ class Tracer:
         self.known = {"jax": jax.__version__}
         if not request.steps:
             self.known["source"] = _source(target)
-        if facts.is_jaxpr(target) and not request.steps and not request.jit:
+        if is_jaxpr(target) and not request.steps and not request.jit:
             return {**self.known, **_program(target, ()), "call": shown, "args": []}
         stage = self._stage(request, target, module, shown)
         shown_args = zip(stage.names, stage.args, strict=True)
@@ -88,7 +89,7 @@ class Tracer:
         return stage
 
     def _base(self, request: Request, target: Any, module: ModuleType, shown: str) -> Stage:
-        if facts.is_jaxpr(target):
+        if is_jaxpr(target):
             stage = _from_jaxpr(target, shown)
         elif callable(target):
             names = Names(module, request.allowed)
@@ -105,7 +106,7 @@ class Tracer:
         paths = dict(request.third_party)
         if step.name not in paths:
             try:
-                return BUILTIN[step.name](stage, dict(step.options))
+                return BUILTIN[step.name](stage, dict(step.options)).after(stage)
             except RequestError as error:
                 error.more.setdefault("option", "transforms")
                 raise
@@ -132,7 +133,8 @@ class Tracer:
         options_text = "".join(f", {key}={source_text(value)}" for key, value in step.options)
         shown_args = abstract_source(tuple(stage.args))
         call = f"{attribute}({stage.call}, {shown_args}{options_text})[0]"
-        return Stage.of(made[0], args, names, call)
+        after = Stage.of(made[0], args, names, call)
+        return after.after(stage) if same else after
 
 
 def _plain(value: Any) -> Any:
@@ -166,7 +168,7 @@ def _check_options(fn: Callable[..., Any], name: str, options: dict[str, Any]) -
 
 def _from_jaxpr(target: Any, shown: str) -> Stage:
     """A ready jaxpr as a function of its inputs."""
-    body = facts.open_jaxpr(target)
+    body = open_jaxpr(target)
     if body is target and not hasattr(target, "consts"):
         if body.constvars:
             raise RequestError("target", f"{shown!r} is an open jaxpr with constants: close it")

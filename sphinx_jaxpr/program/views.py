@@ -118,7 +118,8 @@ class EquationView(View):
     def programs(self, parameter: Parameter, path: str) -> ProgramView | Programs:
         members = [self.block.index.member(member) for member in parameter.members]
         found = [program for program in members if program is not None]
-        if len(found) == 1 and self.block.index.text[parameter.start] != "(":
+        is_one = self.block.index.text[parameter.start] != "(" and not parameter.frame
+        if len(found) == 1 and is_one:
             return ProgramView(self.block, path, found[0])
         return Programs(self.block, path, found)
 
@@ -318,6 +319,7 @@ class ProgramView(Equations):
         asking.spend(lookups.cost(block, self.program, name))
         match name:
             case "all":
+                lookups.unread(block, self.program, path)
                 found = self.everything()
                 return Equations(block, path, found)
             case "inputs":

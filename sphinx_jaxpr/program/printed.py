@@ -304,10 +304,12 @@ class _Parser(Terms):
 
         An object may print programs; ``begun`` are the first, where they are read already.
         """
-        first = begun.end if begun else start
+        first = begun.end if begun and begun.members else start
         end = self._scanner.value_end(first, width, name)
         if end < 0:
             return _Value(-1)
+        if begun is not None and begun.is_opaque:
+            return _Value(end, is_opaque=True)
         if begun is None and scan.SCALAR.fullmatch(self.text, start, end):
             self.tokens.append(Token(start, end, LITERAL))
         elif begun is not None or scan.OPEN.search(self.text, start, end):
@@ -382,16 +384,18 @@ class _Parser(Terms):
         """A value that is a program, or a tuple of programs and shared names.
 
         Not whole where something else follows: a tuple of more than that begins with them.
+        Opaque where they can't be read; no text is read twice.
         """
-        text = self.text
+        text, mark = self.text, self.mark()
         members: list[Program | str] = []
         several = text.startswith("(", start)
-        end = start
+        end, is_opaque = start, False
         position = scan.skip(scan.GAP, text, start + several)
         while True:
-            if text.startswith("{", position):
+            if scan.OPEN.match(text, position):
                 program = yield position
                 if program is None:
+                    is_opaque = True
                     break
                 members.append(program)
                 end = program.end
@@ -406,10 +410,14 @@ class _Parser(Terms):
                 whole = end + (position + 1 - end) * several
                 if scan.AFTER_VALUE.match(text, whole):
                     return _Value(whole, tuple(members), _programs(members))
+                is_opaque = not several
                 break
-        if not _programs(members):
+        if not _programs(members) and not is_opaque:
             return None
-        return _Value(end, tuple(members), _programs(members), is_whole=False)
+        if is_opaque:
+            self.rollback(mark)
+            members = []
+        return _Value(end, tuple(members), _programs(members), "", False, is_opaque)
 
 
 def _programs(members: list[Program | str]) -> tuple[Program, ...]:

@@ -10,10 +10,12 @@ The result is plain data::
                    "equations": [[primitive, phase, source, [type, ...],
                                   {parameter: plain}, {parameter: [program, ...]}], ...]},
                   ...],
-     "sources": [[file, line, function], ...]}
+     "sources": [[file, line, function], ...],
+     "captured": [[type, bytes], ...]}
 
 ``programs[0]`` is the traced program; ``source`` is an index or -1; ``unused`` are
-the places of equations without which the program would be the same.
+the places of equations without which the program would be the same; ``captured``
+has the closed-over arrays of all programs, each once.
 """
 
 from __future__ import annotations
@@ -80,6 +82,19 @@ def _bytes(aval: Any) -> int:
         return 0
 
 
+def _identity(value: Any) -> Any:
+    """What tells an array from others: where its memory is, or the object itself.
+
+    Older JAX wraps a NumPy array anew for each program that captures it.
+    """
+    value = getattr(value, "val", value)
+    try:
+        seen = value.__array_interface__
+    except Exception:  # no array of NumPy's
+        return id(value)
+    return (seen["data"], seen["shape"], seen["typestr"], seen["strides"])
+
+
 def collect(jaxpr: Any, tangent_inputs: Iterable[int] = ()) -> dict[str, Any]:
     """The facts of ``jaxpr``; ``tangent_inputs`` are positions of its inputs."""
     return _Walk().run(jaxpr, frozenset(tangent_inputs))
@@ -92,6 +107,7 @@ class _Walk:
         self.rows: dict[int, list[list[Any]]] = {}  # id of an equation -> its rows
         self.primitives: set[str] = set()
         self.held = Held()
+        self.captured: dict[Any, list[Any]] = {}  # by identity
         self.kept: list[Any] = []  # keeps ids alive
         self.sources: list[list[Any]] = []
         self.source_index: dict[tuple[str, int, str], int] = {}
@@ -106,7 +122,22 @@ class _Walk:
         for equation, phase in phases(jaxpr, tangents, self.primitives, self.held).items():
             for row in self.rows[equation]:
                 row[1] = phase
-        return {"programs": self.programs, "sources": self.sources}
+        return {
+            "programs": self.programs,
+            "sources": self.sources,
+            "captured": list(self.captured.values()),
+        }
+
+    def capture(self, jaxpr: Any) -> None:
+        """Note the arrays that a program holds: its constants, and literals that are arrays."""
+        body = open_jaxpr(jaxpr)
+        held = [*zip(body.constvars, getattr(jaxpr, "consts", ()), strict=False)]
+        for equation in body.eqns:
+            held += [(v, v.val) for v in equation.invars if getattr(v, "val", None) is not None]
+        for var, value in held:
+            if getattr(value, "shape", ()) or var in body.constvars:
+                self.kept.append(value)
+                self.captured.setdefault(_identity(value), [short_type(var.aval), _bytes(var.aval)])
 
     def program(self, jaxpr: Any, source: int, queue: deque[Any]) -> int:
         """The place of a program; ``source`` is that of the equation that holds it."""
@@ -131,6 +162,7 @@ class _Walk:
 
     def fill(self, jaxpr: Any, outer: int, queue: deque[Any]) -> None:
         body = open_jaxpr(jaxpr)
+        self.capture(jaxpr)
         # JAX keeps what it traced of its own functions: their equations may name
         # the line that happened to call them first.
         foreign = _is_foreign(body)

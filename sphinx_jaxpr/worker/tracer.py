@@ -213,11 +213,12 @@ def _tangents(stage: Stage) -> set[int]:
 
 
 def _program(jaxpr: Any, tangents: Iterable[int]) -> dict[str, Any]:
+    known = facts.collect(jaxpr, tangents)
     return {
         "text": _text(jaxpr),
         "effects": facts.effects(jaxpr),
-        "constants": facts.constant_sizes(jaxpr),
-        "facts": facts.collect(jaxpr, tangents),
+        "constants": known.pop("captured"),
+        "facts": known,
     }
 
 

@@ -10,6 +10,7 @@ from functools import cached_property
 from typing import Any, Final
 
 from .align import Aligned, aligned
+from .inputs import NO_NAMES, Names
 from .match import Match, match
 from .model import Equation, EquationFacts, Printed, Program, Variable
 
@@ -29,8 +30,8 @@ _TYPE: Final = re.compile(r"(?P<dtype>[^\[\]{}]+)\[(?P<dims>[^\[\]{}]*)\]")
 class Block:
     """What a caller gives: the text as parsed, the worker's facts, names of the inputs.
 
-    ``arguments`` has a name per input of the program, the same one for each leaf
-    of an argument that is a tree.  ``base`` is the untransformed block of a variant.
+    ``inputs`` are the names of arguments and of their leaves.  ``base`` is the
+    untransformed block of a variant.
     ``error`` is (type, message) where that is what the page wants to show; ``failed``
     is a block that could not be traced though it should.  ``found`` is the match with
     the base, where the caller has it already.
@@ -39,7 +40,7 @@ class Block:
     name: str
     printed: Printed | None
     facts: Mapping[str, Any] = field(default_factory=dict)
-    arguments: tuple[str, ...] = ()
+    inputs: Names = NO_NAMES
     base: Block | None = None
     error: tuple[str, str] | None = None
     found: Match | None = None

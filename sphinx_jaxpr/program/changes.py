@@ -100,6 +100,8 @@ class Parameters:
                 Difference(d.level, within + d.place, d.what, d.old, d.new)
                 for d in self.inner(one, two)
             ]
+        if normal(old.frame) != normal(new.frame):  # an object's own, around its programs
+            found.append(Difference(Level.PROGRAM, "", f"parameter {name}", old.frame, new.frame))
         return found
 
     # -- a parameter on one side

@@ -357,6 +357,7 @@ class _Parser(Terms):
         while True:
             let = scan.LET.match(self.text, position)
             if let is not None:
+                self._shared = self._shared or frozenset(scan.LET_NAME.findall(self.text))
                 self.tokens.append(Token(*let.span(1), KEYWORD))
             program = yield (let.end() if let else scan.skip(scan.GAP, self.text, position))
             if program is None:

@@ -34,11 +34,15 @@ MISSING: Final = Missing()
 
 
 class Value(NamedTuple):
-    """A parameter: its printed text, if it is printed, its plain value, its programs."""
+    """A parameter: its printed text, if it is printed, its plain value, its programs.
+
+    ``frame`` is the text around the programs that an object holds.
+    """
 
     text: str | None
     plain: Any = MISSING
     members: tuple[Program, ...] = ()
+    frame: str = ""
 
     @property
     def shown(self) -> str:
@@ -80,6 +84,7 @@ class Side:
                 collapsed(self.index.text[parameter.start : parameter.end]),
                 plain.get(parameter.name, MISSING),
                 tuple(member for member in members if member is not None),
+                parameter.frame,
             )
         return found
 

@@ -8,6 +8,7 @@ from typing import Any
 from . import lookups
 from .blocks import PHASES, Block
 from .glossary import builtin, printed_value
+from .inputs import NO_NAMES
 from .kinds import Asking, Parameters, View, freeze
 from .match import ADDED, KEPT, RESHAPED
 from .model import Equation, Parameter, Program
@@ -258,7 +259,7 @@ class Equations(View):
             known = builtin().entry(word)
             if known is not None:
                 raise PathError(f"`{word}` is no primitive; JAX prints `{known.name}`")
-            if word in self.block.arguments:
+            if word in self.block.inputs.known:
                 raise PathError(
                     f"`{word}` is no primitive; an input is `{self.block.name}.inputs[{word}]`"
                 )
@@ -323,7 +324,7 @@ class ProgramView(Equations):
                 found = self.everything()
                 return Equations(block, path, found)
             case "inputs":
-                names = block.arguments if self.is_whole else ()
+                names = block.inputs if self.is_whole else NO_NAMES
                 return Values(block, path, self.program.inputs, OperandView, names)
             case "outputs":
                 return Values(block, path, self.program.outputs, OperandView)

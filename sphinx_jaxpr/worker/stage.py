@@ -64,6 +64,15 @@ class Stage:
         call = f"lambda{parameters}: {body}"
         return cls(anonymous, tuple(args), tuple(names), call, body, tangents)
 
+    @property
+    def inputs(self) -> list[list[str]]:
+        """Argument and leaf for each flattened input, in JAX's own words: ``params['w']``."""
+        return [
+            [name, name + jax.tree_util.keystr(path)]
+            for name, arg in zip(self.names, self.args, strict=True)
+            for path, _ in jax.tree_util.tree_flatten_with_path(arg)[0]
+        ]
+
     def after(self, before: Stage) -> Stage:
         """This stage behind one whose arguments its own begin with: tangents stay tangents."""
         self.tangents |= before.tangents

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import re
 import textwrap
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Sequence
@@ -61,13 +62,15 @@ class Tracer:
         if not request.steps:
             self.known["source"] = _source(target)
         if is_jaxpr(target) and not request.steps and not request.jit:
-            return {**self.known, **_program(target, ()), "call": shown, "args": []}
+            self.known |= {"call": shown, "args": [], "inputs": _own_names(target)}
+            return {**self.known, **_program(target, ())}
         stage = self._stage(request, target, module, shown)
         shown_args = zip(stage.names, stage.args, strict=True)
         self.known["call"] = stage.call
         self.known["args"] = [[name, describe(arg)] for name, arg in shown_args]
         jaxpr, out = jax.make_jaxpr(stage.fn, return_shape=True)(*stage.args)
         stage.result = out
+        self.known["inputs"] = stage.inputs
         return {**self.known, **_program(jaxpr, _tangents(stage))}
 
     def _stage(self, request: Request, target: Any, module: ModuleType, shown: str) -> Stage:
@@ -177,12 +180,22 @@ def _from_jaxpr(target: Any, shown: str) -> Stage:
         jax.ShapeDtypeStruct(v.aval.shape, v.aval.dtype, weak_type=bool(v.aval.weak_type))
         for v in body.invars
     ]
-    names = getattr(getattr(body, "debug_info", None), "arg_names", None) or ()
-    plain = [str(name) for name in names]
-    if len(plain) != len(args) or not all(name.isidentifier() for name in plain):
+    plain = [leaf for _, leaf in _own_names(target)]
+    if not all(name.isidentifier() for name in plain):
         plain = [f"x{place}" for place in range(len(args))]
     call = f"jax.extend.core.jaxpr_as_fun({shown})"
     return Stage.of(jax.extend.core.jaxpr_as_fun(target), args, plain, call)
+
+
+def _own_names(target: Any) -> list[list[str]]:
+    """Argument and leaf for each input of a ready jaxpr, as JAX noted them, else ``x0``."""
+    body = open_jaxpr(target)
+    noted = getattr(getattr(body, "debug_info", None), "arg_names", None) or ()
+    leaves = [str(name) for name in noted]
+    roots = [re.split(r"[.\[]", leaf, maxsplit=1)[0] for leaf in leaves]
+    if len(leaves) != len(body.invars) or not all(root.isidentifier() for root in roots):
+        leaves = roots = [f"x{place}" for place in range(len(body.invars))]
+    return [[root, leaf] for root, leaf in zip(roots, leaves, strict=True)]
 
 
 def _source(target: Any) -> dict[str, Any] | None:

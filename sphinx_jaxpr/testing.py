@@ -26,6 +26,7 @@ from typing import Any, Final
 
 from .program.blocks import Block
 from .program.evaluate import evaluate
+from .program.inputs import names_of
 from .program.instead import instead
 from .program.paths import PathError
 from .program.printed import parse
@@ -179,9 +180,8 @@ def trace(
 
 def _block(name: str, result: dict[str, Any], base: Block | None) -> Block:
     printed = parse(result["text"])
-    names = tuple(argument for argument, _ in result["args"])
-    fits = printed.program is not None and len(names) == len(printed.program.inputs)
-    return Block(name, printed, result["facts"], names if fits else (), base)
+    count = len(printed.program.inputs) if printed.program is not None else 0
+    return Block(name, printed, result["facts"], names_of(result, count), base)
 
 
 def _arguments(args: tuple[Any, ...]) -> Any:

@@ -74,6 +74,7 @@ def _body(program: Program, identity: str, explained: definitions.Explained) -> 
         changes=program.match.change,
         links=definitions.links(known, explained.defined),
         folded=folds(printed),
+        names=program.inputs.leaves,
     )
     lines = code(printed, facts, identity, marks)
     return markup.code(lines)

@@ -7,6 +7,7 @@ from typing import Any
 
 from ..program import account
 from ..program.align import align
+from ..program.inputs import Names, names_of
 from ..program.match import Match, match
 from ..program.model import EquationFacts, Printed
 from ..program.printed import parse
@@ -72,6 +73,12 @@ class Program:
     def facts(self) -> dict[int, EquationFacts]:
         """What is known of each equation."""
         return align(self.printed, self.result["facts"]) if "facts" in self.result else {}
+
+    @property
+    def inputs(self) -> Names:
+        """The names of its inputs."""
+        count = len(self.printed.program.inputs) if self.printed.program is not None else 0
+        return names_of(self.result, count)
 
     @cached_property
     def base(self) -> Printed | None:

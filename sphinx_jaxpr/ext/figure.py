@@ -125,6 +125,7 @@ class Figures(Shown):
             folded=folds(printed) if self.elides_parameters() else (),
             runs=self.runs(block),
             side=look.side,
+            names=self.input_names(block),
         )
         lines = code(printed, facts, identity, marks)
         body = markup.code(lines)
@@ -242,6 +243,15 @@ class Figures(Shown):
         primitives = {equation.primitive for equation in found[0].walk()} if found else set()
         target = block.request.target.replace(":", ".") if block.request else ""
         return " ".join([*target.split("."), block.label, *sorted(primitives)])
+
+    def input_names(self, block: Block) -> tuple[str, ...]:
+        """JAX's own name of each input: ``params['w']``."""
+        from ..program.inputs import names_of
+
+        result, found = self.engine.result(block), self.engine.printed(block)
+        if result is None or found is None or found[0].program is None:
+            return ()
+        return names_of(result, len(found[0].program.inputs)).leaves
 
     def arguments(self, block: Block) -> str:
         result = self.engine.result(block) or {}

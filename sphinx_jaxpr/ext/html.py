@@ -51,7 +51,7 @@ class Marks:
     ``notes``: the numbers of notes, as HTML.  ``links`` has for a primitive the
     attributes of a link to its meaning; ``folded`` are lines that start folded,
     ``runs`` neighbouring equations that do.  ``side`` has the row of each item
-    where two programs stand side by side.
+    where two programs stand side by side.  ``names`` has those of the inputs, in order.
     """
 
     changes: dict[int, str] = field(default_factory=dict)
@@ -61,6 +61,7 @@ class Marks:
     folded: Sequence[Fold] = ()
     runs: Sequence[Run] = ()
     side: Side | None = None
+    names: Sequence[str] = ()
 
 
 NO_MARKS = Marks()
@@ -127,6 +128,8 @@ class _Renderer:
         self.facts = facts
         self.phase = ""  # of the equation before, in printed order
         self.side = marks.side
+        inputs = printed.program.inputs if printed.program is not None else ()
+        self.names = {v.index: name for v, name in zip(inputs, marks.names, strict=False)}
         self.placed: dict[int, Item] = self.side.equations if self.side else {}
         self.bodies: dict[int, Item] = self.side.bodies if self.side else {}
         self.packed: dict[int, Item] = self.side.packed if self.side else {}
@@ -342,6 +345,8 @@ class _Renderer:
         if token.kind in (BINDER, USE):
             kind = "jaxpr-var jaxpr-binder" if token.kind == BINDER else "jaxpr-var"
             number = f' data-var="{token.variable}"' if token.variable >= 0 else ""
+            if token.kind == BINDER and (name := self.names.get(token.variable)):
+                number += f' title="{escape(name)}"'
             return f'<span class="{kind}"{number}>{shown}</span>'
         # A link in a summary would be in the way of its fold.
         link = self.marked.links.get(self.text[token.start : token.end]) if not in_summary else None

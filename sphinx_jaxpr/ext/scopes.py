@@ -95,6 +95,7 @@ class Scopes:
 
     def _read(self, block: Block, base: programs.Block | None) -> programs.Block:
         from ..program import blocks as programs
+        from ..program.inputs import names_of
 
         result, printed = self.engine.result(block), self.engine.printed(block)
         if result is not None and "error" in result:  # an expected one
@@ -102,9 +103,8 @@ class Scopes:
             return programs.Block(block.name, None, error=said)
         if result is None or printed is None or printed[0].program is None:
             return programs.Block(block.name, None, failed=result is None)
-        names = tuple(name for name, _ in result.get("args", []))
-        fits = len(names) == len(printed[0].program.inputs)
-        return programs.Block(block.name, printed[0], result["facts"], names if fits else (), base)
+        names = names_of(result, len(printed[0].program.inputs))
+        return programs.Block(block.name, printed[0], result["facts"], names, base)
 
 
 class _Blocks(Mapping[str, "programs.Block"]):

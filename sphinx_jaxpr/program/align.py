@@ -7,9 +7,12 @@ printed once and named elsewhere makes no difference.
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
 
 from .model import Equation, EquationFacts, Parameter, Printed, Program
+
+Pairs: TypeAlias = list[tuple[Program, int]]
 
 
 def align(printed: Printed, facts: dict[str, Any]) -> dict[int, EquationFacts]:
@@ -18,13 +21,32 @@ def align(printed: Printed, facts: dict[str, Any]) -> dict[int, EquationFacts]:
     A program whose text and object disagree (an opaque part, another number
     of equations) gets no facts rather than wrong ones.
     """
+    return aligned(printed, facts).equations
+
+
+@dataclass(frozen=True, slots=True)
+class Aligned:
+    """What is known of a text: facts of equations, by their ``start``; and of programs.
+
+    ``programs`` are the places of programs in the table of facts, by their ``start``:
+    two texts of one program have one place.  ``unread`` are programs of which the
+    object has other equations than the text: their number there.
+    """
+
+    equations: dict[int, EquationFacts] = field(default_factory=dict)
+    programs: dict[int, int] = field(default_factory=dict)
+    unread: dict[int, int] = field(default_factory=dict)
+
+
+def aligned(printed: Printed, facts: dict[str, Any]) -> Aligned:
+    """Put equations and programs of a text beside those of the object."""
     if printed.program is None or not facts.get("programs"):
-        return {}
+        return Aligned()
     work = _Alignment(printed, facts)
     work.follow(printed.program, 0)
     # A shared program may be named only where text is opaque, as in a repr.
     for _, program in printed.shared:
-        if program.start not in work.seen:
+        if program.start not in work.found.programs:
             index = work.looks_like(program)
             if index is not None:
                 work.follow(program, index)
@@ -34,9 +56,8 @@ def align(printed: Printed, facts: dict[str, Any]) -> dict[int, EquationFacts]:
 class _Alignment:
     def __init__(self, printed: Printed, facts: dict[str, Any]) -> None:
         self.facts = facts
-        self.shared = dict(printed.shared)
-        self.found: dict[int, EquationFacts] = {}
-        self.seen: set[int] = set()  # programs of the text, by their start
+        self.shared = printed.named
+        self.found = Aligned()
         self.met: set[int] = set()  # programs of the object, by their index
 
     def follow(self, program: Program, index: int) -> None:
@@ -44,34 +65,79 @@ class _Alignment:
         todo = [(program, index)]
         while todo:
             current, place = todo.pop()
-            if current.start in self.seen:
+            if current.start in self.found.programs:
                 continue
-            self.seen.add(current.start)
+            self.found.programs[current.start] = place
             self.met.add(place)
             known = self.facts["programs"][place]["equations"]
             unused = frozenset(self.facts["programs"][place].get("unused", ()))
             if len(known) != len(current.equations):
+                self.found.unread[current.start] = len(known)
                 continue
             rows = zip(current.equations, known, strict=True)
             for position, (equation, row) in enumerate(rows):
                 if equation.primitive == row[0]:
                     found = _facts(row, self.facts["sources"], position in unused)
-                    self.found[equation.start] = found
-                    todo.extend(_inner(equation, row[5], self.shared))
+                    self.found.equations[equation.start] = found
+                    todo.extend(self.inner(equation, row[5]))
+
+    def inner(self, equation: Equation, programs: dict[str, list[int]]) -> Pairs:
+        """The programs that an equation holds, each with its place in the facts."""
+        pairs: Pairs = []
+        for parameter in equation.parameters:
+            indices = programs.get(parameter.name, [])
+            printed = _printed_programs(parameter, self.shared)
+            if len(printed) != len(indices) or parameter.is_opaque:
+                continue
+            found = list(zip(printed, indices, strict=True))
+            if parameter.frame and not all(self.is_alike(*pair) for pair in found):
+                found = self.in_another_order(printed, indices)
+            pairs.extend(found)
+        return pairs
+
+    def in_another_order(self, printed: list[Program], indices: list[int]) -> Pairs:
+        """An object may print its programs in any order: they are known by their looks."""
+        left = list(indices)
+        pairs: Pairs = []
+        for program in printed:
+            index = next((index for index in left if self.is_alike(program, index)), None)
+            if index is not None:
+                left.remove(index)
+                pairs.append((program, index))
+        return pairs
+
+    def is_alike(self, program: Program, index: int) -> bool:
+        """Whether a text and an object have the same equations and inputs, by their names."""
+        known = self.facts["programs"][index]
+        wanted = [equation.primitive for equation in program.equations]
+        types = [variable.type for variable in program.inputs]
+        return [row[0] for row in known["equations"]] == wanted and known["inputs"] == types
 
     def looks_like(self, program: Program) -> int | None:
         """The program of the object with the same equations, preferably one not met yet.
 
         Older JAX prints a shared program a second time inside of another one.
         """
-        wanted = [equation.primitive for equation in program.equations]
-        types = [variable.type for variable in program.inputs]
-        alike = [
-            index
-            for index, known in enumerate(self.facts["programs"])
-            if [row[0] for row in known["equations"]] == wanted and known["inputs"] == types
-        ]
+        every = range(len(self.facts["programs"]))
+        alike = [index for index in every if self.is_alike(program, index)]
+        if len(alike) > 1:
+            alike = [index for index in alike if self.is_same(program, index)]
         return next((index for index in alike if index not in self.met), next(iter(alike), None))
+
+    def is_same(self, program: Program, index: int) -> bool:
+        """Whether a text and an object are alike with all that they hold."""
+        todo, seen = [(program, index)], set[int]()
+        while todo:
+            current, place = todo.pop()
+            if current.start in seen:
+                continue
+            seen.add(current.start)
+            if not self.is_alike(current, place):
+                return False
+            rows = self.facts["programs"][place]["equations"]
+            for equation, row in zip(current.equations, rows, strict=True):
+                todo.extend(self.inner(equation, row[5]))
+        return True
 
 
 def _facts(row: list[Any], sources: list[list[Any]], unused: bool) -> EquationFacts:
@@ -86,18 +152,6 @@ def _facts(row: list[Any], sources: list[list[Any]], unused: bool) -> EquationFa
         programs={name: tuple(indices) for name, indices in programs.items()},
         unused=unused,
     )
-
-
-def _inner(
-    equation: Equation, programs: dict[str, list[int]], shared: dict[str, Program]
-) -> list[tuple[Program, int]]:
-    pairs: list[tuple[Program, int]] = []
-    for parameter in equation.parameters:
-        indices = programs.get(parameter.name, [])
-        printed = _printed_programs(parameter, shared)
-        if len(printed) == len(indices):
-            pairs.extend(zip(printed, indices, strict=True))
-    return pairs
 
 
 def _printed_programs(parameter: Parameter, shared: dict[str, Program]) -> list[Program]:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Final
 
-from .align import align
+from .align import Aligned, aligned
+from .inputs import NO_NAMES, Names
 from .match import Match, match
 from .model import Equation, EquationFacts, Printed, Program, Variable
 
@@ -28,8 +30,8 @@ _TYPE: Final = re.compile(r"(?P<dtype>[^\[\]{}]+)\[(?P<dims>[^\[\]{}]*)\]")
 class Block:
     """What a caller gives: the text as parsed, the worker's facts, names of the inputs.
 
-    ``arguments`` has a name per input of the program, the same one for each leaf
-    of an argument that is a tree.  ``base`` is the untransformed block of a variant.
+    ``inputs`` are the names of arguments and of their leaves.  ``base`` is the
+    untransformed block of a variant.
     ``error`` is (type, message) where that is what the page wants to show; ``failed``
     is a block that could not be traced though it should.  ``found`` is the match with
     the base, where the caller has it already.
@@ -38,7 +40,7 @@ class Block:
     name: str
     printed: Printed | None
     facts: Mapping[str, Any] = field(default_factory=dict)
-    arguments: tuple[str, ...] = ()
+    inputs: Names = NO_NAMES
     base: Block | None = None
     error: tuple[str, str] | None = None
     found: Match | None = None
@@ -69,44 +71,24 @@ class Index:
 
     def __init__(self, printed: Printed | None, facts: Mapping[str, Any]) -> None:
         self.text = printed.text if printed else ""
-        self.shared = dict(printed.shared) if printed else {}
-        self.facts: dict[int, EquationFacts] = align(printed, dict(facts)) if printed else {}
-        self.tables: dict[int, int] = {}  # program -> its place in the facts
+        self.shared = printed.named if printed else {}
+        known = aligned(printed, dict(facts)) if printed else Aligned()
+        self.facts: dict[int, EquationFacts] = known.equations
+        self.tables: dict[int, int] = known.programs  # program -> its place in the facts
+        self.unread: dict[int, int] = known.unread  # program -> how many equations it has
         self.calls: dict[int, int] = {}  # program -> how often it is used
         self.home: dict[int, Program] = {}  # equation -> the program that lists it
         self.made: dict[int, tuple[str, Equation | None]] = {}  # variable -> its origin
         self.readers: dict[int, list[Equation]] = {}  # variable -> equations that read it
         self.has_phases = any(known.phase for known in self.facts.values())
+        self.unnamed: set[int] = set()  # shared programs that nothing names
         if printed is None or printed.program is None:
             return
-        if self.facts:
-            self.tables[printed.program.start] = 0
-        self.enter(printed.program, 1)
-        # A shared program is named after it was printed: the last one first.
-        for _, program in reversed(printed.shared):
-            self.enter(program, max(1, self.calls.get(program.start, 0)))
-
-    def enter(self, program: Program, calls: int) -> None:
-        """Look at a program and all that is printed in it."""
-        self.calls[program.start] = calls
-        todo = [program]
-        while todo:
-            current = todo.pop()
-            self.bind(current)
-            uses = self.calls[current.start]
-            for equation in current.equations:
-                for parameter in equation.parameters:
-                    for place, member in enumerate(parameter.members):
-                        inner = self.member(member)
-                        if inner is None:
-                            continue
-                        self.place(equation, parameter.name, place, inner)
-                        if isinstance(member, str):
-                            uses_before = self.calls.get(inner.start, 0)
-                            self.calls[inner.start] = min(uses_before + uses, MAX_CALLS)
-                        else:
-                            self.calls[inner.start] = uses
-                            todo.append(inner)
+        programs = [*(program for _, program in printed.shared), printed.program]
+        for program in programs:
+            programs.extend(inner for e in program.equations for inner in e.programs)
+            self.bind(program)
+        self.count(printed.program, {program.start: program for program in programs})
 
     def bind(self, program: Program) -> None:
         self.made.update((v.index, (INPUT, None)) for v in program.inputs)
@@ -117,15 +99,64 @@ class Index:
             for index in {o.variable.index for o in equation.inputs if o.variable is not None}:
                 self.readers.setdefault(index, []).append(equation)
 
+    def count(self, whole: Program, programs: dict[int, Program]) -> None:
+        """How often each program is used, with those that use it counted first."""
+        inner = {start: self.used_by(program) for start, program in programs.items()}
+        waiting = Counter(start for found in inner.values() for start in set(found))
+        ready = [start for start in programs if not waiting[start]]
+        self.unnamed = {start for start in ready if start != whole.start}
+        self.calls = dict.fromkeys(programs, 0)
+        self.calls.update(dict.fromkeys(ready, 1))
+        while ready:
+            current = ready.pop()
+            for start, times in Counter(inner[current]).items():
+                more = self.calls[start] + times * self.calls[current]
+                self.calls[start] = min(more, MAX_CALLS)
+                waiting[start] -= 1
+                if not waiting[start]:
+                    ready.append(start)
+        self.merge(programs)
+
+    def used_by(self, program: Program) -> list[int]:
+        """The programs that the equations of a program hold or name."""
+        members = (m for e in program.equations for p in e.parameters for m in p.members)
+        found = [self.member(member) for member in members]
+        return [inner.start for inner in found if inner is not None]
+
+    def merge(self, programs: Iterable[int]) -> None:
+        """Texts of one program are used as often as all of them.
+
+        What an object holds is printed there, and once more in front if it is shared.
+        """
+        texts: dict[int, list[int]] = {}
+        for start in programs:
+            if start in self.tables:
+                texts.setdefault(self.tables[start], []).append(start)
+        for same in texts.values():
+            if len(same) > 1:
+                named = [start for start in same if start not in self.unnamed] or same[:1]
+                total = min(sum(self.calls[start] for start in named), MAX_CALLS)
+                self.calls.update(dict.fromkeys(same, total))
+
     def member(self, member: Program | str) -> Program | None:
         """A program that a parameter holds, printed there or shared."""
         return self.shared.get(member) if isinstance(member, str) else member
 
-    def place(self, equation: Equation, parameter: str, place: int, program: Program) -> None:
-        known = self.facts.get(equation.start)
-        places = known.programs.get(parameter, ()) if known else ()
-        if place < len(places):
-            self.tables.setdefault(program.start, places[place])
+    def opaque(self, program: Program) -> str:
+        """What of a program can't be read, ``""`` where all is: not what it holds."""
+        if program.start in self.unread:
+            count = self.unread[program.start]
+            return f"{len(program.equations)} of its {count} equations can be read"
+        for equation in program.equations:
+            known = self.facts.get(equation.start)
+            plain = known.parameters if known else {}
+            for parameter in equation.parameters:
+                if parameter.is_opaque and not isinstance(plain.get(parameter.name), str):
+                    return (
+                        f"`{parameter.name}` of `{equation.primitive}` shows a program that"
+                        " can't be read"
+                    )
+        return ""
 
     def type_of(self, variable: Variable) -> str:
         """The printed type, or that of the object where none is printed."""

@@ -60,7 +60,13 @@ class Parameters:
             found = self.programs(other, old, new)
             if normal(old.rest) != normal(new.rest):
                 found.append(
-                    Difference(Level.PROGRAM, "", f"parameter {other}, around its programs")
+                    Difference(
+                        Level.PROGRAM,
+                        "",
+                        f"parameter {other}, around its programs",
+                        old.rest,
+                        new.rest,
+                    )
                 )
             return found
         level = self.level(name, old, new)

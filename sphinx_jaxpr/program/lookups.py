@@ -8,7 +8,7 @@ from typing import Any
 
 from .blocks import Block, dtype_of, shape_of
 from .kinds import Asking, View
-from .model import Equation, Program, Variable, walk
+from .model import Equation, Program, Variable
 from .paths import PathError, nearest
 
 
@@ -23,20 +23,46 @@ def is_whole(block: Block, program: Program) -> bool:
 
 
 def everything(block: Block, program: Program) -> list[Equation]:
-    """Equations at any depth, a shared program once, as printed."""
+    """Equations at any depth, a shared program once, as printed.
+
+    A program that is printed twice, which JAX does with what objects hold, is
+    there once: where something names it, else where it was printed first.
+    """
+    index, found = block.index, dict[int, Program]()
+    for current in sorted(inside(block, program), key=lambda one: one.start in index.unnamed):
+        found.setdefault(index.tables.get(current.start, -1 - current.start), current)
+    return sorted((e for one in found.values() for e in one.equations), key=lambda e: e.start)
+
+
+def inside(block: Block, program: Program) -> list[Program]:
+    """A program and all that it holds, in printed order."""
+    index = block.index
+    found = {program.start: program}
     if block.printed is not None and is_whole(block, program):
-        return list(block.printed.walk())
-    shared, found = block.index.shared, list(walk(program))
-    todo, seen = list(found), set[str]()
+        found.update((shared.start, shared) for _, shared in block.printed.shared)
+    todo = list(found.values())
     while todo:
-        for parameter in todo.pop().parameters:
-            for name in parameter.references:
-                if name in shared and name not in seen:
-                    seen.add(name)
-                    inner = list(walk(shared[name]))
-                    found.extend(inner)
-                    todo.extend(inner)
-    return sorted(found, key=lambda equation: equation.start)
+        for equation in todo.pop().equations:
+            for parameter in equation.parameters:
+                held: list[Program | str] = [*parameter.programs, *parameter.references]
+                for member in held:
+                    inner = index.member(member)
+                    if inner is not None and inner.start not in found:
+                        found[inner.start] = inner
+                        todo.append(inner)
+    return [found[start] for start in sorted(found)]
+
+
+def unread(block: Block, program: Program, path: str) -> None:
+    """Refuse what is asked of all equations where some can't be read."""
+    for current in inside(block, program):
+        if reason := block.index.opaque(current):
+            own = program is current
+            where = "" if own else " further inside"
+            raise PathError(
+                f"`{path}` can't be answered:{where} {reason}; ask for the equations of a program"
+                " that is read whole"
+            )
 
 
 def cost(block: Block, program: Program, name: str) -> int:

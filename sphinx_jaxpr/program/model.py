@@ -72,7 +72,12 @@ class Parameter:
 
     ``programs`` are those printed inside the value, in order; ``references``
     are names of shared programs (``jaxpr=relu``) that the value is made of.
-    ``members`` are both, in the order of the value, as ``branches`` mixes them.
+    ``members`` are both, in the order of the value, as ``branches`` mixes them;
+    the programs that a text inside the value shares (``[let f = ... in ...]``)
+    are named by members and are none themselves.  ``frame`` is the text around
+    programs that an object holds (``Solve(matvec=…, n=3)``), ``""`` where the
+    value is a program or a tuple of programs.  ``is_opaque``: a program is
+    printed inside that could not be read.
     """
 
     name: str
@@ -81,6 +86,8 @@ class Parameter:
     programs: tuple[Program, ...] = ()
     references: tuple[str, ...] = ()
     members: tuple[Program | str, ...] = ()
+    frame: str = ""
+    is_opaque: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,13 +130,20 @@ class Printed:
 
     ``program`` is ``None`` where the text is no jaxpr at all: then it is shown
     as it is.  ``shared`` are the leading ``let name = {...} in`` programs, in
-    printed order.  ``tokens`` are sorted and never overlap.
+    printed order; ``local`` those of texts inside of parameters, which have names
+    of their own.  ``tokens`` are sorted and never overlap.
     """
 
     text: str
     program: Program | None
     shared: tuple[tuple[str, Program], ...]
     tokens: tuple[Token, ...]
+    local: tuple[tuple[str, Program], ...] = ()
+
+    @property
+    def named(self) -> dict[str, Program]:
+        """What references of parameters name."""
+        return dict((*self.shared, *self.local))
 
     def walk(self) -> Iterator[Equation]:
         """Every equation at any depth, shared programs first, as printed."""

@@ -102,6 +102,7 @@ class _Reader:
             if parameter.members:
                 members = [self.block.index.member(member) for member in parameter.members]
                 found.extend(member for member in members if member is not None)
+                found.append(parameter.frame)
             else:
                 text = self.block.index.text[parameter.start : parameter.end]
                 self.asking.spend(len(text) // 50)

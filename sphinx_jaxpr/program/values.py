@@ -7,10 +7,13 @@ from typing import Any, Final
 
 from . import lookups
 from .blocks import INPUT, LITERAL, Block
+from .inputs import NO_NAMES, Names
 from .kinds import Asking, View
 from .model import Operand, Variable
-from .paths import PathError
+from .paths import PathError, nearest
 
+#: Names of inputs that a message lists.
+MOST_NAMES: Final = 12
 OF_VALUES: Final = ("shape", "dtype", "origin", "uses", "text")
 
 
@@ -72,9 +75,10 @@ class Value(View):
 class Values(View):
     """Operands, results, inputs, in order; inputs of a block have names too."""
 
-    __slots__ = ("names", "values")
+    __slots__ = ("block", "names", "values")
+    block: Block
     values: tuple[Value, ...]
-    names: tuple[str, ...]
+    names: Names
 
     def __init__(
         self,
@@ -82,10 +86,14 @@ class Values(View):
         path: str,
         things: Iterable[Variable | Operand],
         make: type[Value],
-        names: tuple[str, ...] = (),
+        names: Names = NO_NAMES,
     ) -> None:
         values = tuple(make(block, f"{path}[{n}]", thing) for n, thing in enumerate(things))
+        self._set(block, path, values, names)
+
+    def _set(self, block: Block, path: str, values: tuple[Value, ...], names: Names) -> None:
         super().__init__(path, (id(block), "values", *(value.key for value in values)))
+        object.__setattr__(self, "block", block)
         object.__setattr__(self, "values", values)
         object.__setattr__(self, "names", names)
 
@@ -103,11 +111,23 @@ class Values(View):
             return self.values[key]
         if isinstance(key, int):
             return lookups.at(self.values, key, self.path, "value")
-        found = [v for v, name in zip(self.values, self.names, strict=False) if name == key]
-        if not found:
-            known = ", ".join(dict.fromkeys(self.names)) or "none, use a number"
-            raise PathError(f"`{self.path}` has no `{key}` (names: {known})")
-        return found[0] if len(found) == 1 else tuple(found)
+        return self.named(str(key))
+
+    def named(self, key: str) -> Any:
+        """One leaf, by its own name, or all leaves of an argument."""
+        wanted = key.replace('"', "'")
+        if wanted in self.names.leaves:
+            return self.values[self.names.leaves.index(wanted)]
+        if key not in self.names.known and key not in self.names.arguments:
+            names = tuple(dict.fromkeys([*self.names.known, *self.names.leaves]))
+            known = ", ".join(names[:MOST_NAMES]) + (", ..." if names[MOST_NAMES:] else "")
+            near = nearest(key, names) or f" (names: {known or 'none, use a number'})"
+            raise PathError(f"`{self.path}` has no `{key}`{near}")
+        pairs = zip(self.values, self.names.arguments, strict=False)
+        found = Values.__new__(Values)
+        leaves = tuple(value for value, name in pairs if name == key)
+        found._set(self.block, f"{self.path}[{key}]", leaves, NO_NAMES)
+        return found
 
     def members(self) -> tuple[Value, ...]:
         return self.values

@@ -8,6 +8,7 @@ from typing import Any
 from . import lookups
 from .blocks import PHASES, Block
 from .glossary import builtin, printed_value
+from .inputs import NO_NAMES
 from .kinds import Asking, Parameters, View, freeze
 from .match import ADDED, KEPT, RESHAPED
 from .model import Equation, Parameter, Program
@@ -118,7 +119,8 @@ class EquationView(View):
     def programs(self, parameter: Parameter, path: str) -> ProgramView | Programs:
         members = [self.block.index.member(member) for member in parameter.members]
         found = [program for program in members if program is not None]
-        if len(found) == 1 and self.block.index.text[parameter.start] != "(":
+        is_one = self.block.index.text[parameter.start] != "(" and not parameter.frame
+        if len(found) == 1 and is_one:
             return ProgramView(self.block, path, found[0])
         return Programs(self.block, path, found)
 
@@ -257,7 +259,7 @@ class Equations(View):
             known = builtin().entry(word)
             if known is not None:
                 raise PathError(f"`{word}` is no primitive; JAX prints `{known.name}`")
-            if word in self.block.arguments:
+            if word in self.block.inputs.known:
                 raise PathError(
                     f"`{word}` is no primitive; an input is `{self.block.name}.inputs[{word}]`"
                 )
@@ -318,10 +320,11 @@ class ProgramView(Equations):
         asking.spend(lookups.cost(block, self.program, name))
         match name:
             case "all":
+                lookups.unread(block, self.program, path)
                 found = self.everything()
                 return Equations(block, path, found)
             case "inputs":
-                names = block.arguments if self.is_whole else ()
+                names = block.inputs if self.is_whole else NO_NAMES
                 return Values(block, path, self.program.inputs, OperandView, names)
             case "outputs":
                 return Values(block, path, self.program.outputs, OperandView)

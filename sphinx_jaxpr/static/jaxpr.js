@@ -80,11 +80,11 @@ const origin = (binder) => {
   const primitive = equation?.querySelector(".jaxpr-prim");
   const isOutput = !primitive || binder.compareDocumentPosition(primitive) & 4; // FOLLOWING
   if (equation && isOutput) return `bound by ${name}`;
-  const before = document.createRange(); // ... { lambda constants ; inputs. let
+  const before = document.createRange(); // { lambda constants ; inputs
   before.setStart(figureOf(binder), 0);
   before.setEndBefore(binder);
   const kind = before.toString().split("lambda").pop().includes(";") ? "input" : "constant";
-  return equation ? `${kind} of ${name}` : kind;
+  return equation ? `${kind} of ${name}` : `${kind} ${binder.title}`.trim();
 };
 
 const describe = (node) => {

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import itertools
 from collections.abc import Callable
 from typing import Any
 
@@ -9,7 +11,10 @@ import jax
 import jax.numpy as jnp
 
 from .failures import RequestError
+from .stacks import scope
 from .stage import Options, Stage, flag, fresh
+
+_LEVELS = itertools.count()
 
 
 def _scalar(stage: Stage, options: Options) -> Stage:
@@ -55,14 +60,42 @@ def _by_position(
         where = stage.positions(options.get("argnums", 0), "argnums")
         inner = prepared(stage, options)
         shown = "" if where == 0 else f", argnums={where}"
+        apply = _with_tangents_known(transform) if name in _MAKES_TANGENTS else transform
         return Stage.of(
-            transform(inner.fn, argnums=where),
+            apply(inner.fn, argnums=where),
             stage.args,
             stage.names,
             f"jax.{name}({inner.call}{shown})",
         )
 
     return differentiate
+
+
+#: They push all basis tangents through the function, and make them themselves.
+_MAKES_TANGENTS = frozenset({"jacfwd", "hessian"})
+
+
+def _with_tangents_known(transform: Callable[..., Any]) -> Callable[..., Any]:
+    """``transform`` in a named scope, and what it differentiates in another one.
+
+    What JAX makes between the two and hands on are tangents.  Scopes change no text.
+    """
+
+    def apply(fn: Callable[..., Any], **options: Any) -> Callable[..., Any]:
+        level = next(_LEVELS)
+        inner = _scoped(fn, scope("inside", level))
+        return _scoped(transform(inner, **options), scope("outside", level))
+
+    return apply
+
+
+def _scoped(fn: Callable[..., Any], name: str) -> Callable[..., Any]:
+    @functools.wraps(fn, updated=())
+    def scoped(*values: Any) -> Any:
+        with jax.named_scope(name):
+            return fn(*values)
+
+    return scoped
 
 
 def _differentiated(stage: Stage, options: Options, name: str) -> tuple[tuple[int, ...], Stage]:

@@ -10,10 +10,12 @@ The result is plain data::
                    "equations": [[primitive, phase, source, [type, ...],
                                   {parameter: plain}, {parameter: [program, ...]}], ...]},
                   ...],
-     "sources": [[file, line, function], ...]}
+     "sources": [[file, line, function], ...],
+     "captured": [[type, bytes], ...]}
 
 ``programs[0]`` is the traced program; ``source`` is an index or -1; ``unused`` are
-the places of equations without which the program would be the same.
+the places of equations without which the program would be the same; ``captured``
+has the closed-over arrays of all programs, each once.
 """
 
 from __future__ import annotations
@@ -22,10 +24,12 @@ import math
 import os
 import re
 from collections import deque
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import Any
 
 from ..tracing.places import is_project_file
+from .jaxprs import Held, open_jaxpr, primitive_name, short_type
+from .phases import phases
 
 PACKAGE = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "")
 
@@ -41,24 +45,6 @@ _SHORT = (("bfloat", "bf"), ("float", "f"), ("uint", "u"), ("int", "i"), ("compl
 def mask(text: str) -> str:
     """``text`` with memory addresses masked as JAX masks its own."""
     return _ADDRESS.sub("0xXXXXXXXXXXXX", text)
-
-
-def open_jaxpr(jaxpr: Any) -> Any:
-    """The object that has equations: newer JAX has one kind, older has two."""
-    return getattr(jaxpr, "jaxpr", jaxpr)
-
-
-def is_jaxpr(value: Any) -> bool:
-    """Whether ``value`` is a jaxpr of any JAX, closed or not."""
-    return hasattr(open_jaxpr(value), "eqns") and hasattr(open_jaxpr(value), "invars")
-
-
-def short_type(aval: Any) -> str:
-    """An aval in the way jaxprs print it (``bf16[32,64]``)."""
-    try:
-        return str(aval.str_short(short_dtypes=True))
-    except (AttributeError, TypeError):
-        return str(aval)
 
 
 def effects(jaxpr: Any) -> list[str]:
@@ -96,6 +82,19 @@ def _bytes(aval: Any) -> int:
         return 0
 
 
+def _identity(value: Any) -> Any:
+    """What tells an array from others: where its memory is, or the object itself.
+
+    Older JAX wraps a NumPy array anew for each program that captures it.
+    """
+    value = getattr(value, "val", value)
+    try:
+        seen = value.__array_interface__
+    except Exception:  # no array of NumPy's
+        return id(value)
+    return (seen["data"], seen["shape"], seen["typestr"], seen["strides"])
+
+
 def collect(jaxpr: Any, tangent_inputs: Iterable[int] = ()) -> dict[str, Any]:
     """The facts of ``jaxpr``; ``tangent_inputs`` are positions of its inputs."""
     return _Walk().run(jaxpr, frozenset(tangent_inputs))
@@ -105,7 +104,10 @@ class _Walk:
     def __init__(self) -> None:
         self.programs: list[Any] = []
         self.index: dict[int, int] = {}  # id of a jaxpr -> its place in programs
-        self.stacks: dict[int, str] = {}  # id -> the name stack above it
+        self.rows: dict[int, list[list[Any]]] = {}  # id of an equation -> its rows
+        self.primitives: set[str] = set()
+        self.held = Held()
+        self.captured: dict[Any, list[Any]] = {}  # by identity
         self.kept: list[Any] = []  # keeps ids alive
         self.sources: list[list[Any]] = []
         self.source_index: dict[tuple[str, int, str], int] = {}
@@ -113,24 +115,36 @@ class _Walk:
 
     def run(self, jaxpr: Any, tangents: frozenset[int]) -> dict[str, Any]:
         # A queue, not recursion: a program may be nested deeper than Python's stack.
-        queue: deque[tuple[Any, str, frozenset[int], int]] = deque()
-        self.program(jaxpr, "", tangents, -1, queue)
+        queue: deque[tuple[Any, int]] = deque()
+        self.program(jaxpr, -1, queue)
         while queue:
             self.fill(*queue.popleft(), queue)
-        return {"programs": self.programs, "sources": self.sources}
+        for equation, phase in phases(jaxpr, tangents, self.primitives, self.held).items():
+            for row in self.rows[equation]:
+                row[1] = phase
+        return {
+            "programs": self.programs,
+            "sources": self.sources,
+            "captured": list(self.captured.values()),
+        }
 
-    def program(
-        self, jaxpr: Any, stack: str, tangents: frozenset[int], source: int, queue: deque[Any]
-    ) -> int:
+    def capture(self, jaxpr: Any) -> None:
+        """Note the arrays that a program holds: its constants, and literals that are arrays."""
+        body = open_jaxpr(jaxpr)
+        held = [*zip(body.constvars, getattr(jaxpr, "consts", ()), strict=False)]
+        for equation in body.eqns:
+            held += [(v, v.val) for v in equation.invars if getattr(v, "val", None) is not None]
+        for var, value in held:
+            if getattr(value, "shape", ()) or var in body.constvars:
+                self.kept.append(value)
+                self.captured.setdefault(_identity(value), [short_type(var.aval), _bytes(var.aval)])
+
+    def program(self, jaxpr: Any, source: int, queue: deque[Any]) -> int:
         """The place of a program; ``source`` is that of the equation that holds it."""
         key = id(open_jaxpr(jaxpr))
         if key in self.index:
-            place = self.index[key]
-            if _phase(self.stacks[key], False) != _phase(stack, False):
-                self.forget_phases(place)
-            return place
+            return self.index[key]
         place = self.index[key] = len(self.programs)
-        self.stacks[key] = stack
         self.kept.append(jaxpr)
         body = open_jaxpr(jaxpr)
         self.programs.append(
@@ -141,68 +155,42 @@ class _Walk:
                 "effects": effects(jaxpr),
                 "unused": unused(body),
                 "equations": [],
-                "shared": False,
             }
         )
-        queue.append((jaxpr, stack, tangents, source))
+        queue.append((jaxpr, source))
         return place
 
-    def forget_phases(self, place: int) -> None:
-        """A program called in several phases carries none."""
-        self.programs[place]["shared"] = True
-        for equation in self.programs[place]["equations"]:
-            equation[1] = ""
-            for places in equation[5].values():
-                for inner in places:
-                    if not self.programs[inner]["shared"]:
-                        self.forget_phases(inner)
-
-    def fill(
-        self, jaxpr: Any, stack: str, tangents: frozenset[int], outer: int, queue: deque[Any]
-    ) -> None:
+    def fill(self, jaxpr: Any, outer: int, queue: deque[Any]) -> None:
         body = open_jaxpr(jaxpr)
+        self.capture(jaxpr)
         # JAX keeps what it traced of its own functions: their equations may name
         # the line that happened to call them first.
         foreign = _is_foreign(body)
         program = self.programs[self.index[id(body)]]
-        tainted = {id(var) for place, var in enumerate(body.invars) if place in tangents}
         for equation in body.eqns:
-            depends = [id(operand) in tainted for operand in equation.invars]
-            if any(depends):
-                tainted.update(id(var) for var in equation.outvars)
-            own = str(getattr(equation.source_info, "name_stack", ""))
-            full = f"{stack}/{own}" if stack and own else stack or own
-            phase = "" if program["shared"] else _phase(full, any(depends))
             source = outer if foreign else self.source(equation.source_info, outer)
-            plain, inner = self.parameters(equation, full, depends, source, queue)
-            program["equations"].append(
-                [
-                    str(getattr(equation.primitive, "name", equation.primitive)),
-                    phase,
-                    source,
-                    [short_type(var.aval) for var in equation.outvars],
-                    plain,
-                    inner,
-                ]
-            )
+            plain, inner = self.parameters(equation, source, queue)
+            name = primitive_name(equation)
+            self.primitives.add(name)
+            types = [short_type(var.aval) for var in equation.outvars]
+            row = [name, "", source, types, plain, inner]
+            program["equations"].append(row)
+            self.rows.setdefault(id(equation), []).append(row)
 
     def parameters(
-        self, equation: Any, stack: str, depends: list[bool], source: int, queue: deque[Any]
+        self, equation: Any, source: int, queue: deque[Any]
     ) -> tuple[dict[str, Any], dict[str, list[int]]]:
         plain: dict[str, Any] = {}
         inner: dict[str, list[int]] = {}
+        held = self.held.of(equation)
         for name, value in equation.params.items():
-            found = [value] if is_jaxpr(value) else _jaxprs_in(value)
-            if found:
-                inner[name] = [
-                    self.program(item, stack, _passed_on(depends, item), source, queue)
-                    for item in found
-                ]
-            else:
-                try:
-                    plain[name] = plain_value(value)
-                except ValueError:
-                    continue  # its printed text is all there is
+            if name in held:
+                inner[name] = [self.program(item, source, queue) for item in held[name]]
+                continue
+            try:
+                plain[name] = plain_value(value)
+            except ValueError:
+                continue  # its printed text is all there is
         return plain, inner
 
     def source(self, info: Any, outer: int) -> int:
@@ -233,36 +221,6 @@ def _is_foreign(body: Any) -> bool:
     made = str(getattr(getattr(body, "debug_info", None), "func_src_info", "") or "")
     file = made.rpartition(" at ")[2].rpartition(":")[0]
     return bool(file) and not is_project_file(file)
-
-
-def _phase(stack: str, on_tangents: bool) -> str:
-    """The phase of an equation from its whole name stack, outermost scope first."""
-    for scope in reversed(stack.split("/")):
-        if scope == "rematted_computation":
-            return "recomputed"
-        if "transpose(" in scope:
-            return "transpose"
-    if "jvp(" in stack:
-        return "tangent" if on_tangents else "forward"
-    return ""
-
-
-def _passed_on(depends: Sequence[bool], jaxpr: Any) -> frozenset[int]:
-    """Which inputs of an inner program receive operands that depend on a tangent.
-
-    Operands are aligned at the end (``cond`` has an index in front); where an
-    inner program takes more than that, no claim is made.
-    """
-    inputs = len(open_jaxpr(jaxpr).invars)
-    offset = len(depends) - inputs
-    if offset < 0:
-        return frozenset()
-    return frozenset(place for place in range(inputs) if depends[place + offset])
-
-
-def _jaxprs_in(value: Any) -> list[Any]:
-    """The programs of a tuple, some of which may be missing."""
-    return [item for item in value if is_jaxpr(item)] if isinstance(value, (tuple, list)) else []
 
 
 def plain_value(value: Any, depth: int = 0) -> Any:

@@ -22,7 +22,7 @@ class Stage:
     ``names`` has one name per argument.  ``call`` is a Python expression for
     ``fn`` (``jax.grad(lambda x: f(x).sum())``); ``applied`` is that function
     applied to its names (``f(x, n=3)``).  ``tangents`` are the positions of
-    arguments that a transform introduced as tangents.
+    arguments that a transform, this one or one before, introduced as tangents.
     """
 
     fn: Callable[..., Any]
@@ -64,6 +64,20 @@ class Stage:
         parameters = f" {', '.join(names)}" if names else ""
         call = f"lambda{parameters}: {body}"
         return cls(anonymous, tuple(args), tuple(names), call, body, tangents)
+
+    @property
+    def inputs(self) -> list[list[str]]:
+        """Argument and leaf for each flattened input, in JAX's own words: ``params['w']``."""
+        return [
+            [name, name + jax.tree_util.keystr(path)]
+            for name, arg in zip(self.names, self.args, strict=True)
+            for path, _ in jax.tree_util.tree_flatten_with_path(arg)[0]
+        ]
+
+    def after(self, before: Stage) -> Stage:
+        """This stage behind one whose arguments its own begin with: tangents stay tangents."""
+        self.tangents |= before.tangents
+        return self
 
     @property
     def out(self) -> Any:

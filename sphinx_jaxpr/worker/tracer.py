@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import re
 import textwrap
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Sequence
@@ -22,6 +23,7 @@ from .binding import bind
 from .failures import RequestError, printable
 from .hints import hinting
 from .meshes import NO_MESH, current, mesh_of, under
+from .jaxprs import is_jaxpr, open_jaxpr
 from .reach import Names
 from .recorder import Recorder
 from .stage import Stage
@@ -67,8 +69,9 @@ class Tracer:
         self.known = {"jax": jax.__version__}
         if not request.steps:
             self.known["source"] = _source(target)
-        if facts.is_jaxpr(target) and not request.steps and not request.jit:
-            return {**self.known, **_program(target, ()), "call": shown, "args": []}
+        if is_jaxpr(target) and not request.steps and not request.jit:
+            self.known |= {"call": shown, "args": [], "inputs": _own_names(target)}
+            return {**self.known, **_program(target, ())}
         with self._mesh(request, module), hinting(request):
             stage = self._stage(request, target, module, shown)
             shown_args = zip(stage.names, stage.args, strict=True)
@@ -76,6 +79,7 @@ class Tracer:
             self.known["args"] = [[name, describe(arg)] for name, arg in shown_args]
             jaxpr, out = jax.make_jaxpr(stage.fn, return_shape=True)(*stage.args)
             stage.result = results(jaxpr, out)
+            self.known["inputs"] = stage.inputs
             return {**self.known, **_program(jaxpr, _tangents(stage))}
 
     def around(self, request: Request) -> list[str]:
@@ -118,7 +122,7 @@ class Tracer:
         return stage
 
     def _base(self, request: Request, target: Any, module: ModuleType, shown: str) -> Stage:
-        if facts.is_jaxpr(target):
+        if is_jaxpr(target):
             stage = _from_jaxpr(target, shown)
         elif callable(target):
             names, mesh = self.names(request, module), current()
@@ -137,7 +141,7 @@ class Tracer:
         paths = dict(request.third_party)
         if step.name not in paths:
             try:
-                return BUILTIN[step.name](stage, dict(step.options))
+                return BUILTIN[step.name](stage, dict(step.options)).after(stage)
             except RequestError as error:
                 error.more.setdefault("option", "transforms")
                 raise
@@ -164,7 +168,8 @@ class Tracer:
         options_text = "".join(f", {key}={source_text(value)}" for key, value in step.options)
         shown_args = abstract_source(tuple(stage.args))
         call = f"{attribute}({stage.call}, {shown_args}{options_text})[0]"
-        return Stage.of(made[0], args, names, call)
+        after = Stage.of(made[0], args, names, call)
+        return after.after(stage) if same else after
 
 
 def _plain(value: Any) -> Any:
@@ -198,18 +203,28 @@ def _check_options(fn: Callable[..., Any], name: str, options: dict[str, Any]) -
 
 def _from_jaxpr(target: Any, shown: str) -> Stage:
     """A ready jaxpr as a function of its inputs."""
-    body = facts.open_jaxpr(target)
+    body = open_jaxpr(target)
     if body is target and not hasattr(target, "consts"):
         if body.constvars:
             raise RequestError("target", f"{shown!r} is an open jaxpr with constants: close it")
         target = jax.extend.core.ClosedJaxpr(target, ())
     args = [plain(var.aval) for var in body.invars]
-    names = getattr(getattr(body, "debug_info", None), "arg_names", None) or ()
-    texts = [str(name) for name in names]
-    if len(texts) != len(args) or not all(name.isidentifier() for name in texts):
+    texts = [leaf for _, leaf in _own_names(target)]
+    if not all(name.isidentifier() for name in texts):
         texts = [f"x{place}" for place in range(len(args))]
     call = f"jax.extend.core.jaxpr_as_fun({shown})"
     return Stage.of(jax.extend.core.jaxpr_as_fun(target), args, texts, call)
+
+
+def _own_names(target: Any) -> list[list[str]]:
+    """Argument and leaf for each input of a ready jaxpr, as JAX noted them, else ``x0``."""
+    body = open_jaxpr(target)
+    noted = getattr(getattr(body, "debug_info", None), "arg_names", None) or ()
+    leaves = [str(name) for name in noted]
+    roots = [re.split(r"[.\[]", leaf, maxsplit=1)[0] for leaf in leaves]
+    if len(leaves) != len(body.invars) or not all(root.isidentifier() for root in roots):
+        leaves = roots = [f"x{place}" for place in range(len(body.invars))]
+    return [[root, leaf] for root, leaf in zip(roots, leaves, strict=True)]
 
 
 def _source(target: Any) -> dict[str, Any] | None:
@@ -240,11 +255,12 @@ def _tangents(stage: Stage) -> set[int]:
 
 
 def _program(jaxpr: Any, tangents: Iterable[int]) -> dict[str, Any]:
+    known = facts.collect(jaxpr, tangents)
     return {
         "text": _text(jaxpr),
         "effects": facts.effects(jaxpr),
-        "constants": facts.constant_sizes(jaxpr),
-        "facts": facts.collect(jaxpr, tangents),
+        "constants": known.pop("captured"),
+        "facts": known,
     }
 
 

@@ -11,6 +11,7 @@ from jax.sharding import AbstractMesh, AxisType, PartitionSpec
 
 from sphinx_jaxpr.program.blocks import Block
 from sphinx_jaxpr.program.evaluate import Scope
+from sphinx_jaxpr.program.inputs import Names
 from sphinx_jaxpr.program.printed import parse
 from sphinx_jaxpr.worker.facts import collect, mask
 
@@ -27,7 +28,12 @@ def bf16(*shape: int) -> jax.ShapeDtypeStruct:
 
 def block(name: str, fn: Any, args: Any, names: str = "", base: Block | None = None) -> Block:
     jaxpr = jax.make_jaxpr(fn)(*args)
-    return Block(name, parse(mask(str(jaxpr))), collect(jaxpr), tuple(names.split()), base)
+    return Block(name, parse(mask(str(jaxpr))), collect(jaxpr), named(names), base)
+
+
+def named(names: str) -> Names:
+    """One array for each argument."""
+    return Names(*(tuple(names.split()),) * 3)
 
 
 @cache

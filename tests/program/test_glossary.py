@@ -205,9 +205,10 @@ def words_of(function: Callable[..., Any], *arguments: Any) -> Iterator[tuple[st
     """(primitive, words) of every equation at any depth, from the worker's facts."""
     jax = pytest.importorskip("jax")
     from sphinx_jaxpr.worker import facts
+    from sphinx_jaxpr.worker.jaxprs import is_jaxpr, open_jaxpr, short_type
 
     jaxpr = jax.make_jaxpr(function)(*arguments)
-    queue = [facts.open_jaxpr(jaxpr)]
+    queue = [open_jaxpr(jaxpr)]
     printed = list(parse(str(jaxpr)).walk())
     text = str(jaxpr)
     found = facts.collect(jaxpr)
@@ -215,10 +216,10 @@ def words_of(function: Callable[..., Any], *arguments: Any) -> Iterator[tuple[st
     while queue:
         body = queue.pop(0)
         for equation in body.eqns:
-            operands.append([facts.short_type(operand.aval) for operand in equation.invars])
+            operands.append([short_type(operand.aval) for operand in equation.invars])
             for value in equation.params.values():
                 inner = value if isinstance(value, (tuple, list)) else [value]
-                queue += [facts.open_jaxpr(item) for item in inner if facts.is_jaxpr(item)]
+                queue += [open_jaxpr(item) for item in inner if is_jaxpr(item)]
     equations = [equation for program in found["programs"] for equation in program["equations"]]
     for inputs, (name, _, _, types, plain, programs) in zip(operands, equations, strict=False):
         shown = next((e for e in printed if e.primitive == name), None)

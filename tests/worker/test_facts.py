@@ -112,26 +112,8 @@ def test_a_program_called_in_several_phases_has_none() -> None:
         return inner(x) + jax.jvp(inner, (x,), (x,))[0]
 
     found = collect(mixed, 1.0)
-    shared = [program for program in found["programs"] if program["shared"]]
-    for program in shared:
-        assert all(row[1] == "" for row in program["equations"])
-
-
-@pytest.mark.parametrize(
-    ("stack", "on_tangents", "phase"),
-    [
-        ("", False, ""),
-        ("layer", False, ""),
-        ("jvp()", False, "forward"),
-        ("jvp(layer)/inner", True, "tangent"),
-        ("transpose(jvp())", False, "transpose"),
-        ("transpose(jvp())/rematted_computation", False, "recomputed"),
-        ("transpose(jvp())/rematted_computation/relu", False, "recomputed"),
-        ("rematted_computation/transpose(jvp())", True, "transpose"),
-    ],
-)
-def test_phase_of_a_stack(stack: str, on_tangents: bool, phase: str) -> None:
-    assert facts._phase(stack, on_tangents) == phase
+    (place,) = {place for row in rows(found) for place in row[5].get("jaxpr", ()) if not row[1]}
+    assert [row[:2] for row in rows(found, place)] == [["sin", ""]]
 
 
 def test_unused_equations() -> None:

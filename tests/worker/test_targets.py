@@ -141,16 +141,17 @@ def test_no_module_names_the_nearest_and_what_was_searched() -> None:
 def test_a_next_jax_without_closed_jaxpr_is_read_alike() -> None:
     """A JAX in which ``make_jaxpr`` gives one kind of object with equations and constants."""
     from sphinx_jaxpr.worker import facts
+    from sphinx_jaxpr.worker.jaxprs import is_jaxpr, open_jaxpr
 
     closed: Any = jax.make_jaxpr(lambda x: x * 2.0 + 1.0)(1.0)
-    body = facts.open_jaxpr(closed)
+    body = open_jaxpr(closed)
 
     class Next:
         eqns, invars, outvars, constvars = body.eqns, body.invars, body.outvars, body.constvars
         consts, effects = closed.consts, closed.effects
 
     assert facts.collect(Next()) == facts.collect(closed)
-    assert facts.is_jaxpr(Next())
+    assert is_jaxpr(Next())
 
 
 def test_control_characters_of_a_parameter_are_spelled_out(tracer: Tracer) -> None:

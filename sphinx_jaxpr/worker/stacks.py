@@ -1,0 +1,89 @@
+"""What JAX's record of transforms and named scopes says of an equation's phase.
+
+An equation has a name stack of its own; those of the equations around it come
+before.  Reads attributes only: where a JAX has no ``stack`` of items, its text
+is taken apart.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any, Final, NamedTuple
+
+#: Primitives whose programs are computed again where they are differentiated.
+REMAT: Final = frozenset({"remat", "remat2", "checkpoint"})
+
+_REMATTED: Final = "rematted_computation"
+# Scopes that ``jacfwd`` and ``hessian`` are put into: between the two of a level,
+# JAX makes the tangents that go into the function.
+_SCOPE: Final = re.compile(r"sphinx-jaxpr-(outside|inside)-(\d+)")
+_TRANSFORMS: Final = frozenset({"jvp", "transpose", "vmap", "pmap", "shard_map", "jit", "pjit"})
+_WORD: Final = re.compile(r"([\w.]+)\((?=.*\))|[^/()]+")
+
+
+def scope(side: str, level: int) -> str:
+    """The name of a scope: ``outside`` or ``inside`` a transform that makes tangents."""
+    return f"sphinx-jaxpr-{side}-{level}"
+
+
+class Context(NamedTuple):
+    """What is known at an equation, or at the program around it.
+
+    ``backward`` is ``"transpose"``, ``"recomputed"`` or ``""``; ``linear`` whether
+    JAX differentiates forward here; ``outside`` and ``inside`` have a bit for each
+    level of :func:`scope` entered; ``in_remat``: what is inside is the program of a remat.
+    """
+
+    backward: str = ""
+    linear: bool = False
+    outside: int = 0
+    inside: int = 0
+    in_remat: bool = False
+
+    @property
+    def between(self) -> int:
+        """The levels at which tangents are made here."""
+        return self.outside & ~self.inside
+
+    def at(self, name_stack: Any, is_remat: bool, dissolves: bool) -> Context:
+        """That of an equation with this stack, in a program with this context.
+
+        ``dissolves``: there may be equations here that were in a remat.
+        """
+        backward, linear = self.backward, self.linear
+        outside, inside = self.outside, self.inside
+        before, differentiated_twice = "", False
+        for is_transform, name in items(name_stack):
+            if is_transform and name == "transpose":
+                differentiated_twice = linear
+                backward = "transpose"
+            elif is_transform:
+                linear = linear or name == "jvp"
+            elif found := _SCOPE.fullmatch(name):
+                bit = 1 << int(found[2])
+                outside |= bit * (found[1] == "outside")
+                inside |= bit * (found[1] == "inside")
+                continue
+            elif name == _REMATTED:
+                # JAX's own scope begins the stacks inside of a remat; where a second
+                # derivative has dissolved the remat, it is right behind the transforms.
+                # Anywhere else somebody has named a scope so.
+                first = self.in_remat and before != "scope"
+                dissolved = differentiated_twice and before == "transform" and not is_remat
+                if first or (dissolved and dissolves):
+                    backward = "recomputed"
+            before = "transform" if is_transform else "scope"
+        return Context(backward, linear, outside, inside, is_remat)
+
+
+def items(name_stack: Any) -> Iterator[tuple[bool, str]]:
+    """``(is a transform, name)`` of each item, the outermost first."""
+    stack = getattr(name_stack, "stack", None)
+    if stack is None:
+        for match in _WORD.finditer(str(name_stack)):
+            word = match[1] or match[0]
+            yield match[1] is not None and word in _TRANSFORMS, word
+        return
+    for item in stack:
+        yield type(item).__name__ == "Transform", str(getattr(item, "name", item))

@@ -1,0 +1,205 @@
+"""Programs inside of objects: read, linked, counted, and refused where they can't be read."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import pytest
+from jax.extend import core
+
+from sphinx_jaxpr.ext.html import code, equation_ids
+from sphinx_jaxpr.program.blocks import Block
+from sphinx_jaxpr.program.evaluate import Scope, evaluate
+from sphinx_jaxpr.program.paths import PathError
+from sphinx_jaxpr.program.printed import parse
+from sphinx_jaxpr.testing import trace
+from sphinx_jaxpr.worker import facts
+
+_SHARED = jax.jit(lambda a: jnp.cos(a))
+ONE = jax.make_jaxpr(lambda a: jnp.sin(a))(1.0)
+TWO = jax.make_jaxpr(lambda a: _SHARED(_SHARED(jnp.tan(a))))(1.0)  # prints what it shares first
+BIG = jax.make_jaxpr(lambda a: jnp.exp(jnp.log(jnp.sqrt(a))))(jnp.ones((100, 200)))
+
+HOLDER = core.Primitive("holder")
+HOLDER.def_abstract_eval(lambda x, **params: x)
+
+
+class Listed(list[Any]):
+    __hash__ = object.__hash__  # type: ignore[assignment]
+
+
+class Keyed(dict[Any, Any]):
+    __hash__ = object.__hash__  # type: ignore[assignment]
+
+
+class Pair(NamedTuple):
+    first: Any
+    second: Any
+
+
+@dataclasses.dataclass(frozen=True)
+class Held:
+    program: Any
+    number: int = 3
+    hidden: Any = dataclasses.field(default=None, repr=False)
+
+
+class Backwards:
+    """Shows what it holds in another order than it has it."""
+
+    def __init__(self, one: Any, two: Any) -> None:
+        self.one, self.two = one, two
+
+    def __repr__(self) -> str:
+        return f"Backwards({self.two}, {self.one})"
+
+
+class Away:
+    """Shows a program that nobody can find in it."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return f"Away({ONE})"
+
+
+VALUES: dict[str, tuple[Any, list[str]]] = {
+    "list": (Listed([ONE, ONE]), ["sin"]),
+    "list of one": (Listed([ONE]), ["sin"]),
+    "tuple of tuples": (((ONE,), (TWO,)), ["sin", "cos", "tan", "jit", "jit"]),
+    "tuple with others": ((ONE, 3, "a", TWO), ["sin", "cos", "tan", "jit", "jit"]),
+    "others first": ((3, ONE), ["sin"]),
+    "dict": (Keyed(a=ONE, b=Listed([BIG, 7])), ["sin", "sqrt", "log", "exp"]),
+    "named tuple": (Pair(TWO, ONE), ["cos", "tan", "jit", "jit", "sin"]),
+    "dataclass": (Held(BIG), ["sqrt", "log", "exp"]),
+    "dataclass in a tuple": ((Held(Pair(ONE, BIG), hidden=TWO),), ["sin", "sqrt", "log", "exp"]),
+    "another order": (Backwards(ONE, BIG), ["sqrt", "log", "exp", "sin"]),
+    "deep": (Pair(Pair(Pair(ONE, 1), 2), Listed([Pair(3, BIG)])), ["sin", "sqrt", "log", "exp"]),
+    "not to be found": (Away(), ["sin"]),
+}
+
+
+def held(value: Any) -> Any:
+    return lambda x: HOLDER.bind(x, value=value, n=1)
+
+
+@pytest.fixture(params=VALUES)
+def case(request: pytest.FixtureRequest) -> Iterator[tuple[str, Block, list[str]]]:
+    value, expected = VALUES[request.param]
+    yield request.param, trace(held(value), jnp.ones(()), name="f")["f"], expected
+
+
+def ask(expression: str, block: Block) -> Any:
+    return evaluate(expression, Scope({"f": block})).value
+
+
+def test_all_is_at_any_depth(case: tuple[str, Block, list[str]]) -> None:
+    _, block, expected = case
+    assert list(ask("ops(f.all)", block)) == ["holder", *expected]
+
+
+def test_facts_are_those_of_the_program(case: tuple[str, Block, list[str]]) -> None:
+    name, block, _ = case
+    assert block.printed is not None
+    unknown = [e.primitive for e in block.printed.walk() if e.start not in block.index.facts]
+    assert unknown == (["sin"] if name == "not to be found" else [])
+    for equation in block.printed.walk():
+        found = block.index.facts.get(equation.start)
+        assert found is None or found.primitive == equation.primitive
+
+
+def test_ids_and_folds(case: tuple[str, Block, list[str]]) -> None:
+    _, block, _ = case
+    printed = block.printed
+    assert printed is not None
+    assert printed.program is not None
+    (holder,) = printed.program.equations
+    ids = equation_ids(printed, "b")
+    for place, program in enumerate(holder.programs):
+        for position, equation in enumerate(program.equations):
+            assert ids[equation.start] == f"b-eqn-0-{place}-{position}"
+    assert len(set(ids.values())) == len(ids) == len(list(printed.walk()))
+    html = code(printed, block.index.facts, "b")
+    assert all(f'id="{identity}"' in html for identity in ids.values())
+    longest = max(len(program.equations) for program in holder.programs)
+    assert ("jaxpr-body" in html) == (longest > 2)  # those that are printed over lines
+
+
+def test_paths_lead_into_them() -> None:
+    block = trace(held(Pair(TWO, Listed([ONE]))), jnp.ones(()), name="f")["f"]
+    assert ask("len(f[holder].value)", block) == 2
+    assert list(ask("ops(f[holder].value[0])", block)) == ["tan", "jit", "jit"]
+    assert ask("ops(f[holder].value[1]) == ['sin']", block)
+    assert ask("f[holder].value[0][jit][0].jaxpr[cos].calls", block) == 2
+    one = trace(held(Held(ONE)), jnp.ones(()), name="f")["f"]
+    assert list(ask("ops(f[holder].value[0])", one)) == ["sin"]
+
+
+def test_the_same_letter_inside_an_object_is_another_value() -> None:
+    block = trace(held(Listed([ONE])), jnp.ones(()), name="f")["f"]
+    assert ask("f[holder].value[0][sin].inputs[0] != f.inputs[0]", block)
+    assert ask("f.inputs[0].uses == 1", block)
+
+
+def test_what_stands_around_programs_counts() -> None:
+    values = [Pair(ONE, 3), Pair(ONE, 4), Pair(ONE, 3)]
+    found = [trace(held(value), jnp.ones(()), name="f")["f"] for value in values]
+    blocks = Scope(dict(zip("fgh", found, strict=True)))
+    assert evaluate("same(f, g)", blocks).value is False
+    assert evaluate("same(f, h)", blocks).value is True
+
+
+def test_a_linear_solve_has_what_its_object_has() -> None:
+    found = trace(jnp.linalg.solve, jnp.ones((3, 3)), jnp.ones(3), name="solve")
+    found.assert_claims(
+        [
+            "solve.all[dot_general]",
+            "len(solve.all[dot_general]) == 2",
+            "len(solve.all[reduce_sum]) == 1",
+            "len(solve.all[custom_linear_solve].jaxprs) == 4",
+            "ops(solve.all[custom_linear_solve].jaxprs[0]) == ['dot_general']",
+        ]
+    )
+    jaxpr = jax.make_jaxpr(jnp.linalg.solve)(jnp.ones((3, 3)), jnp.ones(3))
+    programs = facts.collect(jaxpr)["programs"]
+    count = sum(len(program["equations"]) for program in programs)
+    assert found.evaluate("len(solve.all)") == count
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        "Box({ lambda ; a:f32[]. let b:f32[] = sin a in (b,",
+        "<{ lambda ; ... }>",
+        "Box(1, { lambda ; a:f32[] let b:f32[] = sin a in (b,) })",
+    ],
+)
+def test_of_what_cannot_be_read_no_question_is_answered(value: str) -> None:
+    text = f"""{{ lambda ; a:f32[]. let
+    b:f32[] = holder[
+      n=1
+      value={value}
+    ] a
+    c:f32[] = cos b
+  in (c,) }}"""
+    block = Block("f", parse(text))
+    assert ask("ops(f) == ['holder', 'cos']", block)
+    for question in ("f.all[sin]", "not f.all[sin]", "len(f.all) == 2"):
+        with pytest.raises(PathError) as caught:
+            ask(question, block)
+        assert "`value` of `holder` shows a program that can't be read" in caught.value.message
+
+
+def test_nesting_of_objects_is_read_in_linear_time() -> None:
+    """Each level could be read twice, so that a few levels would take for ever."""
+    inner = "{ lambda ; a:f32[]. let b:f32[] = sin a in (b,) }"
+    for wrap in ("({}, 3)", "[{}, 3]", "((3, {}),)"):
+        text = inner
+        for _ in range(60):
+            value = wrap.format(text)
+            text = f"{{ lambda ; a:f32[]. let b:f32[] = holder[value={value} n=1] a in (b,) }}"
+        assert parse(text).program is not None

@@ -53,6 +53,8 @@ class Renames:
     spellings: tuple[Spelling, ...] = ()
     commuting: frozenset[str] = frozenset()
     unordered: frozenset[tuple[str, str]] = frozenset()
+    written: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    spoken: frozenset[str] = frozenset()
 
     def names(self, primitive: str) -> tuple[str, ...]:
         """All names of a primitive, its own included."""
@@ -63,6 +65,17 @@ class Renames:
         if name in present:
             return name
         return next((other for other in self.names(name) if other in present), "")
+
+    def found(self, name: str, present: Collection[str]) -> tuple[str, ...]:
+        """The present names of all that ``name`` means, which are none or several.
+
+        What JAX prints for one function may differ from use to use: ``psum`` is
+        ``psum_invariant`` too.
+        """
+        own = self.primitive(name, present)
+        meant = [other for known in self.names(name) for other in self.written.get(known, ())]
+        others = (self.primitive(other, present) for other in meant)
+        return tuple(dict.fromkeys(filter(None, (own, *others))))
 
     def parameter(self, primitive: str, name: str, present: Collection[str]) -> str:
         """The present parameter whose value is that of ``name``, or ``""``."""
@@ -141,4 +154,6 @@ def table() -> Renames:
         ),
         frozenset(name for row in data["commutes"] for name in row["names"]),
         frozenset((row["primitive"], row["parameter"]) for row in data["unordered"]),
+        {row["name"]: tuple(row["prints"]) for row in data["written"]},
+        frozenset(data["parameters"]),
     )

@@ -10,6 +10,7 @@ from .blocks import INPUT, LITERAL, Block
 from .kinds import Asking, View
 from .model import Operand, Variable
 from .paths import PathError
+from .vocabulary import Origin
 
 OF_VALUES: Final = ("shape", "dtype", "origin", "uses", "text")
 
@@ -43,11 +44,11 @@ class Value(View):
         return self.operand.type if self.operand else ""
 
     @property
-    def origin(self) -> str:
+    def origin(self) -> Origin:
         """Where it comes from."""
         if self.variable is None:
-            return LITERAL
-        return self.block.index.made.get(self.variable.index, (INPUT, None))[0]
+            return Origin(LITERAL)
+        return Origin(self.block.index.made.get(self.variable.index, (INPUT, None))[0])
 
     def attribute(self, name: str, asking: Asking) -> Any:
         match name:
@@ -72,7 +73,8 @@ class Value(View):
 class Values(View):
     """Operands, results, inputs, in order; inputs of a block have names too."""
 
-    __slots__ = ("names", "values")
+    __slots__ = ("block", "names", "values")
+    block: Block
     values: tuple[Value, ...]
     names: tuple[str, ...]
 
@@ -86,6 +88,7 @@ class Values(View):
     ) -> None:
         values = tuple(make(block, f"{path}[{n}]", thing) for n, thing in enumerate(things))
         super().__init__(path, (id(block), "values", *(value.key for value in values)))
+        object.__setattr__(self, "block", block)
         object.__setattr__(self, "values", values)
         object.__setattr__(self, "names", names)
 
@@ -100,7 +103,7 @@ class Values(View):
 
     def item(self, key: Any, asking: Asking) -> Any:
         if isinstance(key, slice):
-            return self.values[key]
+            return self.sliced(key)
         if isinstance(key, int):
             return lookups.at(self.values, key, self.path, "value")
         found = [v for v, name in zip(self.values, self.names, strict=False) if name == key]
@@ -108,6 +111,14 @@ class Values(View):
             known = ", ".join(dict.fromkeys(self.names)) or "none, use a number"
             raise PathError(f"`{self.path}` has no `{key}` (names: {known})")
         return found[0] if len(found) == 1 else tuple(found)
+
+    def sliced(self, key: slice) -> Values:
+        """Some of them, by position."""
+        path = self.path + lookups.slice_text(key)
+        found = [v.variable or v.operand for v in self.values[key]]
+        make = type(self.values[0]) if self.values else Value
+        things = [thing for thing in found if thing is not None]
+        return Values(self.block, path, things, make, self.names[key])
 
     def members(self) -> tuple[Value, ...]:
         return self.values

@@ -237,7 +237,7 @@ class _Comparison:
                 f" {_across(one, two)}"
             )
         if isinstance(one, ProgramView) is not isinstance(two, ProgramView):
-            raise self.never(one, two, f"; compare their equations: {_across(one, two)}")
+            raise self.never(one, two, f"; {_across(one, two)}")
         if isinstance(one, Equations) and isinstance(two, Equations):
             return [e.start for e in one.equations] == [e.start for e in two.equations]
         if isinstance(one, Equations) or isinstance(two, Equations):

@@ -7,7 +7,7 @@ from typing import Any
 
 from .arithmetic import truth
 from .comparing import kind
-from .evidence import Idle, nothing
+from .evidence import Idle, SaysNothing, nothing
 from .given import plain
 from .paths import PathError, parse
 from .scope import BlockView, Scope
@@ -56,7 +56,7 @@ def judge(text: str, scope: Scope) -> Result:
     walker = Walker(parse(text), scope)
     result = _evaluated(walker)
     if not Skipped(walker).names_a_program():
-        raise PathError(
+        raise SaysNothing(
             f"`{walker.expression.text[:80]}` says nothing about a program: a claim names a block"
             " or a version",
             0,

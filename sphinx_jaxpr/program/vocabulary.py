@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable
+from difflib import SequenceMatcher
 from functools import cache
 from typing import ClassVar, Final
 
@@ -66,14 +67,23 @@ def _unknown(what: str, text: str, near: str, listed: Iterable[str] = ()) -> Pat
 
 
 def _near(text: str, known: Iterable[str]) -> str:
-    found = nearest(text, known, count=1)
-    return found.removeprefix("; nearest: ")
+    """The most similar word, or ``""``; of equals the one with the same beginning."""
+    found = nearest(text, known, count=5).removeprefix("; nearest: ")
+    near = found.split(", ") if found else []
+    return max(near, key=lambda word: _likeness(text, word), default="")
+
+
+def _likeness(text: str, word: str) -> float:
+    start = next((n for n, (a, b) in enumerate(zip(text, word, strict=False)) if a != b), len(word))
+    return SequenceMatcher(None, word, text[:80]).ratio() + start / 20
 
 
 # -- primitives ---------------------------------------------------------------------------
 
 #: Functions of JAX that are no primitives, and what is printed for them.
 _FUNCTIONS: Final = {
+    "cosine": "cos",
+    "sine": "sin",
     "while_loop": "while",
     "fori_loop": "while",
     "matmul": "dot_general",
@@ -137,8 +147,8 @@ def near_primitive(text: str, asking: Asking) -> str:
     """The known primitive that ``text`` may have been meant to be, or ``""``."""
     if text in _FUNCTIONS:
         return _FUNCTIONS[text]
-    here = sorted({name for block in asking.mentioned() for name in block.primitives})
-    return _near(text, here) or _near(text, sorted(asking.primitives))
+    here = {name for block in asking.mentioned() for name in block.primitives}
+    return _near(text, sorted(here | asking.primitives))
 
 
 # -- phases, origins ----------------------------------------------------------------------

@@ -29,8 +29,10 @@ from ..tracing.places import is_project_file
 
 PACKAGE = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "")
 
-#: A parameter whose plain form is longer than this stays text (characters).
-MAX_PARAMETER = 400
+#: A parameter whose plain form is longer than this stays text (characters), and an array
+#: with more elements.
+MAX_PARAMETER = 20_000
+MAX_ELEMENTS = 256
 
 _ADDRESS = re.compile(r"0x[0-9a-fA-F]{6,}")
 #: How an effect on a reference names its variable: by its address.
@@ -265,6 +267,14 @@ def _jaxprs_in(value: Any) -> list[Any]:
     return [item for item in value if is_jaxpr(item)] if isinstance(value, (tuple, list)) else []
 
 
+def _is_of_numpy(value: Any) -> bool:
+    """Whether it is a number or an array of numpy, in which parameters are rare but plain."""
+    package = type(value).__module__.partition(".")[0]
+    return (
+        package in ("numpy", "ml_dtypes") and hasattr(value, "tolist") and hasattr(value, "shape")
+    )
+
+
 def plain_value(value: Any, depth: int = 0) -> Any:
     """``value`` as JSON data, or ``ValueError`` where it is no plain data."""
     if value is None or isinstance(value, (bool, str)):
@@ -278,6 +288,10 @@ def plain_value(value: Any, depth: int = 0) -> Any:
         if depth == 0 and len(str(items)) > MAX_PARAMETER:
             raise ValueError("long")
         return items
+    if _is_of_numpy(value):
+        if math.prod(value.shape) > MAX_ELEMENTS:
+            raise ValueError("long")
+        return plain_value(value.tolist(), depth)
     kind = getattr(value, "kind", None)
     if isinstance(kind, str) and hasattr(value, "itemsize"):  # a dtype
         return {"dtype": str(value)}

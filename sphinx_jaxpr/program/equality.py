@@ -96,8 +96,10 @@ def _in_text(whole: str, part: Any, asking: Asking) -> bool:
     if not isinstance(part, str):
         raise PathError(f"`in` a text takes a text, not {kind(part)}")
     asking.spend((len(whole) + len(part)) // 20 + 1)
-    if isinstance(whole, Word) and not isinstance(part, (Word, Given)):
-        whole.check_part(part, asking)
+    if isinstance(whole, Word):
+        if not isinstance(part, (Word, Given)):
+            whole.check_part(part, asking)
+        return whole.has(str(part))
     return str(part) in str(whole)
 
 
@@ -335,7 +337,7 @@ def aligned(
             right.add(item)
             continue
         found = comparison.partners(item, one)
-        stands = found[0] if found else item
+        stands = next((one for one in (item, *found) if isinstance(one, Word)), (*found, item)[0])
         same.update((other, stands) for other in found)
         right.add(stands)
     return frozenset(same.get(item, item) for item in one), frozenset(right)
@@ -363,6 +365,10 @@ def _order(operator: ast.cmpop, one: Any, two: Any, asking: Asking) -> bool | Id
                 answer = left >= right
     except TypeError:
         raise PathError(f"`{sign}` can't compare {kind(one)} with {kind(two)}") from None
+    # A set of nothing is part of any: that looks at one side alone.
+    part = {ast.Lt: one, ast.LtE: one, ast.Gt: two, ast.GtE: two}[type(operator)]
+    if sets and (reason := reason_of(part)) is not None:
+        return idle(bool(answer), reason)
     return _looked(bool(answer), one, two)
 
 

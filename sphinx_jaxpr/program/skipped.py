@@ -184,8 +184,8 @@ class Skipped:
                 return Primitive
             case ast.Call(func=ast.Name(id=name), args=[argument]) if name in _PASSING:
                 return self.vocabulary(argument)
-            case ast.Subscript(value=ast.Attribute(attr="params")):
-                return None  # a value, not a name
+            case ast.Subscript(value=ast.Attribute() | ast.Name()):
+                return None  # part of a word, or the value of a parameter
             case ast.Subscript(value=inner, slice=ast.Slice() | ast.Constant(value=int())):
                 return self.vocabulary(inner)
             case ast.BinOp(left=left, right=right):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from keyword import iskeyword
 from typing import Any
 
 from . import lookups
@@ -254,7 +255,7 @@ class Equations(View):
         """The equations of a primitive, by any of its names."""
         present = {e.primitive for e in self.equations}
         real = table().found(word, present)
-        shown = word if word.isidentifier() else f'"{word}"'
+        shown = word if word.isidentifier() and not iskeyword(word) else f'"{word}"'
         path = f"{self.path}[{shown}]"
         found = Equations(
             self.block, path, [e for e in self.equations if e.primitive in real], self, word

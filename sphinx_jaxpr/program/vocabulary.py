@@ -47,6 +47,10 @@ class Word(str):
         self.check(text, asking)
         return self.key == text
 
+    def has(self, part: str) -> bool:
+        """Whether a text is part of it."""
+        return part in str(self)
+
     @classmethod
     def check(cls, text: str, asking: Asking) -> None:
         """An error that names the nearest word, where ``text`` is none."""
@@ -75,7 +79,8 @@ def _near(text: str, known: Iterable[str]) -> str:
 
 def _likeness(text: str, word: str) -> float:
     start = next((n for n, (a, b) in enumerate(zip(text, word, strict=False)) if a != b), len(word))
-    return SequenceMatcher(None, word, text[:80]).ratio() + start / 20
+    swapped = sorted(text) == sorted(word)
+    return SequenceMatcher(None, word, text[:80]).ratio() + start / 20 + swapped / 4
 
 
 # -- primitives ---------------------------------------------------------------------------
@@ -225,6 +230,8 @@ class Origin(_Listed):
 
 _LONG: Final = re.compile(r"(bfloat|float|uint|int|complex)(\d.*)")
 _SHORT: Final = {"bfloat": "bf", "float": "f", "uint": "u", "int": "i", "complex": "c"}
+_BRIEF: Final = re.compile(r"(bf|f|u|i|c)(\d.*)")
+_LONGER: Final = {short: long for long, short in _SHORT.items()}
 _KEY: Final = re.compile(r"key<\w+>")
 _EIGHT: Final = "e3m4 e4m3 e4m3b11fnuz e4m3fn e4m3fnuz e5m2 e5m2fnuz e8m0fnu"
 _DTYPES: Final = frozenset(
@@ -254,6 +261,12 @@ def short_dtype(name: str) -> str:
     return _SHORT[found[1]] + found[2] if found and name != "float0" else name
 
 
+def long_dtype(name: str) -> str:
+    """``float32`` of ``f32``; other names as they are."""
+    found = _BRIEF.fullmatch(name)
+    return _LONGER[found[1]] + found[2] if found else name
+
+
 def is_dtype(name: str) -> bool:
     """Whether it is the name of a dtype of JAX, short or long."""
     return short_dtype(name) in _DTYPES or bool(_KEY.fullmatch(name))
@@ -281,18 +294,21 @@ class Dtype(Word):
         if short_dtype(text) not in here:
             bare = text.rpartition(".")[2]
             near = bare if is_dtype(bare) else _MEANT.get(bare.lower(), "")
-            raise _unknown("dtype", text, near or _near(short_dtype(bare.lower()), _dtypes()))
+            raise _unknown("dtype", text, near or short_dtype(_near(bare.lower(), _dtypes())))
 
     @classmethod
     def check_part(cls, text: str, asking: Asking) -> None:
-        names = [*_DTYPES, "bfloat16", "float32", "float8", "uint8", "complex64", "key<"]
-        if not any(text in name for name in names):
+        if not any(text in name for name in _dtypes()):
             cls.check(text, asking)
+
+    def has(self, part: str) -> bool:
+        return part in self.key or part in long_dtype(self.key)
 
 
 @cache
 def _dtypes() -> tuple[str, ...]:
-    return tuple(sorted(_DTYPES, key=lambda name: (len(name), name)))
+    names = {*_DTYPES, *map(long_dtype, _DTYPES)}
+    return tuple(sorted(names, key=lambda name: (len(name), name)))
 
 
 # -- parameters ---------------------------------------------------------------------------

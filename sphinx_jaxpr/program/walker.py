@@ -53,7 +53,7 @@ class Emptiness:
 
     def refused(self, source: str, tests: str) -> None:
         """A condition leaves an element out."""
-        self.found = self.found or Nothing(f"of {source} none passes `{tests}`")
+        self.found = self.found or Nothing(f"no element of {source} passes `{tests}`")
 
 
 def free_names(node: ast.expr) -> Iterator[str]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from .kinds import Asking
 from .vocabulary import Dtype, Word, is_dtype, short_dtype
 
 
@@ -52,6 +53,15 @@ class GivenDtype(Given, Dtype):
     __slots__ = ()
 
 
+class DtypeText(GivenDtype):
+    """A text from a parameter that may be the name of a dtype, or any other text."""
+
+    __slots__ = ()
+
+    def means(self, text: str, asking: Asking) -> bool:
+        return self.key == short_dtype(text)
+
+
 class GivenList(Given, tuple[Any, ...]):
     """A list from a parameter."""
 
@@ -87,7 +97,7 @@ def freeze(value: Any) -> Any:
         case dict():
             return GivenText(value)
         case str() if is_dtype(value) and short_dtype(value) != value:
-            return GivenDtype(value)
+            return DtypeText(value)
         case str():
             return GivenText(value)
     return value

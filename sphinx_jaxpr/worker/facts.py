@@ -29,10 +29,8 @@ from ..tracing.places import is_project_file
 
 PACKAGE = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "")
 
-#: A parameter whose plain form is longer than this stays text (characters), and an array
-#: with more elements.
+#: A parameter whose plain form is longer than this stays text (characters).
 MAX_PARAMETER = 20_000
-MAX_ELEMENTS = 256
 
 _ADDRESS = re.compile(r"0x[0-9a-fA-F]{6,}")
 #: How an effect on a reference names its variable: by its address.
@@ -268,11 +266,9 @@ def _jaxprs_in(value: Any) -> list[Any]:
 
 
 def _is_of_numpy(value: Any) -> bool:
-    """Whether it is a number or an array of numpy, in which parameters are rare but plain."""
+    """Whether it is a number of numpy, which need not be one of Python's."""
     package = type(value).__module__.partition(".")[0]
-    return (
-        package in ("numpy", "ml_dtypes") and hasattr(value, "tolist") and hasattr(value, "shape")
-    )
+    return package in ("numpy", "ml_dtypes") and hasattr(value, "item") and value.shape == ()
 
 
 def plain_value(value: Any, depth: int = 0) -> Any:
@@ -289,9 +285,7 @@ def plain_value(value: Any, depth: int = 0) -> Any:
             raise ValueError("long")
         return items
     if _is_of_numpy(value):
-        if math.prod(value.shape) > MAX_ELEMENTS:
-            raise ValueError("long")
-        return plain_value(value.tolist(), depth)
+        return plain_value(value.item(), depth)
     kind = getattr(value, "kind", None)
     if isinstance(kind, str) and hasattr(value, "itemsize"):  # a dtype
         return {"dtype": str(value)}

@@ -11,8 +11,10 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 import pytest
 from jax import lax
+from jax.extend.core import Primitive
 from jax.sharding import AbstractMesh, AxisType, PartitionSpec
 
 from sphinx_jaxpr.program.blocks import dtype_of, shape_of
@@ -277,6 +279,25 @@ def test_values_come_without_marks() -> None:
         ("any(e.uses for e in waves[exp])", bool),
     ):
         assert type(evaluate(text, scope()).value) is kind, text
+
+
+def test_parameters_of_numpy_and_of_any_text() -> None:
+    probe = Primitive("probe")
+    probe.def_abstract_eval(lambda x, **_: x)
+    given = {"scale": (np.float32(0.5),), "deep": ((np.int32(1), np.bool_(True)),)}
+    function = lambda x: probe.bind(x, name="float32", dtype=np.dtype("f4"), **given)  # noqa: E731
+    here = Scope({"own": block("own", function, (jnp.ones(3),), "x")})
+    for text in (
+        "own[probe].params[scale] == (0.5,)",
+        "own[probe].params[deep] == ((1, True),)",
+        'own[probe].params[name] == "float32" and own[probe].params[name] != "relu"',
+        'own[probe].params[dtype] == "float32" and own[probe].params[dtype] == own[0].dtype',
+        '"scale" in own[probe].params',
+    ):
+        assert judge(text, here).is_true, text
+    for text in ('own[probe].params[dtype] != "relu"', '"scal" not in own[probe].params'):
+        with pytest.raises(PathError):
+            judge(text, here)
 
 
 def test_a_long_parameter_stays_data() -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, Final
 
 from .blocks import Block
@@ -47,6 +48,7 @@ class Asking:
         if text not in self.hints:
             self.hints.append(text)
 
+    @cached_property
     def mentioned(self) -> list[Block]:
         """The blocks of the functions that the expression names."""
         self.spend(len(self.blocks))
@@ -54,7 +56,7 @@ class Asking:
 
     def meets(self, test: Callable[[str], bool]) -> bool:
         """Whether a block has a primitive of which ``test`` is true."""
-        return any(test(primitive) for block in self.mentioned() for primitive in block.primitives)
+        return any(test(primitive) for block in self.mentioned for primitive in block.primitives)
 
     def knows(self, primitive: str) -> bool:
         """Whether there is such a primitive in any JAX, or in any block."""

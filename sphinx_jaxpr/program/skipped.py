@@ -109,6 +109,8 @@ class Skipped:
         if self.block(node):
             return
         self.visit(node.value)
+        if node in self.walker.reached:
+            return
         name, outer = node.attr, self.block(node.value)
         if outer:
             if name not in OF_PROGRAMS:
@@ -148,6 +150,8 @@ class Skipped:
         for left, operator, right in zip(operands, node.ops, operands[1:], strict=False):
             for one, two in ((left, right), (right, left)):
                 known = self.vocabulary(one)
+                if isinstance(operator, ast.In | ast.NotIn) and one is left and _is_text(two):
+                    continue  # a word that is looked for in a text
                 is_part = isinstance(operator, ast.In | ast.NotIn) and self.is_text(right)
                 if known is not None:
                     for text in _texts(two):
@@ -169,9 +173,7 @@ class Skipped:
                 return name in self.bound
             case ast.Subscript(slice=key):
                 return not isinstance(key, ast.Slice)
-            case ast.Constant(value=value):
-                return isinstance(value, str)
-        return False
+        return _is_text(node)
 
     def vocabulary(self, node: ast.expr) -> _Vocabulary | None:
         """Whose words a part gives, itself or as its elements; ``None`` where not known."""
@@ -189,6 +191,8 @@ class Skipped:
             case ast.Subscript(value=inner, slice=ast.Slice() | ast.Constant(value=int())):
                 return self.vocabulary(inner)
             case ast.BinOp(left=left, right=right):
+                if self.is_text(left) or self.is_text(right):
+                    return None  # a text that is put together is any text
                 return self.vocabulary(left) or self.vocabulary(right)
             case ast.List(elts=items) | ast.Tuple(elts=items) | ast.Set(elts=items):
                 found = [self.vocabulary(item) for item in items]
@@ -233,8 +237,12 @@ def _texts(node: ast.expr) -> Iterator[ast.Constant]:
         case ast.List(elts=items) | ast.Tuple(elts=items) | ast.Set(elts=items):
             for item in items:
                 yield from _texts(item)
-        case ast.BinOp(left=left, right=right):
+        case ast.BinOp(left=left, right=right) if not (_is_text(left) or _is_text(right)):
             yield from _texts(left)
             yield from _texts(right)
         case ast.Call(func=ast.Name(id=name), args=[argument]) if name in _PASSING:
             yield from _texts(argument)
+
+
+def _is_text(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) and isinstance(node.value, str)

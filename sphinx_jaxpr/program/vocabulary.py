@@ -152,7 +152,7 @@ def near_primitive(text: str, asking: Asking) -> str:
     """The known primitive that ``text`` may have been meant to be, or ``""``."""
     if text in _FUNCTIONS:
         return _FUNCTIONS[text]
-    here = {name for block in asking.mentioned() for name in block.primitives}
+    here = {name for block in asking.mentioned for name in block.primitives}
     return _near(text, sorted(here | asking.primitives))
 
 
@@ -290,8 +290,7 @@ class Dtype(Word):
     def check(cls, text: str, asking: Asking) -> None:
         if is_dtype(text) or not text:  # which nothing has: `e.dtype != ""`
             return
-        here = {name for block in asking.mentioned() for name in block.dtypes}
-        if short_dtype(text) not in here:
+        if not any(short_dtype(text) in block.dtypes for block in asking.mentioned):
             bare = text.rpartition(".")[2]
             near = bare if is_dtype(bare) else _MEANT.get(bare.lower(), "")
             raise _unknown("dtype", text, near or short_dtype(_near(bare.lower(), _dtypes())))
@@ -322,9 +321,8 @@ class ParameterName(Word):
 
     @classmethod
     def check(cls, text: str, asking: Asking) -> None:
-        if text in table().spoken:
-            return
-        here = {name for block in asking.mentioned() for name in block.parameters}
-        if text not in here:
+        blocks = asking.mentioned
+        if text not in table().spoken and not any(text in block.parameters for block in blocks):
+            here = {name for block in blocks for name in block.parameters}
             near = _near(text, sorted(here)) or _near(text, sorted(table().spoken))
             raise _unknown("parameter", text, near)

@@ -72,6 +72,7 @@ class Walker:
         self.asking = Asking(scope.blocks, _primitives() | scope.primitives, self.names)
         self.bound: dict[str, Any] = {}
         self.sides: list[tuple[str, Any]] = []
+        self.reached: set[ast.AST] = set()  # attributes that were there
 
     def run(self) -> Any:
         try:
@@ -109,7 +110,9 @@ class Walker:
             case ast.Name(id=name):
                 return self.name(name)
             case ast.Attribute(value=inner, attr=name):
-                return self.attribute(self.visit(inner), name)
+                found = self.attribute(self.visit(inner), name)
+                self.reached.add(node)
+                return found
             case ast.Subscript(value=inner, slice=key):
                 return self.item(self.visit(inner), key)
             case ast.Call(func=ast.Name(id=name), args=arguments):

@@ -211,6 +211,8 @@ RIGHT = [
     'all(p != "exp" for p in ops(waves)) and "my_primitive" not in ops(waves)',
     'any("sin" in p for p in ops(waves)) and "float" in waves[0].dtype',
     'waves[0].primitive[:2] == "si" and waves[0].dtype[0] == "f"',
+    'waves[0].primitive + "_x" == "sin_x" and waves[0].primitive == "s" + "in"',
+    'waves[0].primitive in "sin or any text" and "si" in ops(waves)[0]',
     # uses is a number
     "waves[sin].uses in (1, 2) and waves[sin].uses not in {2, 3}",
     "set(e.uses for e in waves) == {0, 1} and len({e.uses for e in waves}) == 2",

@@ -25,7 +25,7 @@ from types import ModuleType
 from typing import Any, Final
 
 from .program.blocks import Block
-from .program.evaluate import evaluate
+from .program.evaluate import evaluate, judge
 from .program.inputs import names_of
 from .program.instead import instead
 from .program.paths import PathError
@@ -82,7 +82,7 @@ class Traced(Mapping[str, Block]):
     def _problem(self, claim: str) -> str:
         """What is true where a claim is false, or why it can't be judged."""
         try:
-            found = evaluate(claim, self.scope)
+            found = judge(claim, self.scope)
             said = "" if found.is_true else instead(claim, self.scope)
         except PathError as error:
             return error.message

@@ -146,6 +146,7 @@ OUTPUT: Final[dict[str, tuple[str, str]]] = {
     "sentences[].expression": ("text", "the path or the predicate"),
     "sentences[].state": ("text", "its state"),
     "sentences[].value": ("text", "of a `val`, the value as it is shown"),
+    "claims_of_nothing": ("number", "how many claims hold of nothing; each is a finding too"),
     "lock.*": ("text", "where the project has a lock, by block: the level of its drift"),
     "pages.*.*.*": ("number", "by page, kind (as in `what`, or `note`) and state: how many"),
     "blocks.*.name": ("text", "by page and identity (`page#jaxpr-dense`): the block's name"),

@@ -151,6 +151,7 @@ class Checked:
                 }
                 for page, quote, verdict in quotes
             ],
+            "claims_of_nothing": sum(bool(v and v.is_empty) for _, _, v in quotes),
             "pages": self._pages(quotes),
             "blocks": dict(self._blocks(quotes)),
             "lock": {name: drift.level.words for name, drift in sorted(self.drifts.items())},
@@ -242,6 +243,8 @@ def _summary(data: dict[str, Any]) -> list[str]:
     for what, states in sorted(total.items()):
         said = ", ".join(f"{states[state]} {state}" for state in _STATES if states[state])
         lines.append(f"  {named.get(what, what + 's')}: {said}")
+    if "claim" in total:
+        lines.append(f"  claims that hold of nothing: {data['claims_of_nothing']}")
     blocks = data["blocks"].values()
     equations = sum(block["equations"] for block in blocks)
     pointed = sum(block["pointed_at"] for block in blocks)

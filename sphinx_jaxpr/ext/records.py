@@ -148,6 +148,7 @@ class Verdict:
 
     ``block`` and ``starts`` are the block and the equations that a path leads to;
     ``where`` is the address of what is no block here: a primitive's page, another project.
+    ``is_empty`` is a claim that looked at nothing.
     """
 
     state: str
@@ -156,6 +157,7 @@ class Verdict:
     block: str = ""
     starts: tuple[int, ...] = ()
     where: str = ""
+    is_empty: bool = False
 
     @property
     def start(self) -> int:

@@ -24,6 +24,7 @@ class Scopes:
         self.engine = engine
         self.galleries = galleries
         self._names: dict[str, dict[str, Place]] = {}
+        self._spoken: dict[str, list[str]] = {}
         self._made: dict[tuple[str, str, str], programs.Block] = {}
 
     @cached_property
@@ -75,8 +76,18 @@ class Scopes:
         """The scope of one expression, of a page or ``inside`` of a directive."""
         from ..program.scope import Scope
 
-        primitives = frozenset(self.met(self.mentioned(page, text, inside)))
+        met = self.met(self.mentioned(page, text, inside))
+        primitives = frozenset((*met, *self.spoken(page)))
         return Scope(_Blocks(self, self.places(page, inside)), self.versions, primitives)
+
+    def spoken(self, page: str) -> list[str]:
+        """Names of primitives that a page may use: of its blocks, and the project's own."""
+        if page not in self._spoken:
+            galleries = self.galleries.get(page, ())
+            places = (Place(page, g, block) for g in galleries for block in g.blocks)
+            meanings = self.engine.meanings
+            self._spoken[page] = sorted({*self.met(places), *meanings.terms_of, *meanings.defined})
+        return self._spoken[page]
 
     def met(self, places: Iterable[Place]) -> Iterator[str]:
         """The primitives of blocks, without reading them."""

@@ -92,6 +92,7 @@ class Verdicts:
         about = [listed, [[place.block.name, self._seen(place)] for place in places]]
         facts: list[Any] = [__version__, quote.what, quote.expression, self.scopes.versions, about]
         facts.append(self._elsewhere(quote))
+        facts.append(self.scopes.spoken(page))
         if quote.what == "prim":  # of any block, and of the project's own definitions
             if page not in self._defining:
                 self._defining[page] = digest(self._definitions(page))
@@ -131,6 +132,7 @@ class Verdicts:
 
     def _judge(self, page: str, quote: Quote, inside: Gallery | None) -> Verdict:
         # What judges is loaded where something is new.
+        from ..program.evidence import SaysNothing
         from ..program.paths import NoProgram, PathError
 
         if quote.what == "prim":
@@ -143,7 +145,7 @@ class Verdicts:
         except PathError as error:
             if address := self._elsewhere(quote):
                 return Verdict(TRUE, where=address)
-            return Verdict(WRONG, error.message)
+            return Verdict(WRONG, error.message, is_empty=isinstance(error, SaysNothing))
 
     def _primitive(self, page: str, expression: str) -> Verdict:
         from ..program.paths import nearest
@@ -170,15 +172,25 @@ def _verdict(kept: Any) -> Verdict | None:
     except (TypeError, KeyError):
         return None
     texts: list[Any] = [found.state, found.text, found.block, found.where, *found.hints]
-    good = all(type(text) is str for text in texts)
+    good = all(type(text) is str for text in texts) and type(found.is_empty) is bool
     return found if good and all(type(start) is int for start in found.starts) else None
 
 
 def _claim(text: str, scope: Any, inside: str) -> Verdict:
+    from ..program.evaluate import judge
+
+    return _said(judge(text, scope), text, scope)
+
+
+def _condition(text: str, scope: Any, inside: str) -> Verdict:
     from ..program.evaluate import evaluate
+
+    return _said(evaluate(text, scope), text, scope)
+
+
+def _said(found: Any, text: str, scope: Any) -> Verdict:
     from ..program.instead import instead
 
-    found = evaluate(text, scope)
     if found.is_true:
         return Verdict(TRUE, hints=found.hints)
     return Verdict(FALSE, instead(text, scope), found.hints)
@@ -215,7 +227,7 @@ def _block(text: str, scope: Any, inside: str) -> Verdict:
 
 _JUDGES: Final = {
     "claim": _claim,
-    "when": _claim,
+    "when": _condition,
     "val": _value,
     "eqn": _equation,
     "note": _equation,

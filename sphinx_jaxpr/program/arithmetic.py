@@ -7,11 +7,14 @@ import math
 from collections.abc import Callable
 from typing import Any, Final
 
-from .comparing import SIGNS, elements, kind, number_of, program_of, weigh
+from .comparing import SIGNS, elements, kind, number_of, program_of, settled, weigh
+from .equality import aligned
+from .evidence import Idle, Nothing, emptiness, idle, listing, pile, reason_of
 from .kinds import Asking, View, words
 from .paths import PathError
 from .same import same
 from .views import Equations, EquationView
+from .vocabulary import Primitive
 
 #: Largest whole number that may come up, in bits.
 MAX_BITS: Final = 256
@@ -95,7 +98,10 @@ def _of_lists(sign: str, one: Any, two: Any, asking: Asking) -> Any:
     if size > limit:
         raise PathError(f"a {what} became longer than {limit:,}")
     asking.spend(size // (100 if what == "text" else 1) + 1)
-    return one + two if sign == "+" else one * two
+    if what == "text":
+        return str(one) + str(two) if sign == "+" else str(one) * two
+    joined = tuple(one) + tuple(two) if sign == "+" else tuple(one) * two
+    return listing(joined, emptiness(one) or (emptiness(two) if sign == "+" else None))
 
 
 def _of_sets(sign: str, one: Any, two: Any, asking: Asking) -> Any:
@@ -103,7 +109,10 @@ def _of_sets(sign: str, one: Any, two: Any, asking: Asking) -> Any:
         raise _refused(sign, one, two)
     asking.spend(len(one) + len(two))
     weigh((one, two), asking)
-    return _SETS[sign](one, two)
+    left, right = aligned(one, two, asking, sign)
+    # What two sets share may be nothing though both looked at something.
+    both = emptiness(one) and emptiness(two)
+    return pile(_SETS[sign](left, right), emptiness(one) if sign == "-" else both)
 
 
 # -- functions ----------------------------------------------------------------------------
@@ -147,13 +156,17 @@ def truth(value: Any) -> bool:
 
 
 def _set(arguments: list[Any], asking: Asking) -> frozenset[Any]:
-    return make_set(elements(arguments[0], asking, "`set`") if arguments else (), asking)
+    value = program_of(arguments[0]) if arguments else ()
+    return make_set(elements(value, asking, "`set`"), asking, emptiness(value))
 
 
-def make_set(items: tuple[Any, ...], asking: Asking) -> frozenset[Any]:
-    """A set, once its elements are paid for."""
+def make_set(
+    items: tuple[Any, ...], asking: Asking, reason: Nothing | None = None
+) -> frozenset[Any]:
+    """A set, once its elements are paid for; ``reason`` says why it is empty."""
     weigh(items, asking)
-    return frozenset(program_of(item) for item in items)
+    made = frozenset(settled(item) for item in items)
+    return made if reason is None else pile(made, reason)
 
 
 def _sum(arguments: list[Any], asking: Asking) -> Any:
@@ -179,7 +192,7 @@ def _least(name: str) -> Callable[[list[Any], Asking], Any]:
 
 def _plain(items: tuple[Any, ...], name: str, asking: Asking) -> tuple[Any, ...]:
     """Items that have an order; sorting them is paid for."""
-    items = tuple(number_of(item) for item in items)
+    items = tuple(settled(item) for item in items)
     for _ in range(max(len(items).bit_length(), 1)):
         weigh(items, asking)
     if bad := [item for item in items if isinstance(item, (View, frozenset)) or item is None]:
@@ -188,7 +201,9 @@ def _plain(items: tuple[Any, ...], name: str, asking: Asking) -> tuple[Any, ...]
 
 
 def _sorted(arguments: list[Any], asking: Asking) -> tuple[Any, ...]:
-    return tuple(sorted(_plain(elements(arguments[0], asking, "`sorted`"), "sorted", asking)))
+    value = program_of(arguments[0])
+    items = _plain(elements(value, asking, "`sorted`"), "sorted", asking)
+    return listing(sorted(items), emptiness(value))
 
 
 def _abs(arguments: list[Any], asking: Asking) -> Any:
@@ -213,22 +228,47 @@ def _ops(arguments: list[Any], asking: Asking) -> tuple[str, ...]:
     found = []
     value = program_of(arguments[0])
     if isinstance(value, EquationView):
-        return (value.equation.primitive,)
+        return listing([value.primitive])
     if isinstance(value, Equations):
         asking.spend(len(value.equations))
-        return tuple(equation.primitive for equation in value.equations)
+        present = value.block.primitives
+        names = (Primitive(equation.primitive, present) for equation in value.equations)
+        return listing(names, emptiness(value))
     for item in elements(value, asking, "`ops`"):
         if not isinstance(item, EquationView):
             raise PathError(f"`ops` takes a program or equations, not {kind(item)}")
-        found.append(item.equation.primitive)
-    return tuple(found)
+        found.append(item.primitive)
+    return listing(found, emptiness(value))
+
+
+def _quantified(name: str) -> Callable[[list[Any], Asking], bool | Idle]:
+    """``all`` and ``any``: idle over nothing, or where each element is."""
+
+    def function(arguments: list[Any], asking: Asking) -> bool | Idle:
+        value = program_of(arguments[0])
+        items = elements(value, asking, f"`{name}`")
+        answer = (all if name == "all" else any)(truth(item) for item in items)
+        deciding = [item for item in items if truth(item) == answer] or items
+        reason = emptiness(value) if not items else None
+        if deciding and all(isinstance(item, Idle) for item in deciding):
+            reason = reason_of(deciding[0])
+        return answer if reason is None else idle(answer, reason)
+
+    return function
+
+
+def _same(arguments: list[Any], asking: Asking) -> bool | Idle:
+    one, two = map(program_of, arguments)
+    reasons = reason_of(one), reason_of(two)
+    answer = same(one, two, asking)
+    return idle(answer, reasons[0], stays=True) if reasons[0] and reasons[1] else answer
 
 
 _Function = Callable[[list[Any], Asking], Any]
 _FUNCTIONS: Final[dict[str, tuple[int, int, _Function]]] = {
     "len": (1, 1, _len),
-    "all": (1, 1, lambda a, asking: all(truth(v) for v in elements(a[0], asking, "`all`"))),
-    "any": (1, 1, lambda a, asking: any(truth(v) for v in elements(a[0], asking, "`any`"))),
+    "all": (1, 1, _quantified("all")),
+    "any": (1, 1, _quantified("any")),
     "set": (0, 1, _set),
     "sum": (1, 1, _sum),
     "min": (1, 99, _least("min")),
@@ -237,5 +277,5 @@ _FUNCTIONS: Final[dict[str, tuple[int, int, _Function]]] = {
     "abs": (1, 1, _abs),
     "round": (1, 2, _round),
     "ops": (1, 1, _ops),
-    "same": (2, 2, lambda a, asking: same(program_of(a[0]), program_of(a[1]), asking)),
+    "same": (2, 2, _same),
 }

@@ -23,7 +23,8 @@ PHASES: Final = frozenset({"forward", "tangent", "transpose", "recomputed"})
 #: Calls of a shared program are counted up to this.
 MAX_CALLS: Final = 10**9
 
-_TYPE: Final = re.compile(r"(?P<dtype>[^\[\]{}]+)\[(?P<dims>[^\[\]{}]*)\]")
+#: Before the bracket of a type: the dtype, what its keys are of, and the memory space.
+_DTYPE: Final = re.compile(r"(?P<dtype>[A-Za-z]\w*)(?P<of><[^<>\[\]{}]*>)?(?:<[^<>\[\]{}]*>)*\[")
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,6 +56,20 @@ class Block:
     def primitives(self) -> frozenset[str]:
         """The primitives at any depth."""
         return frozenset(e.primitive for e in self.printed.walk()) if self.printed else frozenset()
+
+    @cached_property
+    def dtypes(self) -> frozenset[str]:
+        """The dtypes of the values at any depth, in short."""
+        equations = self.printed.walk() if self.printed else ()
+        kinds = {self.index.type_of(v) for e in equations for v in e.outputs}
+        return frozenset(filter(None, map(dtype_of, kinds)))
+
+    @cached_property
+    def parameters(self) -> frozenset[str]:
+        """The names of the parameters at any depth, printed or not."""
+        printed = self.printed.walk() if self.printed else ()
+        names = {parameter.name for e in printed for parameter in e.parameters}
+        return frozenset(names.union(*(known.parameters for known in self.index.facts.values())))
 
     @cached_property
     def match(self) -> Match:
@@ -170,15 +185,35 @@ class Index:
 
 
 def dtype_of(kind: str) -> str:
-    """``bf16`` of ``bf16[4,64]{V:data}``; ``""`` where the type has none."""
-    found = _TYPE.search(kind)
-    return found["dtype"] if found else ""
+    """``bf16`` of ``bf16<host>[4,64]{V:data}``; ``""`` where the type has none."""
+    found = _DTYPE.search(kind)
+    if found is None:
+        return ""
+    return found["dtype"] + (found["of"] or "" if found["dtype"] == "key" else "")
 
 
 def shape_of(kind: str) -> tuple[Any, ...] | None:
-    """``(4, 64)`` of ``bf16[4,64]{V:data}``; a symbolic size stays a text."""
-    found = _TYPE.search(kind)
+    """``(4, 64)`` of ``bf16[4@(x,y),64]{V:data}``; a symbolic size stays a text."""
+    found = _DTYPE.search(kind)
     if found is None:
         return None
-    sizes = [size.partition("@")[0].strip() for size in found["dims"].split(",") if size.strip()]
+    sizes = [size.partition("@")[0].strip() for size in _dims(kind, found.end())]
     return tuple(int(size) if size.isdecimal() and len(size) < 20 else size for size in sizes)
+
+
+def _dims(kind: str, start: int) -> list[str]:
+    """What stands between the bracket before ``start`` and its partner, by axis."""
+    depth, parts, begin = 0, list[str](), start
+    for place in range(start, len(kind)):
+        sign = kind[place]
+        if sign in "([{":
+            depth += 1
+        elif sign == "," and not depth:
+            parts.append(kind[begin:place])
+            begin = place + 1
+        elif sign in ")]}":
+            if not depth:
+                parts.append(kind[begin:place])
+                break
+            depth -= 1
+    return [part for part in parts if part.strip()]

@@ -15,8 +15,8 @@ from typing import Any
 from .changes import Parameters
 from .flow import Flow
 from .levels import Difference, Level
-from .sequence import common
 from .model import Equation, Operand, Program
+from .sequence import common
 from .sides import Places, Side, collapsed, kind, literal
 from .unread import unread
 

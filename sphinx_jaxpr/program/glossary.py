@@ -48,6 +48,10 @@ KINDS: Final = {
 }
 
 
+#: Longest printed parameter that is read as data, in characters.
+MAX_TEXT: Final = 20_000
+
+
 # -- definitions ------------------------------------------------------------------------
 
 
@@ -178,10 +182,11 @@ def printed_value(text: str) -> Any:
     """The plain data that a parameter's printed text shows, else the text itself.
 
     Names are texts, tuples and sets are lists, and so are calls: the list of
-    their arguments, as in ``P('data', None)``.
+    their arguments, as in ``P('data', None)``.  A number or an array of numpy is
+    what it holds.
     """
     try:
-        return _plain(ast.parse(text.strip()[:1000], mode="eval").body)
+        return _plain(ast.parse(text.strip()[:MAX_TEXT], mode="eval").body)
     except (SyntaxError, ValueError, MemoryError, RecursionError):
         return text
 
@@ -190,6 +195,8 @@ def _plain(node: ast.expr) -> Any:
     match node:
         case ast.Constant(value=bool() | int() | float() | str() | None as value):
             return value
+        case ast.Attribute(value=ast.Name(id="np" | "numpy"), attr="True_" | "False_" as name):
+            return name == "True_"
         case ast.Name() | ast.Attribute():
             return ast.unparse(node)
         case ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=int() | float() as value)):
@@ -198,6 +205,18 @@ def _plain(node: ast.expr) -> Any:
             return [_plain(item) for item in node.elts]
         case ast.Call(func=ast.Name(id="frozenset"), args=[ast.Set() as items]):
             return _plain(items)
+        case ast.Call(func=function, args=[value]) if _is_numpy(function):
+            return _plain(value)
         case ast.Call():
             return [_plain(item) for item in (*node.args, *(k.value for k in node.keywords))]
     raise ValueError(type(node).__name__)
+
+
+def _is_numpy(function: ast.expr) -> bool:
+    """Whether a call is how numpy prints a number or an array, ``np.float32(0.5)``."""
+    match function:
+        case ast.Attribute(value=ast.Name(id="np" | "numpy" | "ml_dtypes")):
+            return True
+        case ast.Name(id=name):
+            return name in ("array", "Array", "bfloat16") or name.startswith("float8_")
+    return False

@@ -20,6 +20,10 @@ class Names(NamedTuple):
     leaves: tuple[str, ...] = ()
     known: tuple[str, ...] = ()
 
+    def sliced(self, key: slice) -> Names:
+        """The names of some inputs."""
+        return Names(self.arguments[key], self.leaves[key], self.known)
+
 
 NO_NAMES: Final = Names()
 

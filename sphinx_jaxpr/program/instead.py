@@ -7,11 +7,12 @@ from collections import Counter
 from typing import Any, Final
 
 from .comparing import elements, program_of
-from .evaluate import PathError, Scope, Walker
 from .kinds import View, words
-from .paths import nearest, parse
+from .paths import PathError, nearest, parse
 from .renames import table
+from .scope import Scope
 from .views import Equations, EquationView
+from .walker import Walker
 
 #: Longest shown value, in characters.
 MAX_VALUE: Final = 240

@@ -9,10 +9,11 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, Final
 
 from .blocks import Block
-from .paths import PathError, nearest
+from .paths import PathError
 from .renames import table
 
 #: Steps that one expression may take, each about half a microsecond: an element
@@ -23,16 +24,19 @@ MAX_SHOWN: Final = 2000
 
 #: What XML and terminals can't hold.
 _CONTROL: Final = re.compile(r"[\x00-\x08\x0b-\x1f\x7f\ufffe\uffff]")
-_DTYPE: Final = re.compile(r"(bfloat|float|uint|int|complex)(\d.*)")
-_SHORT: Final = {"bfloat": "bf", "float": "f", "uint": "u", "int": "i", "complex": "c"}
 
 
 @dataclass
 class Asking:
-    """What is known while one expression is evaluated, and what it has cost so far."""
+    """What is known while one expression is evaluated, and what it has cost so far.
+
+    ``named`` are the names in the expression: only blocks that it mentions are read,
+    since its verdict is kept for as long as these stay as they are.
+    """
 
     blocks: Mapping[str, Block]
     primitives: frozenset[str] = frozenset()
+    named: frozenset[str] = frozenset()
     hints: list[str] = field(default_factory=list)
     steps: int = MAX_STEPS
 
@@ -47,12 +51,21 @@ class Asking:
         if text not in self.hints:
             self.hints.append(text)
 
+    @cached_property
+    def mentioned(self) -> list[Block]:
+        """The blocks of the functions that the expression names."""
+        self.spend(len(self.blocks))
+        return [self.blocks[n] for n in self.blocks if n.partition(".")[0] in self.named]
+
+    def meets(self, test: Callable[[str], bool]) -> bool:
+        """Whether a block has a primitive of which ``test`` is true."""
+        return any(test(primitive) for block in self.mentioned for primitive in block.primitives)
+
     def knows(self, primitive: str) -> bool:
         """Whether there is such a primitive in any JAX, or in any block."""
         if primitive in self.primitives or len(table().names(primitive)) > 1:
             return True
-        self.spend(len(self.blocks))
-        return any(primitive in block.primitives for block in self.blocks.values())
+        return self.meets(lambda name: name == primitive)
 
 
 class View:
@@ -125,75 +138,6 @@ class Error(View):
         return f"{self.type}: {self.message}"
 
 
-class Parameters(View):
-    """The parameters of one equation, by name."""
-
-    __slots__ = ("names", "primitive", "value")
-    primitive: str
-    names: tuple[str, ...]
-    value: Callable[[str], Any]
-
-    def __init__(
-        self,
-        path: str,
-        key: tuple[Any, ...],
-        primitive: str,
-        names: Iterable[str],
-        value: Callable[[str], Any],
-    ) -> None:
-        super().__init__(path, key)
-        object.__setattr__(self, "primitive", primitive)
-        object.__setattr__(self, "names", tuple(names))
-        object.__setattr__(self, "value", value)
-
-    @property
-    def what(self) -> str:
-        return "the parameters of an equation"
-
-    def attribute(self, name: str, asking: Asking) -> Any:
-        raise PathError(f"a parameter is reached with brackets: `{self.path}[{name}]`")
-
-    def has(self, name: str, asking: Asking) -> bool:
-        """Whether there is a parameter of exactly this name."""
-        if name not in self.names and (hint := table().hint(self.primitive, name)):
-            asking.hint(hint)
-        return name in self.names
-
-    def item(self, key: Any, asking: Asking) -> Any:
-        if not isinstance(key, str):
-            raise PathError(f"a parameter is named: `{self.path}[name]`, not by number")
-        asking.spend(20)
-        if key in self.names:
-            return self.value(key)
-        real = table().parameter(self.primitive, key, self.names)
-        hint = table().hint(self.primitive, key)
-        if real:
-            asking.hint(f"the parameter `{key}` of `{self.primitive}` is `{real}` here")
-            return self.value(real)
-        known = nearest(key, self.names) or f" (it has: {', '.join(self.names) or 'none'})"
-        raise PathError(
-            f"`{self.primitive}` has no parameter `{key}`{f'; {hint}' if hint else known}"
-        )
-
-    def members(self) -> tuple[str, ...]:
-        return self.names
-
-    def words(self) -> str:
-        return ", ".join(self.names)
-
-
-class Dtype(str):
-    """A dtype in a parameter: printed long (``float32``), equal to its short name too."""
-
-    __slots__ = ()
-
-    @property
-    def short(self) -> str:
-        """``f32`` of ``float32``."""
-        found = _DTYPE.fullmatch(self)
-        return _SHORT[found[1]] + found[2] if found else str(self)
-
-
 class Version(View):
     """A version, which compares with texts."""
 
@@ -227,25 +171,6 @@ def version(text: str) -> tuple[tuple[int, ...], int, int]:
     while numbers and numbers[-1] == 0:
         numbers.pop()
     return tuple(numbers), _STAGES[(found[2] or "").lower()], int(found[3] or 0)
-
-
-def freeze(value: Any) -> Any:
-    """A parameter of the facts as a value of the language."""
-    match value:
-        case {"dtype": str(name)}:
-            return Dtype(name)
-        case {"text": str(text)}:
-            try:
-                return float(text)
-            except ValueError:
-                return text
-        case list() | tuple():
-            return tuple(freeze(item) for item in value)
-        case dict():
-            return str(value)
-        case str() if _DTYPE.fullmatch(value):
-            return Dtype(value)
-    return value
 
 
 def ordered(values: Iterable[Any]) -> tuple[Any, ...]:

@@ -7,9 +7,11 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from .blocks import Block, dtype_of, shape_of
+from .given import sizes
 from .kinds import Asking, View
 from .model import Equation, Program, Variable
 from .paths import PathError, nearest
+from .vocabulary import Dtype, Phase
 
 
 def count_of(count: int, what: str) -> str:
@@ -76,14 +78,14 @@ def cost(block: Block, program: Program, name: str) -> int:
     return 4 * len(block.index.home)
 
 
-def phase(block: Block, equation: Equation, path: str, asking: Asking) -> str:
+def phase(block: Block, equation: Equation, path: str, asking: Asking) -> Phase:
     """The phase of an equation, ``""`` where it has none."""
     known = block.index.facts.get(equation.start)
     if known is None:
         raise PathError(f"`{path}`: nothing is known of its phase")
     if not block.index.has_phases:
         asking.hint(no_phases(block.name, True))
-    return known.phase
+    return Phase(known.phase)
 
 
 def no_phases(path: str, is_traced: bool) -> str:
@@ -142,15 +144,15 @@ def shape(path: str, kind: str) -> tuple[Any, ...]:
     found = shape_of(kind)
     if found is None:
         raise PathError(f"`{path}` has no shape{f': its type is {kind}' if kind else ''}")
-    return found
+    return sizes(found)
 
 
-def dtype(path: str, kind: str) -> str:
+def dtype(path: str, kind: str) -> Dtype:
     """The short dtype of a printed type."""
     found = dtype_of(kind)
     if not found:
         raise PathError(f"`{path}` has no dtype{f': its type is {kind}' if kind else ''}")
-    return found
+    return Dtype(found)
 
 
 def at(items: tuple[Any, ...], place: int, path: str, what: str) -> Any:
@@ -159,6 +161,21 @@ def at(items: tuple[Any, ...], place: int, path: str, what: str) -> Any:
         return items[place]
     count = f"{len(items)} {what}{'' if len(items) == 1 else 's'}"
     raise PathError(f"`{path}` has {count}, there is no `[{place}]`")
+
+
+def sliced(count: int, key: slice, path: str, what: str, is_computed: bool) -> None:
+    """An error where a slice of ``count`` things begins beyond their end.
+
+    A number that is written points at something; one that is computed measures, as in
+    ``f.grad[len(f):]``, and may be the end itself.
+    """
+    start = key.start or 0
+    if start > count or (start == count > 0 and not is_computed):
+        have = f"{count} {what}{'' if count == 1 else 's'}"
+        raise PathError(
+            f"`{path}` has {have}, so `{slice_text(key)}` begins beyond the end"
+            + (f"; the last one is `[{count - 1}]`" if count else "")
+        )
 
 
 def slice_text(key: slice) -> str:

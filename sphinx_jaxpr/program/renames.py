@@ -54,6 +54,8 @@ class Renames:
     commuting: frozenset[str] = frozenset()
     unordered: frozenset[tuple[str, str]] = frozenset()
     stateful: frozenset[str] = frozenset()
+    written: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    spoken: frozenset[str] = frozenset()
 
     def names(self, primitive: str) -> tuple[str, ...]:
         """All names of a primitive, its own included."""
@@ -64,6 +66,17 @@ class Renames:
         if name in present:
             return name
         return next((other for other in self.names(name) if other in present), "")
+
+    def found(self, name: str, present: Collection[str]) -> tuple[str, ...]:
+        """The present names of all that ``name`` means, which are none or several.
+
+        What JAX prints for one function may differ from use to use: ``psum`` is
+        ``psum_invariant`` too.
+        """
+        own = self.primitive(name, present)
+        meant = [other for known in self.names(name) for other in self.written.get(known, ())]
+        others = (self.primitive(other, present) for other in meant)
+        return tuple(dict.fromkeys(filter(None, (own, *others))))
 
     def parameter(self, primitive: str, name: str, present: Collection[str]) -> str:
         """The present parameter whose value is that of ``name``, or ``""``."""
@@ -143,4 +156,6 @@ def table() -> Renames:
         frozenset(name for row in data["commutes"] for name in row["names"]),
         frozenset((row["primitive"], row["parameter"]) for row in data["unordered"]),
         frozenset(name for row in data["stateful"] for name in row["names"]),
+        {row["name"]: tuple(row["prints"]) for row in data["written"]},
+        frozenset(data["parameters"]),
     )

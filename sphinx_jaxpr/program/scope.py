@@ -60,11 +60,17 @@ class BlockView(View):
             return Error(f"{self.path}.error", self.block.error)
         if name in OF_PROGRAMS or name in OF_EQUATIONS:
             return self.program().attribute(name, asking)
+        raise PathError(self.unknown(name, asking))
+
+    def unknown(self, name: str, asking: Asking) -> str:
+        """That it has no such variant or attribute, and what is near."""
+        if name in OF_EQUATIONS:
+            return (
+                f"`{self.path}` is a program; `.{name}` is of one equation, `{self.path}[0].{name}`"
+            )
         start = self.path + "."
         labels = [key[len(start) :] for key in asking.blocks if key.startswith(start)]
         if self.block.printed is not None and name in self.block.primitives:
-            raise PathError(
-                f"`{self.path}` has no variant `{name}`; equations are `{self.path}[{name}]`"
-            )
+            return f"`{self.path}` has no variant `{name}`; equations are `{self.path}[{name}]`"
         known = nearest(name, (*labels, *OF_PROGRAMS)) or f" (variants: {', '.join(labels)})"
-        raise PathError(f"`{self.path}` has no variant or attribute `{name}`{known}")
+        return f"`{self.path}` has no variant or attribute `{name}`{known}"

@@ -11,6 +11,7 @@ from .inputs import NO_NAMES, Names
 from .kinds import Asking, View
 from .model import Operand, Variable
 from .paths import PathError, nearest
+from .vocabulary import Origin
 
 #: Names of inputs that a message lists.
 MOST_NAMES: Final = 12
@@ -46,11 +47,11 @@ class Value(View):
         return self.operand.type if self.operand else ""
 
     @property
-    def origin(self) -> str:
+    def origin(self) -> Origin:
         """Where it comes from."""
         if self.variable is None:
-            return LITERAL
-        return self.block.index.made.get(self.variable.index, (INPUT, None))[0]
+            return Origin(LITERAL)
+        return Origin(self.block.index.made.get(self.variable.index, (INPUT, None))[0])
 
     def attribute(self, name: str, asking: Asking) -> Any:
         match name:
@@ -108,7 +109,7 @@ class Values(View):
 
     def item(self, key: Any, asking: Asking) -> Any:
         if isinstance(key, slice):
-            return self.values[key]
+            return self.sliced(key)
         if isinstance(key, int):
             return lookups.at(self.values, key, self.path, "value")
         return self.named(str(key))
@@ -124,9 +125,17 @@ class Values(View):
             near = nearest(key, names) or f" (names: {known or 'none, use a number'})"
             raise PathError(f"`{self.path}` has no `{key}`{near}")
         pairs = zip(self.values, self.names.arguments, strict=False)
-        found = Values.__new__(Values)
         leaves = tuple(value for value, name in pairs if name == key)
-        found._set(self.block, f"{self.path}[{key}]", leaves, NO_NAMES)
+        return self._some(f"{self.path}[{key}]", leaves, NO_NAMES)
+
+    def sliced(self, key: slice) -> Values:
+        """Some of them, by position."""
+        path = self.path + lookups.slice_text(key)
+        return self._some(path, self.values[key], self.names.sliced(key))
+
+    def _some(self, path: str, values: tuple[Value, ...], names: Names) -> Values:
+        found = Values.__new__(Values)
+        found._set(self.block, path, values, names)
         return found
 
     def members(self) -> tuple[Value, ...]:

@@ -3,25 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from keyword import iskeyword
 from typing import Any
 
 from . import lookups
 from .blocks import PHASES, Block
+from .given import freeze
 from .glossary import builtin, printed_value
 from .inputs import NO_NAMES
-from .kinds import Asking, Parameters, View, freeze
+from .kinds import Asking, View
 from .match import ADDED, KEPT, RESHAPED
 from .model import Equation, Parameter, Program
+from .parameters import Parameters
 from .paths import PathError
 from .renames import table
 from .values import Value, Values
+from .vocabulary import Primitive
 
 CHANGES = frozenset({ADDED, KEPT, RESHAPED})
 OF_EQUATIONS = tuple(
     "shape dtype params phase inputs outputs uses text line calls primitive".split()
 )
 OF_PROGRAMS = tuple(
-    "all inputs outputs consts effects variables calls added reshaped kept removed error"
+    "all inputs outputs consts effects variables calls text added reshaped kept removed error"
     " forward tangent transpose recomputed".split()
 )
 
@@ -63,6 +67,11 @@ class EquationView(View):
         return self.block.index.calls.get(home.start, 1) if home else 1
 
     @property
+    def primitive(self) -> Primitive:
+        """The name of its primitive."""
+        return Primitive(self.equation.primitive, self.block.primitives)
+
+    @property
     def text(self) -> str:
         """It as printed."""
         return self.block.index.text[self.equation.start : self.equation.end]
@@ -97,7 +106,7 @@ class EquationView(View):
             case "calls":
                 return self.calls
             case "primitive":
-                return equation.primitive
+                return self.primitive
         return self.held(name, asking)
 
     def parameters(self, path: str) -> Parameters:
@@ -247,14 +256,15 @@ class Equations(View):
     def select(self, word: str, asking: Asking) -> Equations:
         """The equations of a primitive, by any of its names."""
         present = {e.primitive for e in self.equations}
-        real = table().primitive(word, present)
-        shown = word if word.isidentifier() else f'"{word}"'
+        real = table().found(word, present)
+        shown = word if word.isidentifier() and not iskeyword(word) else f'"{word}"'
         path = f"{self.path}[{shown}]"
         found = Equations(
-            self.block, path, [e for e in self.equations if e.primitive == real], self, word
+            self.block, path, [e for e in self.equations if e.primitive in real], self, word
         )
-        if real and real != word:
-            asking.hint(f"the primitive `{word}` is `{real}` here")
+        for other in real:
+            if other != word:
+                asking.hint(f"the primitive `{word}` is `{other}` here")
         if not real and not asking.knows(word):
             known = builtin().entry(word)
             if known is not None:

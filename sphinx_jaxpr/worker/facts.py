@@ -34,7 +34,7 @@ from .phases import phases
 PACKAGE = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "")
 
 #: A parameter whose plain form is longer than this stays text (characters).
-MAX_PARAMETER = 400
+MAX_PARAMETER = 20_000
 
 _ADDRESS = re.compile(r"0x[0-9a-fA-F]{6,}")
 #: How an effect on a reference names its variable: by its address.
@@ -223,6 +223,12 @@ def _is_foreign(body: Any) -> bool:
     return bool(file) and not is_project_file(file)
 
 
+def _is_of_numpy(value: Any) -> bool:
+    """Whether it is a number of numpy, which need not be one of Python's."""
+    package = type(value).__module__.partition(".")[0]
+    return package in ("numpy", "ml_dtypes") and hasattr(value, "item") and value.shape == ()
+
+
 def plain_value(value: Any, depth: int = 0) -> Any:
     """``value`` as JSON data, or ``ValueError`` where it is no plain data."""
     if value is None or isinstance(value, (bool, str)):
@@ -236,6 +242,8 @@ def plain_value(value: Any, depth: int = 0) -> Any:
         if depth == 0 and len(str(items)) > MAX_PARAMETER:
             raise ValueError("long")
         return items
+    if _is_of_numpy(value):
+        return plain_value(value.item(), depth)
     kind = getattr(value, "kind", None)
     if isinstance(kind, str) and hasattr(value, "itemsize"):  # a dtype
         return {"dtype": str(value)}

@@ -22,8 +22,8 @@ from .avals import plain, results
 from .binding import bind
 from .failures import RequestError, printable
 from .hints import hinting
-from .meshes import NO_MESH, current, mesh_of, under
 from .jaxprs import is_jaxpr, open_jaxpr
+from .meshes import NO_MESH, current, mesh_of, under
 from .reach import Names
 from .recorder import Recorder
 from .stage import Stage

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -288,3 +289,40 @@ def test_a_fresh_trace_goes_backwards_and_says_which_setting_differs(
     # In each order the first is the first: only the other order shows that they are not alone.
     assert all("another block left behind" in one for one in told[1:])
     assert project.build("jaxpr-check", "-W").code == 0
+
+
+SILENT = f"""# S
+{BLOCK}
+{{jaxpr:claim}}`no typo <"tahn" not in ops(dense)>`
+{{jaxpr:claim}}`none is wide <all(e.dtype == "f64" for e in dense[cos])>`
+{{jaxpr:claim}}`never <1 == 1>`
+
+```{{jaxpr-claims}}
+dense[0].shape != 4
+"rotate" not in ops(dense)
+len(dense) == 4 or dense.gard
+```
+"""
+
+
+def test_claims_that_hold_of_anything_are_told(tmp_path: Path) -> None:
+    glossary = '\njaxpr_glossary = {"rotate": {"meaning": "Turns it."}}\n'
+    project = Project(tmp_path, {"docs/index.md": SILENT}, glossary)
+    done = project.build("jaxpr-check", "-q")
+    told = [re.sub(r".*/docs/", "", one) for one in done.warnings]
+    for line, message in (
+        (12, "unknown primitive `tahn` (did you mean `tanh`?)"),
+        (13, "this says nothing: `dense[cos]` has no equations"),
+        (14, "`1 == 1` says nothing about a program"),
+        (17, "`!=` can't compare a list with a number"),
+        (19, "`dense` has no variant or attribute `gard`; nearest: grad"),
+    ):
+        assert any(one.startswith(f"index.md:{line}:") and message in one for one in told), line
+    assert len(told) == 5
+    assert data(done)["claims_of_nothing"] == 2
+    assert "claims that hold of nothing: 2" in (done.out / "output.txt").read_text("utf-8")
+    # What the project no longer declares is no primitive any more: verdicts are judged anew.
+    conf = project.docs / "conf.py"
+    conf.write_text(conf.read_text("utf-8").replace(glossary, ""), "utf-8")
+    done = project.build("jaxpr-check", "-q")
+    assert any("unknown primitive `rotate`" in one for one in done.warnings)

@@ -1,0 +1,113 @@
+"""The claims to start from, in the reference: each holds of a program, and fails of another."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import pytest
+from jax import lax
+
+from sphinx_jaxpr.program.evaluate import Scope, judge
+from tests.program.lesson import block
+from tests.program.test_silence import _summed
+
+PAGE = Path(__file__).parents[2] / "docs" / "reference" / "paths.md"
+RECIPES = dict(
+    re.findall(
+        r'^\| ("[^|]+) \| `(.+)` \|$',
+        PAGE.read_text("utf-8").partition("## Claims to start from")[2],
+        re.MULTILINE,
+    )
+)
+
+Function = Callable[..., Any]
+X, W = jnp.ones(4), jnp.ones((8, 8))
+square = jax.grad(lambda x: (jnp.tanh(x) ** 2).sum())
+
+
+def _scan(body: Function) -> Function:
+    return lambda x, n=4: lax.scan(lambda c, _: (body(c), None), x, length=n)[0]
+
+
+def _dot(x: Any, w: Any) -> Any:
+    return jnp.tanh(x @ w)
+
+
+#: For each recipe: a base, a variant of which it is true, and one of which it is not;
+#: each with its arguments, and without a variant where the recipe asks of the base alone.
+Given = tuple[Function, tuple[Any, ...]]
+BASE: Given = (jnp.sin, (X,))
+CASES: dict[str, tuple[str, Given, Given, Given]] = {
+    '"one equation is added"': (
+        "vmap", BASE, (lambda x: jnp.sin(x) + 1, (X,)), (jnp.sin, (X,)),
+    ),
+    '"the list of equations is unchanged"': (
+        "vmap", BASE, (jax.vmap(jnp.sin), (X,)), (lambda x: jnp.sin(x) + 1, (X,)),
+    ),
+    '"the forward part stays"': (
+        "grad",
+        (lambda x: jnp.exp(jnp.tanh(jnp.sin(x) * 2)), (X,)),
+        (lambda x: jnp.exp(jnp.tanh(jnp.sin(x) * 2)).sum(), (X,)),
+        (lambda x: jnp.exp(jnp.sin(jnp.tanh(x) * 2)).sum(), (X,)),
+    ),
+    '"a `transpose` appears"': (
+        "grad", BASE, (lambda x: x.T, (W,)), (jnp.sin, (X,)),
+    ),
+    '"no `psum` appears"': ("shard_map", BASE, (jnp.sin, (X,)), (_summed, (X,))),
+    '"no data moves between devices"': ("shard_map", BASE, (jnp.sin, (X,)), (_summed, (X,))),
+    '"every value gains an axis of 8"': (
+        "vmap",
+        (_dot, (jnp.ones((8, 8)), W)),
+        (jax.vmap(_dot), (jnp.ones((8, 8, 8)), jnp.ones((8, 8, 8)))),
+        (jax.vmap(_dot, in_axes=(0, None)), (jnp.ones((8, 8, 8)), W)),
+    ),
+    '"the body is unchanged"': ("scan", BASE, (_scan(jnp.sin), (X,)), (_scan(jnp.cos), (X,))),
+    '"runs four times"': (
+        "scan", BASE, (_scan(jnp.sin), (X,)), (lambda x: _scan(jnp.sin)(x, 5), (X,)),
+    ),
+    '"belongs to the backward part"': (
+        "grad",
+        BASE,
+        (square, (X,)),
+        (lambda x: jax.jvp(jnp.sin, (x,), (x,)), (X,)),
+    ),
+}  # fmt: skip
+ALONE: dict[str, tuple[Given, Given]] = {
+    '"two equations read it"': (
+        (lambda x: (lambda y: jnp.sin(y) + jnp.cos(y))(jnp.tanh(x)), (X,)),
+        (lambda x: (lambda y: y * y)(jnp.tanh(x)), (X,)),
+    ),
+    '"is read twice", also by one equation': (
+        (lambda x: (lambda y: y * y)(jnp.tanh(x)), (X,)),
+        (lambda x: jnp.sin(jnp.tanh(x)), (X,)),
+    ),
+    '"is read from an argument"': (
+        (_dot, (jnp.ones((8, 8)), W)),
+        (lambda x, w: jnp.sin(x) @ w, (jnp.ones((8, 8)), W)),
+    ),
+}
+
+
+def test_each_recipe_has_its_counter_example() -> None:
+    assert set(RECIPES) == set(CASES) | set(ALONE)
+
+
+@pytest.mark.parametrize("sentence", RECIPES)
+def test_a_recipe_fails_of_the_contrary(sentence: str) -> None:
+    if sentence in ALONE:
+        scopes = [
+            Scope({"f": block("f", function, given, "x w")}) for function, given in ALONE[sentence]
+        ]
+    else:
+        label, (base, given), *variants = CASES[sentence]
+        outer = block("f", base, given, "x w")
+        scopes = [
+            Scope({"f": outer, f"f.{label}": block(f"f.{label}", function, args, "x w", outer)})
+            for function, args in variants
+        ]
+    assert [judge(RECIPES[sentence], one).is_true for one in scopes] == [True, False]

@@ -1,0 +1,350 @@
+"""Nothing passes in silence: what is misspelt, of no kind, or about nothing is an error.
+
+``REFUSED`` are claims that a page could make in good faith and that would hold for ever,
+whatever its programs are; ``RIGHT`` are their neighbours that must stay true.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from jax import lax
+from jax.extend.core import Primitive
+from jax.sharding import AbstractMesh, AxisType, PartitionSpec
+
+from sphinx_jaxpr.program.blocks import dtype_of, shape_of
+from sphinx_jaxpr.program.evaluate import PathError, Result, Scope, evaluate, judge
+from sphinx_jaxpr.program.evidence import SaysNothing
+from sphinx_jaxpr.program.glossary import printed_value
+from tests.program import lesson
+from tests.program.lesson import block
+
+
+def _summed(x: Any, check: bool = True) -> Any:
+    mesh = AbstractMesh((4,), ("i",), axis_types=(AxisType.Auto,))
+    spec = PartitionSpec("i")
+    ring = [(n, (n + 1) % 4) for n in range(4)]
+    return jax.shard_map(
+        lambda y: lax.psum(lax.ppermute(y, "i", ring), "i"),
+        mesh=mesh,
+        in_specs=spec,
+        out_specs=PartitionSpec(),
+        check_vma=check,
+    )(x)
+
+
+def _branch(p: Any, x: Any) -> Any:
+    return lax.cond(p, lambda y: y, jnp.cos, x)
+
+
+@cache
+def scope() -> Scope:
+    known = lesson.scope()
+    eight = jnp.ones(8)
+    blocks = {
+        **known.blocks,
+        "waves": block("waves", lambda x: jnp.cos(jnp.sin(x)) * 2, (eight,), "x"),
+        "total": block("total", _summed, (eight,), "x"),
+        "unchecked": block("unchecked", lambda x: _summed(x, check=False), (eight,), "x"),
+        "branch": block("branch", _branch, (True, eight), "p x"),
+        "nothing": block("nothing", lambda x: x, (eight,), "x"),
+        "powers": block("powers", lambda x: (x * x) + x, (eight,), "x"),
+        "drawn": block("drawn", jax.random.split, (jax.random.key(0),), "key"),
+    }
+    return Scope(blocks, known.versions, frozenset({"my_primitive"}))
+
+
+def judged(text: str) -> Result:
+    return judge(text, scope())
+
+
+def refused(text: str) -> str:
+    with pytest.raises(PathError) as raised:
+        judged(text)
+    assert raised.value.offset >= 0, raised.value
+    return raised.value.message
+
+
+# Each is true of any program, or of none: what it names is not there to be found.
+REFUSED = [
+    # a primitive that is none
+    ('"cosh2" not in ops(waves)', "unknown primitive `cosh2` (did you mean `cosh`?)"),
+    ('"tahn" not in ops(dense.grad.all)', "unknown primitive `tahn` (did you mean `tanh`?)"),
+    ('waves[0].primitive != "sine"', "unknown primitive `sine` (did you mean `sin`?)"),
+    ('all(e.primitive != "ad" for e in waves)', "unknown primitive `ad`"),
+    ('[e for e in waves if e.primitive == "cosin"] == []', "did you mean `cos`?"),
+    ('not any(p in ("all_reduce", "psum") for p in ops(dense))', "did you mean `psum`?"),
+    ('set(ops(dense)) != {"dot", "add"}', "unknown primitive `dot` (did you mean `dot_general`?)"),
+    ('ops(waves) != ["sin", "cos", "multiply"]', "unknown primitive `multiply`"),
+    ('ops(waves) + ["neg"] != ["sin", "cos", "mul", "negg"]', "unknown primitive `negg`"),
+    ('{"tanhh"} & set(ops(waves)) == set()', "did you mean `tanh`?"),
+    ('len(set(ops(waves)) - {"coss"}) == 3', "did you mean `cos`?"),
+    ('"select" not in ops(waves)', "`select` is no primitive; JAX prints `select_n`"),
+    ('"while_loop" not in ops(loop)', "unknown primitive `while_loop` (did you mean `while`?)"),
+    ('not any("psun" in p for p in ops(total.all))', 'no primitive has "psun" in its name'),
+    ('sorted(set(ops(waves)))[0] != "bos"', "unknown primitive `bos`"),
+    ('[p for e in waves for p in [e.primitive]] != ["sinus"]', "unknown primitive `sinus`"),
+    # phases, origins, dtypes, names of parameters
+    ('not any(e.phase == "adjoint" for e in dense.grad)', "unknown phase `adjoint`"),
+    ('all(e.phase != "backward" for e in dense.grad)', "(did you mean `transpose`?)"),
+    ('{e.phase for e in dense.grad} != {"forward", "bwd"}', "(did you mean `transpose`?)"),
+    ('dense.grad[tanh].phase in ("forward", "primal")', "unknown phase `primal`"),
+    ('waves[0].inputs[0].origin != "argument"', "`argument` (did you mean `input`?)"),
+    ('"const" not in [v.origin for v in waves.variables]', "(did you mean `constant`?)"),
+    ('waves[0].dtype != "float"', "unknown dtype `float` (did you mean `f32`?)"),
+    ('"f23" not in {v.dtype for v in waves.variables}', "unknown dtype `f23`"),
+    ('dense.grad[convert_element_type][0].params[new_dtype] != "fp32"', "unknown dtype `fp32`"),
+    ('"lenght" not in dense.scan[scan].params', "`lenght` (did you mean `length`?)"),
+    ('"lengths" in dense.scan[scan].params or len(dense) == 4', "(did you mean `length`?)"),
+    # kinds that are never equal
+    ("waves[0].shape != 8", "can't compare a list with a number"),
+    ('len(waves) != "3"', "a number has no quotes, `3`"),
+    ("waves[mul].inputs[1].text != 2.0", "can't compare the text"),
+    ("waves[0].phase != 0", 'can\'t compare the phase "" with a number'),
+    ('waves[0] != "sin"', "its primitive is `waves[0].primitive`"),
+    ("waves[0] != waves[0].outputs[0]", "(an equation) with `waves[0].outputs[0]`"),
+    ("waves[0] not in waves.inputs", "can't compare"),
+    ("8 not in [v.shape for v in waves.variables]", "can't compare a list with a number"),
+    ("waves[0].shape == (8, 4) or waves[0].shape != ('8',)", "a number has no quotes, `8`"),
+    ("len(waves) != True", "true or false"),
+    ("waves[0].dtype != waves[0].primitive", "can't compare the dtype"),
+    ("set(ops(waves)) != ['sin', 'cos', 'mul']", "make a set of the list"),
+    ("waves[sin].uses not in ('1', '2')", "can't compare"),
+    ("{e.uses for e in waves} != {'1'}", "can't compare"),
+    ("waves[0:2] != waves[0]", "choose one of them, as in `waves[0:2][0]`"),
+    # about nothing
+    ('all(e.dtype == "f64" for e in waves[tanh])', "says nothing: `waves[tanh]` has no equations"),
+    ('not any(e.uses > 9 for e in waves["while"])', '`not waves["while"]`'),
+    ("ops(waves[tanh]) == ops(dense[sin])", "`waves[tanh]` has no equations"),
+    ("same(waves[tanh], waves[sin][:0])", "has no equations"),
+    ("[e.shape for e in waves[exp]] != [(8,)]", "`waves[exp]` has no equations"),
+    ('all(e.phase == "transpose" for e in dense.grad.recomputed)', "`not dense.grad.recomputed`"),
+    ('all(e.uses == 1 for e in waves if e.dtype == "f64")', "no element of `waves` passes `if"),
+    ('all(v.dtype == "f64" for e in waves[exp] for v in e.inputs)', "`waves[exp]` has no"),
+    ('all(v.dtype == "f64" for v in waves.consts)', "`waves.consts` has no values"),
+    ('"f64" not in [e.dtype for e in waves[exp]]', "`waves[exp]` has no equations"),
+    ('"exp" not in ops(waves[tanh])', "`waves[tanh]` has no equations"),
+    ('{e.dtype for e in waves[exp]} <= {"f32"}', "`waves[exp]` has no equations"),
+    ("any(e.uses for e in waves[exp]) == False", "`waves[exp]` has no equations"),
+    ('len(waves) == 3 and all(e.dtype == "f64" for e in waves[exp])', "`waves[exp]` has no"),
+    ("all(waves[exp])", "`waves[exp]`"),
+    ('"exp" not in ops(nothing)', "`nothing` has no equations"),
+    ("sorted(ops(waves[exp])) == sorted(ops(waves[tan]))", "`waves[exp]` has no equations"),
+    ("waves[exp] == waves[tan]", "`waves[exp]` has no equations"),
+    # slices beyond the end
+    ("same(waves[7:9], waves[7:9])", "`waves` has 3 equations, so `[7:9]` begins beyond the end"),
+    ("not waves[3:]", "the last one is `[2]`"),
+    ("not waves.inputs[2:]", "`waves.inputs` has 1 value, so `[2:]` begins beyond the end"),
+    ("ops(waves)[5:] == []", "begins beyond the end"),
+    # words of parts that are skipped
+    ("len(waves) == 3 or wave.grad", "there is no block `wave`; nearest: waves"),
+    ("len(dense) == 4 or dense.vmpa", "no variant or attribute `vmpa`; nearest: vmap"),
+    ("len(dense) == 5 and dense.shape or len(dense) == 4", "`.shape` is of one equation"),
+    ("len(dense) == 4 or dense[0].ouputs[0].uses == 1", "an attribute `.ouputs`; nearest: outputs"),
+    ('len(dense) == 4 or "tan_h" in ops(dense)', "unknown primitive `tan_h`"),
+    ('len(dense) == 4 or dense[0].phase == "backward"', "unknown phase `backward`"),
+    ("len(dense) == 4 or dense[tahn]", "unknown primitive `tahn`"),
+    ("not [e.primitve for e in waves[exp]]", "an attribute `.primitve`; nearest: primitive"),
+    ('not [e for e in waves if e.uses > 9 if e.dtype == "f23"]', "unknown dtype `f23`"),
+    # about no program
+    ("1 == 1", "`1 == 1` says nothing about a program"),
+    ("all(n > 0 for n in [1, 2])", "says nothing about a program"),
+    # across blocks
+    ("dense[0] not in dense.vmap", "are in different blocks, so never one thing"),
+    ("not any(e in dense.grad for e in dense)", "are in different blocks"),
+    ("dense[0] not in [e for e in dense.vmap]", "are in different blocks"),
+    ("dense[0] not in set(dense.vmap)", "are in different blocks"),
+    ("not set(dense) & set(dense.vmap)", "are in different blocks"),
+    ("dense.inputs[x] != dense.vmap.inputs[x]", "are in different blocks"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "message"), REFUSED)
+def test_each_is_an_error_that_says_why(text: str, message: str) -> None:
+    assert message in refused(text)
+
+
+RIGHT = [
+    # that there is none
+    "not waves[exp]",
+    "len(waves[exp]) == 0",
+    "waves[exp] == [] and ops(waves[exp]) == () and [e for e in waves if e.uses > 9] == []",
+    "not waves.consts and waves.effects == dense.effects",
+    "not waves[mul].uses and waves[mul].uses == 0 and len(waves[mul].uses) == 0",
+    'not any(u.primitive == "exp" for u in waves[mul].uses)',
+    "all(u.uses == 9 for u in waves[mul].uses)",
+    "sum(1 for e in waves[exp]) == 0",
+    "not dense.vmap[len(dense.vmap):]",
+    "waves[exp][:4] == []",
+    # guards
+    "not waves[exp] or waves[exp][0].uses == 1",
+    "not (waves[exp] and waves[exp][0].params[length] == 4)",
+    "len(waves) == 3 or waves[17].params[length] == 3",
+    'all(e.primitive != "scan" or e.params[length] == 4 for e in dense.scan)',
+    # parts of what is looked at may be empty
+    'all(all(e.primitive != "exp" for e in b) for b in branch[cond].branches)',
+    '[ops(b) for b in branch[cond].branches] == [["cos"], []]',
+    "[ops(b) for b in branch[cond].branches] == [ops(b) for b in branch[cond].branches]",
+    'all(e.uses > 9 or all(v.dtype == "f32" for v in e.inputs) for e in waves)',
+    "same(nothing, nothing)",
+    # words by any of their names
+    '"pjit" in ops(twice) and twice[0].primitive == "pjit"',
+    'set(ops(twice)) == {"pjit", "add"} and {"pjit"} <= set(ops(twice))',
+    'ops(dense.jit) == ["pjit"] and ["pjit"] == ops(dense.jit)',
+    'len({"pjit", "add"} & set(ops(twice))) == 2 and set(ops(twice)) - {"pjit"} == {"add"}',
+    'ops(dense.remat) == ["checkpoint"] and dense.remat[0].primitive in ("remat", "exp")',
+    'dense.grad[tanh].dtype == "bfloat16" and "bf16" == dense.grad[tanh].dtype',
+    '{v.dtype for v in waves.variables} == {"float32"}',
+    '{e.params[new_dtype] for e in dense.grad[convert_element_type]} == {"f32", "bfloat16"}',
+    'set([e.params[new_dtype] for e in dense.grad[convert_element_type]]) == {"float32", "bf16"}',
+    "dense.grad[convert_element_type][0].params[new_dtype]"
+    " == dense.grad[convert_element_type][0].dtype",
+    '[(e.primitive, e.dtype) for e in waves[:2]] == [("sin", "float32"), ("cos", "f32")]',
+    '{(e.primitive, e.dtype) for e in waves[:2]} == {("sin", "float32"), ("cos", "f32")}',
+    'drawn.inputs[key].dtype == "key<fry>" and drawn[0].shape == (2,)',
+    '"check_rep" in total[shard_map].params and "length" not in waves[0].params',
+    'all(p != "exp" for p in ops(waves)) and "my_primitive" not in ops(waves)',
+    'any("sin" in p for p in ops(waves)) and "float" in waves[0].dtype',
+    'waves[0].primitive[:2] == "si" and waves[0].dtype[0] == "f"',
+    'waves[0].primitive + "_x" == "sin_x" and waves[0].primitive == "s" + "in"',
+    'waves[0].primitive in "sin or any text" and "si" in ops(waves)[0]',
+    # uses is a number
+    "waves[sin].uses in (1, 2) and waves[sin].uses not in {2, 3}",
+    "set(e.uses for e in waves) == {0, 1} and len({e.uses for e in waves}) == 2",
+    "sorted(e.uses for e in waves) == [0, 1, 1] and max(e.uses for e in waves) == 1",
+    '[(e.primitive, e.uses) for e in waves] == [("sin", 1), ("cos", 1), ("mul", 0)]',
+    "{(e.uses, len(e.inputs)) for e in waves} == {(1, 1), (0, 2)}",
+    "waves[sin].uses + 1 == 2 and -waves[sin].uses == -1 and (waves[sin].uses,) == (1,)",
+    "waves[cos] in waves[sin].uses and waves[sin].uses == waves[cos]",
+    "[e.uses for e in waves] + [3] == [1, 1, 0, 3]",
+    # kinds that may differ
+    "waves[0] != None and waves[0].shape != None and None not in ops(waves)",
+    'dense.scan[scan].params[length] != "four" and dense.scan[scan].params[length] in (4, "x")',
+    "dense.scan[scan].params[reverse] == 0 and dense.scan[scan].params[reverse] == False",
+    'dense.scan[scan].params[jaxpr] != None and waves[0].shape[0] != "n"',
+    'waves[0].shape != ("n",) and 8 in waves[0].shape and (8,) in [e.shape for e in waves]',
+    "waves[:2] == [waves[0], waves[1]] and waves.inputs == [waves.inputs[x]]",
+    'jax in ("0.0.1", jax) or jax > "0.1"',
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("text", RIGHT)
+def test_right_claims_stay_true(text: str) -> None:
+    assert judged(text).is_true
+
+
+@pytest.mark.parametrize("text", ["total", "unchecked"])
+def test_a_psum_is_found_however_it_is_printed(text: str) -> None:
+    assert judged(f"total.all[psum] and len({text}.all[psum]) == 1").is_true
+    assert not judged(f"not {text}.all[psum]").is_true
+    assert not judged(f'"psum" not in ops({text}.all)').is_true
+    assert judged(f'any(e.primitive == "psum" for e in {text}.all)').is_true
+    assert judged(f'{{"psum"}} <= set(ops({text}.all))').is_true
+
+
+def test_a_hint_says_what_an_old_name_is_now() -> None:
+    said = "the primitive `pjit` is `jit` here"
+    for text in ('"pjit" in ops(twice)', 'twice[0].primitive == "pjit"', "twice[pjit]"):
+        assert said in judged(text).hints
+    assert "the primitive `psum` is `psum_invariant` here" in judged("total.all[psum]").hints
+    assert "the parameter `check_rep` of `shard_map` is `check_vma` here" in (
+        judged('"check_rep" in total[shard_map].params').hints
+    )
+
+
+def test_what_is_false_and_about_nothing_is_false_and_its_contrary_an_error() -> None:
+    assert judged('ops(waves[exp]) == ["exp"]').value is False
+    assert judged("any(e.uses for e in waves[exp])").value is False
+    assert "`waves[exp]`" in refused('not ops(waves[exp]) == ["exp"]')
+    with pytest.raises(SaysNothing):
+        judged("all(waves[exp])")
+    with pytest.raises(SaysNothing):
+        judged("2 > 1")
+    assert evaluate("2 > 1", scope()).value is True  # a value, no claim
+
+
+def test_values_come_without_marks() -> None:
+    for text, kind in (
+        ("waves[0].primitive", str),
+        ("dense.grad[convert_element_type][0].params[new_dtype]", str),
+        ("waves[0].shape[0]", int),
+        ("dense.scan[scan].params[length]", int),
+        ("dense.scan[scan].params[reverse]", bool),
+        ("ops(waves)", tuple),
+        ("{e.dtype for e in waves}", frozenset),
+        ("all([])", bool),
+        ("any(e.uses for e in waves[exp])", bool),
+    ):
+        assert type(evaluate(text, scope()).value) is kind, text
+
+
+def test_parameters_of_numpy_and_of_any_text() -> None:
+    probe = Primitive("probe")
+    probe.def_abstract_eval(lambda x, **_: x)
+    given = {"scale": (np.float32(0.5),), "deep": ((np.int32(1), np.bool_(True)),)}
+    function = lambda x: probe.bind(x, name="float32", dtype=np.dtype("f4"), **given)  # noqa: E731
+    here = Scope({"own": block("own", function, (jnp.ones(3),), "x")})
+    for text in (
+        "own[probe].params[scale] == (0.5,)",
+        "own[probe].params[deep] == ((1, True),)",
+        'own[probe].params[name] == "float32" and own[probe].params[name] != "relu"',
+        'own[probe].params[dtype] == "float32" and own[probe].params[dtype] == own[0].dtype',
+        '"scale" in own[probe].params',
+    ):
+        assert judge(text, here).is_true, text
+    for text in ('own[probe].params[dtype] != "relu"', '"scal" not in own[probe].params'):
+        with pytest.raises(PathError):
+            judge(text, here)
+
+
+def test_a_long_parameter_stays_data() -> None:
+    ring = [(n, (n + 1) % 300) for n in range(300)]
+    mesh = AbstractMesh((300,), ("i",), axis_types=(AxisType.Auto,))
+    spec = PartitionSpec("i")
+    moved = jax.shard_map(
+        lambda x: lax.ppermute(x, "i", ring), mesh=mesh, in_specs=spec, out_specs=spec
+    )
+    here = Scope({"moved": block("moved", moved, (jnp.ones(300),), "x")})
+    for text in (
+        "moved.all[ppermute].params[perm][0] == (0, 1)",
+        "moved.all[ppermute].params[perm][-1] == (299, 0)",
+        "len(moved.all[ppermute].params[perm]) == 300",
+    ):
+        assert evaluate(text, here).is_true, text
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("(np.float32(0.5),)", [0.5]),
+        ("(1, (np.int64(2), np.True_))", [1, [2, True]]),
+        ("array([1, 2], dtype=int32)", [1, 2]),
+        ("bfloat16(0.5)", 0.5),
+        (str(tuple((n, n + 1) for n in range(500))), [[n, n + 1] for n in range(500)]),
+    ],
+)
+def test_printed_numbers_of_numpy(text: str, value: Any) -> None:
+    assert printed_value(text) == value
+
+
+@pytest.mark.parametrize(
+    ("kind", "dtype", "shape"),
+    [
+        ("f32[8@(a,b),16]", "f32", (8, 16)),
+        ("f32[4@a,8]{V:(a,b), U:c}", "f32", (4, 8)),
+        ("Ref{f32[3@x]}", "f32", (3,)),
+        ("Ref<vmem>{bf16[8,2]}", "bf16", (8, 2)),
+        ("f32<host>[4]", "f32", (4,)),
+        ("key<fry>[2]", "key<fry>", (2,)),
+        ("key<fry><host>[2]", "key<fry>", (2,)),
+        ("f32[n + 1,max(n, 2)]", "f32", ("n + 1", "max(n, 2)")),
+        ("Token", "", None),
+    ],
+)
+def test_types(kind: str, dtype: str, shape: Any) -> None:
+    assert (dtype_of(kind), shape_of(kind)) == (dtype, shape)

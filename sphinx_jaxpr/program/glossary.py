@@ -20,7 +20,8 @@ from functools import cache
 from importlib.resources import files
 from typing import Any, Final
 
-from .wording import Applied, words
+from .applied import Applied
+from .wording import words
 
 KINDS: Final = {
     "elementwise": "works on each element by itself",

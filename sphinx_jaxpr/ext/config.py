@@ -233,8 +233,8 @@ OPTIONS: Final = (
         "jaxpr_fresh",
         False,
         "",
-        "The builder `jaxpr-check` traces all blocks anew in a new process, and tells where that"
-        " gives another program than the stored one.",
+        "The builder `jaxpr-check` traces all blocks anew in a new process, in the opposite"
+        " order, and tells where that gives another program than the stored one.",
         _is(bool, "True or False"),
     ),
     Option(

@@ -81,8 +81,8 @@ def remarks(result: dict[str, Any], base: dict[str, Any]) -> list[str]:
 
 def differences(before: list[list[str]], now: list[list[str]]) -> str:
     """How the settings in which a program was traced differ from those of the stored one."""
-    one: dict[str, str] = dict(before)  # type: ignore[arg-type] - pairs, as JSON has them
-    two: dict[str, str] = dict(now)  # type: ignore[arg-type]
+    one: dict[str, str] = {pair[0]: pair[1] for pair in before}
+    two: dict[str, str] = {pair[0]: pair[1] for pair in now}
     found = []
     for name in sorted({*one, *two}):
         then, today = one.get(name), two.get(name)

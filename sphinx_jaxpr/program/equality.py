@@ -49,6 +49,9 @@ def denied(verdict: bool | Idle) -> bool | Idle:
 
 def equal(one: Any, two: Any, asking: Asking, sign: str = "==") -> bool | Idle:
     """``==``: lists element by element, views by what they point at."""
+    if type(one) is type(two) and type(one) in _ATOMS:
+        asking.spend(3)
+        return bool(one == two)
     weigh(one, asking)
     weigh(two, asking)
     return _looked(_Comparison(asking, sign).equal(one, two), one, two)
@@ -56,6 +59,8 @@ def equal(one: Any, two: Any, asking: Asking, sign: str = "==") -> bool | Idle:
 
 def _looked(answer: bool, one: Any, two: Any) -> bool | Idle:
     """The verdict of a comparison, idle where no side looked at anything."""
+    if not (isinstance(one, _COLLECTIONS) or isinstance(two, _COLLECTIONS)):
+        return answer
     reasons = reason_of(one), reason_of(two)
     known = reasons[0] or reasons[1]
     if known is None or not all((reasons[0] or _is_written(one), reasons[1] or _is_written(two))):
@@ -121,7 +126,8 @@ _GROUPS: Final[tuple[tuple[type[View], ...], ...]] = (
     (Programs,),
     (Parameters,),
 )
-_OF_BLOCKS: Final = (Equations, EquationView, Value, Values, Programs, Parameters)
+_ATOMS: Final = frozenset({bool, int, float, str})
+_COLLECTIONS: Final = (tuple, frozenset, View, Idle)
 
 
 class _Comparison:
@@ -132,6 +138,7 @@ class _Comparison:
         self.sign = sign
 
     def equal(self, one: Any, two: Any) -> bool:
+        self.asking.spend(4)
         one, two = program_of(one), program_of(two)
         if one is None or two is None:
             return one is two

@@ -78,7 +78,7 @@ class EquationView(View):
 
     def attribute(self, name: str, asking: Asking) -> Any:
         equation, path = self.equation, f"{self.path}.{name}"
-        asking.spend(2 + 3 * len(equation.inputs) + 3 * len(equation.outputs))
+        asking.spend(3 + 3 * len(equation.inputs) + 3 * len(equation.outputs))
         match name:
             case "shape" | "dtype":
                 if len(equation.outputs) != 1:

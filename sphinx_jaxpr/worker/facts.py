@@ -33,8 +33,8 @@ from .phases import phases
 
 PACKAGE = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "")
 
-#: A parameter whose plain form is longer than this stays text (characters).
-MAX_PARAMETER = 20_000
+#: A parameter whose plain form is longer than this is read from its printed text (characters).
+MAX_PARAMETER = 4_000
 
 _ADDRESS = re.compile(r"0x[0-9a-fA-F]{6,}")
 #: How an effect on a reference names its variable: by its address.

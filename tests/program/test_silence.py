@@ -303,17 +303,17 @@ def test_parameters_of_numpy_and_of_any_text() -> None:
 
 
 def test_a_long_parameter_stays_data() -> None:
-    ring = [(n, (n + 1) % 300) for n in range(300)]
-    mesh = AbstractMesh((300,), ("i",), axis_types=(AxisType.Auto,))
+    ring = [(n, (n + 1) % 900) for n in range(900)]
+    mesh = AbstractMesh((900,), ("i",), axis_types=(AxisType.Auto,))
     spec = PartitionSpec("i")
     moved = jax.shard_map(
         lambda x: lax.ppermute(x, "i", ring), mesh=mesh, in_specs=spec, out_specs=spec
     )
-    here = Scope({"moved": block("moved", moved, (jnp.ones(300),), "x")})
+    here = Scope({"moved": block("moved", moved, (jnp.ones(900),), "x")})
     for text in (
         "moved.all[ppermute].params[perm][0] == (0, 1)",
-        "moved.all[ppermute].params[perm][-1] == (299, 0)",
-        "len(moved.all[ppermute].params[perm]) == 300",
+        "moved.all[ppermute].params[perm][-1] == (899, 0)",
+        "len(moved.all[ppermute].params[perm]) == 900",
     ):
         assert evaluate(text, here).is_true, text
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import Final
 
-from .bodies import ARRANGES, LAYOUT, LOOPS, Body, bare, looped
+from .bodies import ARRANGES, BATCHED, LAYOUT, LOOPS, Body, bare, looped
 from .model import Operand, Printed, Program, Variable
 from .numbering import Computed, Inner, Numbering, Table, printed_parameters
 
@@ -227,6 +227,8 @@ class _Variant(Standing):
         if found is not None:
             self.pairs.outputs[index] = self.stand(place, self.base.computed[found])
             self.like.setdefault(index, [found])
+        elif place.equation.primitive in BATCHED:
+            self.stand_batched(place)
         elif place.equation.primitive in ARRANGES:
             # A batched `cond` computes all branches, and chooses between their results.
             chosen = self.base.chosen.get(place.operands[1:])
@@ -341,6 +343,18 @@ class _Variant(Standing):
             for n, number in enumerate(place.results)
         )
         return outputs
+
+    def stand_batched(self, place: Computed) -> None:
+        """A batched index by another primitive: its result stands for the same."""
+        key = BATCHED[place.equation.primitive], place.operands[0] if place.operands else -1
+        reached = {n for number in place.operands for n in self.reached(number)}
+        for candidate in self.free(place, key, self.base.by_one.get(key, [])):
+            other = self.base.computed[candidate]
+            literals = (operand.variable is None for operand in other.equation.inputs)
+            both = zip(other.operands, literals, strict=True)
+            if all(number in reached or literal for number, literal in both):
+                place.results = other.results
+                return
 
     def align(self, place: Computed, other: Computed) -> None:
         """Carries that start as something unknown go by position, from the next round on."""

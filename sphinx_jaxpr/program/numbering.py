@@ -15,11 +15,11 @@ from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
 from .bodies import (
-    CALLS,
     STATE,
     Body,
     bare,
     bodies,
+    is_call,
     is_reference,
     looped,
     repeated,
@@ -158,7 +158,7 @@ class Numbering:
         called = self.text[name.start : name.end] if name else ""
         key = (equation.primitive, body.parameter, member)
         every, loops = place.around
-        if equation.primitive not in CALLS:
+        if not is_call(equation.primitive, body.parameter):
             loops = of("in", loops, *key)
         return of("in", every, *key, called), loops
 
@@ -227,7 +227,7 @@ class Numbering:
                 constants = starts[1] - starts[0]
                 carries = self.carry(place, operands[first + second :], inputs[constants:])
                 return [*operands[starts[0] : starts[1]], *carries]
-            case primitive if primitive == "cond" or primitive in CALLS:
+            case primitive if primitive == "cond" or is_call(primitive, body.parameter):
                 offset = len(operands) - len(inputs)
                 if offset >= 0:
                     entering = zip(operands[offset:], equation.inputs[offset:], inputs, strict=True)
@@ -291,7 +291,11 @@ class Numbering:
         elif equation.primitive == "cond" and all(len(i.results) == count for i in inner):
             branches = zip(*(i.results for i in inner), strict=True)
             return tuple(of("branch", place.operands[:1], branch) for branch in branches)
-        elif equation.primitive in CALLS and len(inner) == 1 and len(inner[0].results) == count:
+        elif (
+            len(inner) == 1
+            and is_call(equation.primitive, inner[0].parameter)
+            and len(inner[0].results) == count
+        ):
             leaving = zip(inner[0].results, inner[0].types, equation.outputs, strict=True)
             return tuple(self.cast(number, kind, v.type) for number, kind, v in leaving)
         return tuple(of("result", place.number, n) for n in range(count))

@@ -15,9 +15,9 @@ from typing import Any
 
 from .changes import Parameters
 from .levels import Difference, Level
-from .sequence import common
 from .model import Equation, Operand, Program
 from .renames import table
+from .sequence import common
 from .sides import Places, Side, collapsed, kind, literal
 
 

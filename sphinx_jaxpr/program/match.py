@@ -83,15 +83,17 @@ class _Account:
             found.change[start] = KEPT if self.is_kept(place, partner) else RESHAPED
             count = min(len(place.equation.outputs), len(partner.equation.outputs))
             for new, old in self.pairs.outputs.get(index, {n: n for n in range(count)}).items():
-                found.results[place.equation.outputs[new].index] = (
-                    partner.equation.outputs[old].index
-                )
+                found.results[place.equation.outputs[new].index] = partner.equation.outputs[
+                    old
+                ].index
         found.partner = dict(reversed(found.partner.items()))
 
     def is_kept(self, place: Computed, partner: Computed) -> bool:
         one, two = partner.equation, place.equation
         if one.primitive in STATE:  # a result that nothing reads is not always printed
-            own, old = (signature(c, n.text) for c, n in ((place, self.variant), (partner, self.base)))
+            own, old = (
+                signature(c, n.text) for c, n in ((place, self.variant), (partner, self.base))
+            )
             return own[1] == old[1] and (own[0] == old[0] or not (own[0] and old[0]))
         if len(one.inputs) != len(two.inputs):
             return False

@@ -265,7 +265,7 @@ class Numbering:
         place.number = of(*key, *parts)
         if any(is_reference(kind) for kind in kinds):
             place.number = of("made", place.number, self.count(place.number))
-        self.write(place)
+        self.write(place, place.operands, place.number)
         place.keys = self.results_of(place, inner)
         place.results = place.keys
         if place.carries and inner:
@@ -310,12 +310,13 @@ class Numbering:
         of = self.table.of
         return tuple(of("written", n, written[n]) if n in written else n for n in place.operands)
 
-    def write(self, place: Computed) -> None:
+    def write(self, place: Computed, operands: tuple[int, ...], number: int) -> None:
+        """Note the references that an equation may write to."""
         if place.equation.primitive == "get":
             return
-        for number, operand in zip(place.operands, place.equation.inputs, strict=True):
+        for reference, operand in zip(operands, place.equation.inputs, strict=True):
             if operand.variable is not None and is_reference(operand.variable.type):
-                self.written[number] = place.number
+                self.written[reference] = number
 
 
 def printed_parameters(equation: Equation, text: str) -> tuple[str, ...]:

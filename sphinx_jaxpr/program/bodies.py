@@ -28,6 +28,9 @@ LAYOUT: Final = frozenset(
 #: They put operands together or take them apart, as a batched index or a callback does.
 ARRANGES: Final = LAYOUT | frozenset("concatenate select_n pad slice".split())
 
+#: What a batched index makes of them: another primitive that computes the same.
+BATCHED: Final = {"gather": "dynamic_slice", "scatter": "dynamic_update_slice"}
+
 LOOPS: Final = frozenset({"scan", "while"})
 
 #: Equations on references, which JAX prints with arrows.
@@ -46,6 +49,11 @@ class Groups(NamedTuple):
 
     constants: int
     carries: int
+
+
+def is_call(primitive: str, parameter: str) -> bool:
+    """Whether an equation computes what the program in one of its parameters does."""
+    return primitive in CALLS or parameter == "call_jaxpr"
 
 
 def bodies(equation: Equation, shared: dict[str, Program]) -> list[Body]:

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import Final
 
-from .bodies import ARRANGES, LAYOUT, LOOPS, Body, bare, looped
+from .bodies import ARRANGES, BATCHED, LAYOUT, LOOPS, Body, bare, looped
 from .model import Operand, Printed, Program, Variable
 from .numbering import Computed, Inner, Numbering, Table, printed_parameters
 
@@ -61,6 +61,12 @@ class Standing(Numbering):
                 place.results = place.keys
         elif place.equation.primitive in LAYOUT and len(place.operands) == 1:
             place.results = place.operands * len(place.results)
+        plain, place.operands = place.operands, self.as_of_now(place)
+        self.write(place, plain, self.stands_for(index, place))
+
+    def stands_for(self, index: int, place: Computed) -> int:
+        """The number of the equation that this one stands for: in the base, its own."""
+        return place.number
 
 
 class _Base:
@@ -215,8 +221,7 @@ class _Variant(Standing):
         constants = (0, first) if "cond" in body.parameter else (first, first + second)
         return [*place.operands[slice(*constants)], *place.operands[first + second :]]
 
-    def finish(self, index: int, place: Computed, inner: list[Inner]) -> None:
-        super().finish(index, place, inner)
+    def stands_for(self, index: int, place: Computed) -> int:
         if place.owner >= 0:
             self.children.setdefault(place.owner, []).append(index)
         found = self.pairs.of.get(index)
@@ -227,6 +232,8 @@ class _Variant(Standing):
         if found is not None:
             self.pairs.outputs[index] = self.stand(place, self.base.computed[found])
             self.like.setdefault(index, [found])
+        elif place.equation.primitive in BATCHED:
+            self.stand_batched(place)
         elif place.equation.primitive in ARRANGES:
             # A batched `cond` computes all branches, and chooses between their results.
             chosen = self.base.chosen.get(place.operands[1:])
@@ -234,6 +241,7 @@ class _Variant(Standing):
                 place.results = (chosen,)
             for number in place.results:
                 self.sources.setdefault(number, place.operands)
+        return place.number if found is None else self.base.computed[found].number
 
     # -- which equation of the base
 
@@ -341,6 +349,19 @@ class _Variant(Standing):
             for n, number in enumerate(place.results)
         )
         return outputs
+
+    def stand_batched(self, place: Computed) -> None:
+        """A batched index by another primitive: its result stands for the same."""
+        key = BATCHED[place.equation.primitive], place.operands[0] if place.operands else -1
+        reached = {n for number in place.operands for n in self.reached(number)}
+        candidates = list(self.free(place, key, self.base.by_one.get(key, [])))
+        for count_literals in (True, False):
+            for other in (self.base.computed[n] for n in candidates):
+                both = zip(other.operands, other.equation.inputs, strict=True)
+                read = (n for n, operand in both if count_literals or operand.variable is not None)
+                if reached.issuperset(read):
+                    place.results = other.results
+                    return
 
     def align(self, place: Computed, other: Computed) -> None:
         """Carries that start as something unknown go by position, from the next round on."""

@@ -15,11 +15,11 @@ from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
 from .bodies import (
-    CALLS,
     STATE,
     Body,
     bare,
     bodies,
+    is_call,
     is_reference,
     looped,
     repeated,
@@ -158,7 +158,7 @@ class Numbering:
         called = self.text[name.start : name.end] if name else ""
         key = (equation.primitive, body.parameter, member)
         every, loops = place.around
-        if equation.primitive not in CALLS:
+        if not is_call(equation.primitive, body.parameter):
             loops = of("in", loops, *key)
         return of("in", every, *key, called), loops
 
@@ -227,7 +227,7 @@ class Numbering:
                 constants = starts[1] - starts[0]
                 carries = self.carry(place, operands[first + second :], inputs[constants:])
                 return [*operands[starts[0] : starts[1]], *carries]
-            case primitive if primitive == "cond" or primitive in CALLS:
+            case primitive if primitive == "cond" or is_call(primitive, body.parameter):
                 offset = len(operands) - len(inputs)
                 if offset >= 0:
                     entering = zip(operands[offset:], equation.inputs[offset:], inputs, strict=True)
@@ -265,7 +265,7 @@ class Numbering:
         place.number = of(*key, *parts)
         if any(is_reference(kind) for kind in kinds):
             place.number = of("made", place.number, self.count(place.number))
-        self.write(place)
+        self.write(place, place.operands, place.number)
         place.keys = self.results_of(place, inner)
         place.results = place.keys
         if place.carries and inner:
@@ -291,7 +291,11 @@ class Numbering:
         elif equation.primitive == "cond" and all(len(i.results) == count for i in inner):
             branches = zip(*(i.results for i in inner), strict=True)
             return tuple(of("branch", place.operands[:1], branch) for branch in branches)
-        elif equation.primitive in CALLS and len(inner) == 1 and len(inner[0].results) == count:
+        elif (
+            len(inner) == 1
+            and is_call(equation.primitive, inner[0].parameter)
+            and len(inner[0].results) == count
+        ):
             leaving = zip(inner[0].results, inner[0].types, equation.outputs, strict=True)
             return tuple(self.cast(number, kind, v.type) for number, kind, v in leaving)
         return tuple(of("result", place.number, n) for n in range(count))
@@ -306,12 +310,13 @@ class Numbering:
         of = self.table.of
         return tuple(of("written", n, written[n]) if n in written else n for n in place.operands)
 
-    def write(self, place: Computed) -> None:
+    def write(self, place: Computed, operands: tuple[int, ...], number: int) -> None:
+        """Note the references that an equation may write to."""
         if place.equation.primitive == "get":
             return
-        for number, operand in zip(place.operands, place.equation.inputs, strict=True):
+        for reference, operand in zip(operands, place.equation.inputs, strict=True):
             if operand.variable is not None and is_reference(operand.variable.type):
-                self.written[number] = place.number
+                self.written[reference] = number
 
 
 def printed_parameters(equation: Equation, text: str) -> tuple[str, ...]:

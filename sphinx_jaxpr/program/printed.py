@@ -84,6 +84,7 @@ class _Parser(Terms):
         self._scanner = scan.Scanner(text)
         self._shared = frozenset(scan.LET_NAME.findall(text)) if shared else frozenset()
         self.local: list[tuple[str, Program]] = []
+        self._locals: frozenset[str] | None = None
         self._texts: list[int] = []  # where those that objects print begin
         # How far nested programs have been read: no text is read twice, so an
         # equation that fails behind them is given up as far as this.
@@ -357,7 +358,7 @@ class _Parser(Terms):
         while True:
             let = scan.LET.match(self.text, position)
             if let is not None:
-                self._shared = self._shared or frozenset(scan.LET_NAME.findall(self.text))
+                self._shared |= self._local_names()
                 self.tokens.append(Token(*let.span(1), KEYWORD))
             program = yield (let.end() if let else scan.skip(scan.GAP, self.text, position))
             if program is None:
@@ -376,6 +377,12 @@ class _Parser(Terms):
             del self.local[known:]
             return None
         return found
+
+    def _local_names(self) -> frozenset[str]:
+        """All names that texts inside of objects share; looked for once."""
+        if self._locals is None:
+            self._locals = frozenset(scan.LOCAL_NAME.findall(self.text))
+        return self._locals
 
     def _reference(self, name: str) -> str:
         """How a shared program is called: the same name means another one in another text."""

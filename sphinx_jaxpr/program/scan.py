@@ -37,6 +37,8 @@ _NAMED: Final = r"[ \t]+(\S(?:[^\n]{0,200}?\S)??)\s*=\s*"
 START: Final = re.compile(rf"(?:\blet{_NAMED})?\{{\s*lambda\b")
 LET: Final = re.compile(rf"\s*(let){_NAMED}(?=\{{\s*lambda\b)")
 LET_NAME: Final = re.compile(rf"let{_NAMED}\{{\s*lambda\b")
+# In the text of an object, equations may come before, so here a name has no ``=``.
+LOCAL_NAME: Final = re.compile(r"let[ \t]+(\S[^\n={]{0,200}?)[ \t]*=\s*\{\s*lambda\b")
 LET_IN: Final = re.compile(r"\s*(in)\b(?!\s*[(\[])")
 OPEN: Final = re.compile(r"\{\s*(lambda)\b")
 HEADER_LET: Final = re.compile(r"\s*(let)\b")

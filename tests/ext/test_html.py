@@ -16,6 +16,8 @@ import jax.numpy as jnp
 import pytest
 from bs4 import BeautifulSoup, Tag
 
+from sphinx_jaxpr.ext.html import Marks, code
+from sphinx_jaxpr.program.printed import parse
 from tests.ext import book
 from tests.support import Build, Project
 
@@ -476,3 +478,10 @@ def test_failures_are_escaped(tmp_path: Path) -> None:
     assert "ValueError: <b>bold</b> & <script>alert(1)</script>" in figure.get_text()
     assert figure.a is not None and figure.a["href"] == "https://a.b/c?d=e&f"
     assert str(tmp_path) not in str(figure)
+
+
+def test_inputs_have_the_names_of_their_leaves() -> None:
+    text = "{ lambda ; a:f32[] b:f32[]. let c:f32[] = mul a b in (c,) }"
+    html = code(parse(text), {}, "b", Marks(names=("params['w']", "x")))
+    titles = re.findall(r'title="([^"]*)"[^>]*>(\w+)<', html)
+    assert titles == [("params[&#x27;w&#x27;]", "a"), ("x", "b")]

@@ -32,8 +32,10 @@ def block(name: str, fn: Any, args: Any, names: str = "", base: Block | None = N
 
 
 def named(names: str) -> Names:
-    """One array for each argument."""
-    return Names(*(tuple(names.split()),) * 3)
+    """A name for each input; that of a tree several times."""
+    found = names.split()
+    leaves = [f"{n}[{at}]" if found.count(n) > 1 else n for at, n in enumerate(found)]
+    return Names(tuple(found), tuple(leaves), tuple(dict.fromkeys(found)))
 
 
 @cache

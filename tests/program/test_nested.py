@@ -203,3 +203,15 @@ def test_nesting_of_objects_is_read_in_linear_time() -> None:
             value = wrap.format(text)
             text = f"{{ lambda ; a:f32[]. let b:f32[] = holder[value={value} n=1] a in (b,) }}"
         assert parse(text).program is not None
+
+
+def test_a_text_that_lost_equations_is_not_asked() -> None:
+    """The object knows how many there are."""
+    found = trace(lambda x: jax.jit(lambda y: jnp.sin(jnp.cos(y)))(x), jnp.ones(()), name="f")["f"]
+    assert found.printed is not None
+    text = found.printed.text.replace("c:f32[] = cos a", "((", 1)
+    assert text != found.printed.text
+    block = Block("f", parse(text), found.facts)
+    assert ask("len(f) == 1", block)
+    with pytest.raises(PathError, match="1 of its 2 equations can be read"):
+        ask("not f.all[cos]", block)

@@ -10,6 +10,7 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 import pytest
 
 from sphinx_jaxpr.worker import facts
@@ -153,3 +154,36 @@ def test_effects_have_no_addresses() -> None:
     names = [name for program in found["programs"] for name in program["effects"]]
     assert any("Read" in name for name in names)
     assert not [name for name in names if "id=" in name]
+
+
+TABLE = np.ones((40, 30), np.float32)
+OTHER = np.ones((40, 30), np.float32)
+_times = jax.jit(lambda x: x @ TABLE)
+
+
+@jax.custom_jvp
+def _ruled(x: Any) -> Any:
+    return x @ TABLE
+
+
+_ruled.defjvp(lambda primals, tangents: (_ruled(*primals), tangents[0] @ TABLE))
+
+
+@pytest.mark.parametrize(
+    ("fn", "arrays"),
+    [
+        (_times, 1),
+        (lambda x: _times(x) + _times(x + 1.0), 1),  # one program, called twice
+        (lambda x: _times(x) + x @ TABLE, 1),  # one array, in two programs
+        (lambda x: _times(x) + x @ OTHER, 2),
+        (jax.jit(lambda x: jax.jit(lambda y: y @ TABLE)(x) + x @ OTHER), 2),
+        (lambda x: jax.lax.scan(lambda c, _: (c + _times(x), None), x[:30], None, length=2)[0], 1),
+        (lambda x: jax.lax.cond(x[0] > 0, lambda y: y @ TABLE, lambda y: y @ TABLE * 2.0, x), 1),
+        (jax.jit(_ruled), 1),
+        (jax.grad(lambda x: jnp.sum(_times(x))), 1),
+        (lambda x: x * 2.0, 0),
+    ],
+)
+def test_captured_arrays_of_all_programs_count_once(fn: Any, arrays: int) -> None:
+    found = collect(fn, jax.ShapeDtypeStruct((40,), jnp.float32))
+    assert found["captured"] == [["f32[40,30]", 4800]] * arrays

@@ -61,10 +61,10 @@ class Header:
     def counts(self, matched: re.Match[str]) -> list[Problem]:
         wanted = {"n": len(self.base.block), "m": len(self.variant.block)}
         if "k" in matched.groupdict():
-            deep = len(self.variant.raw)
+            deep = {len(self.variant.block.all), len(self.variant.raw)}  # once, or as printed
             shown = matched["k"] or matched["m"]
-            if int(shown) != deep:
-                return [f"{shown} with nested, but there are {deep}"]
+            if int(shown) not in deep:
+                return [f"{shown} with nested, but there are {min(deep)}"]
         groups = matched.groupdict()
         return [
             f"{matched[key]} where there are {count}"

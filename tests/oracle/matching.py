@@ -33,7 +33,10 @@ def check(traced: Traced, found: dict[str, Aligned], report: Report) -> None:
         union = set().union(*marks.values())
         report.check("marks", where, union == everything, True, len(everything))
         report.check("marks", f"{where}: once", sum(map(len, marks.values())), len(everything))
-        removed = [found[NAME].raw[view] for view in ask(f"[e for e in {name}.removed]")]
+        views = ask(f"[e for e in {name}.removed]")
+        removed = [found[NAME].raw[view] for view in views if view in found[NAME].raw]
+        # Of a program that JAX prints twice, ``.all`` has one, and the other may be removed.
+        report.skipped["verbatim"] += len(views) - len(removed)
         base = traced.base
         there = verbatim(base.closed, aligned.block.closed)
         report.checked["verbatim"] += len(there)
@@ -128,13 +131,15 @@ def _compare(
         if place in removed:
             report.fail("missed", f"{where}: {place} {mine.eqns[place].primitive}", "removed", "in")
     scopes = _scopes_of_views(product, name, theirs)
+    alike = {(place, numbers.get(id(raw))) for place, raw in scopes.values()}
     for new, old in product.partners(name).items():
         one, raw = scopes.get(new, (None, None))
         two = place_of.get(old)
         report.checked["paired"] += 1
         if one is None or two is None or one == two:
             continue
-        if numbers.get(id(raw)) != numbers[id(mine.eqns[two])]:  # else it computes the same
+        number = numbers.get(id(raw))
+        if number != numbers[id(mine.eqns[two])] and (two, number) not in alike:
             what = f"{where}: {two} {mine.eqns[two].primitive}"
             report.fail("paired", what, f"with one of {one}", f"with one of {two}")
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import tempfile
+import traceback
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
 from . import claims, facts, headers, matching, pages
-from .corpus import chosen, corpus, trace
+from .corpus import Traced, chosen, corpus, trace
 from .functions import CASES
 from .report import Report
 
@@ -37,17 +38,25 @@ class Run:
         for traced in found:
             say(traced.case.name)
             report.checked["functions"] += 1
+            report.checked["crash"] += 1
             report.checked["blocks"] += len(traced.blocks)
-            aligned = facts.check(traced, report)
-            matching.check(traced, aligned, report)
-            headers.check(traced, aligned, report)
-            claims.check(traced, aligned, report, self.claims, self.seed)
-            if not traced.case.heavy:
-                chains = list(traced.chains.values())
-                matching.by_scopes(traced.case, chains, report)
+            try:
+                self.one(traced, report)
+            except Exception:  # the others are to be checked too
+                lines = traceback.format_exc().strip().splitlines()
+                report.fail("crash", traced.case.name, " ".join(lines[-3:]), "no error")
         if self.pages:
             self.build(report)
         return report
+
+    def one(self, traced: Traced, report: Report) -> None:
+        """All checks of one function."""
+        aligned = facts.check(traced, report)
+        matching.check(traced, aligned, report)
+        headers.check(traced, aligned, report)
+        claims.check(traced, aligned, report, self.claims, self.seed)
+        if not traced.case.heavy:
+            matching.by_scopes(traced.case, list(traced.chains.values()), report)
 
     def build(self, report: Report) -> None:
         """Some of the functions on real pages."""

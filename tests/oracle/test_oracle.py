@@ -46,6 +46,7 @@ def test_it_looks_at_much(report: Report) -> None:
     assert abs(report.skipped["true claims"] / report.checked["claims"] - 0.5) < 0.1
     assert report.checked["verbatim"] > 40
     assert report.checked["missed"] > 60
+    assert not report.wrong["crash"], problems(report, "crash")
 
 
 @pytest.mark.parametrize("kind", FACTS)

@@ -253,8 +253,9 @@ OPTIONS: Final = (
         "jaxpr_fresh",
         False,
         "",
-        "Trace all blocks anew, whatever is stored, in a new process. The builder `jaxpr-check` does"
-        " it in the opposite order, and tells where that gives another program than the stored one.",
+        "Trace all blocks anew, whatever is stored, in a new process. The builder `jaxpr-check`"
+        " does it in the opposite order, and tells where that gives another program than the"
+        " stored one.",
         _is(bool, "True or False"),
     ),
     Option(

@@ -193,7 +193,7 @@ class _Process:
         # JAX reads its flags at the first use of a device, which is soon enough for
         # a wrong one to be told as what it is only here.
         setup = self.setup
-        greeting = {"roots": list(setup.roots), "folder": setup.folder, "memory": setup.memory}
+        greeting = {"roots": list(setup.roots), "memory": setup.memory}
         self.say({**greeting, "devices": bool(self.setup.flags)})
         message = self.hear(START_TIMEOUT)
         if message is not None and message.get("ready"):

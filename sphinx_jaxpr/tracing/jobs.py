@@ -11,7 +11,6 @@ from .request import Request
 class Setup:
     """One kind of worker process: interpreter, environment, import roots.
 
-    ``folder`` is the one that the process works in, ``""`` for the caller's.
     ``memory`` is in megabytes, 0 for half of the machine's; ``settings`` are
     the environment variables that configuration sets, ``flags`` those, set or
     inherited, that JAX reads: named when a worker does not start.  ``folder`` is

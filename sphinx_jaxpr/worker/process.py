@@ -3,7 +3,7 @@
 It is started by path, under any interpreter that has JAX: the package is
 loaded from beside this file and nothing of Sphinx's environment is needed.
 
-Protocol, one JSON object a line.  In: a greeting with ``roots``, ``folder``,
+Protocol, one JSON object a line.  In: a greeting with ``roots``,
 ``memory`` and ``devices``, then one ``{"id", "request"}`` per program.  Out: ``{"ready"}`` or
 ``{"broken"}``, then for each request ``{"id", "stage", "module"}`` as work begins and goes on, and
 ``{"id", "result" | "error", "deps"}`` at its end.  ``{"id", "again"}`` instead says why this
@@ -88,8 +88,6 @@ def main() -> None:
     _leave_with_parent()
     greeting = json.loads(requests.readline())
     _guard_memory(greeting["memory"])
-    if greeting["folder"]:
-        os.chdir(greeting["folder"])
     roots = greeting["roots"]
     # Behind all else while JAX is imported: a project's random.py is not what JAX means.
     sys.path[:] = [entry for entry in sys.path if entry not in roots] + roots

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from .engine import Engine
 from .records import Block, Gallery, Place
@@ -13,6 +13,7 @@ from .records import Block, Gallery, Place
 if TYPE_CHECKING:
     from ..program import blocks as programs
     from ..program.scope import Scope
+    from .domain import JaxprDomain
 
 _WORD = re.compile(r"[^\W\d]\w*")
 
@@ -25,6 +26,7 @@ class Scopes:
         self.galleries = galleries
         self._names: dict[str, dict[str, Place]] = {}
         self._spoken: dict[str, list[str]] = {}
+        self._left_out: dict[str, frozenset[str]] = {}
         self._made: dict[tuple[str, str, str], programs.Block] = {}
 
     @cached_property
@@ -78,7 +80,28 @@ class Scopes:
 
         met = self.met(self.mentioned(page, text, inside))
         primitives = frozenset((*met, *self.spoken(page)))
-        return Scope(_Blocks(self, self.places(page, inside)), self.versions, primitives)
+        blocks = _Blocks(self, self.places(page, inside))
+        return Scope(blocks, self.versions, primitives, self.left_out(page))
+
+    def left_out(self, page: str) -> frozenset[str]:
+        """Names of directives that a page might name, did this build show them."""
+        if page not in self._left_out:
+            own = {gallery.name for gallery in self._declared.get(page, ())}
+            seen = {place.gallery.name for place in self.names(page).values()}
+            self._left_out[page] = self._hidden | (own - seen)
+        return self._left_out[page]
+
+    @cached_property
+    def _declared(self) -> dict[str, list[Gallery]]:
+        domain = cast("JaxprDomain", self.engine.app.env.get_domain("jaxpr"))
+        return domain.galleries
+
+    @cached_property
+    def _hidden(self) -> frozenset[str]:
+        """Names for the whole project that this build does not show."""
+        galleries = (g for page in self._declared.values() for g in page if g.explicit)
+        seen = {place.gallery.name for place in self.shared.values()}
+        return frozenset({gallery.name for gallery in galleries} - seen)
 
     def spoken(self, page: str) -> list[str]:
         """Names of primitives that a page may use: of its blocks, and the project's own."""

@@ -87,7 +87,8 @@ class Verdicts:
 
     def _key(self, page: str, quote: Quote, places: list[Place], inside: Gallery | None) -> str:
         if page not in self._listed:
-            self._listed[page] = digest(sorted(self.scopes.names(page)))
+            names = sorted(self.scopes.names(page)), sorted(self.scopes.left_out(page))
+            self._listed[page] = digest(names)
         listed = self._listed[page] if inside is None else inside.name
         about = [listed, [[place.block.name, self._seen(place)] for place in places]]
         facts: list[Any] = [__version__, quote.what, quote.expression, self.scopes.versions, about]

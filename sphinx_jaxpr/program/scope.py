@@ -19,12 +19,14 @@ class Scope:
     ``blocks`` maps full names (``dense``, ``dense.grad``) to blocks; where a page
     has a block of its own by a name, the caller puts that one.  ``versions`` has
     ``jax``, ``jaxlib`` and ``python``, as far as they are known.  ``primitives``
-    are names that count as known beside those of the built-in definitions.
+    are names that count as known beside those of the built-in definitions;
+    ``left_out`` are blocks that the page has, and this build does not show.
     """
 
     blocks: Mapping[str, Block]
     versions: Mapping[str, str] = field(default_factory=dict)
     primitives: frozenset[str] = frozenset()
+    left_out: frozenset[str] = frozenset()
 
 
 class BlockView(View):

@@ -158,6 +158,8 @@ class Walker:
     def unknown(self, name: str) -> str:
         if name in FUNCTIONS:
             return f"`{name}` is a function: write `{name}(...)`"
+        if name in self.scope.left_out:
+            return f"this build leaves the block `{name}` out (directive `only`)"
         names = [*(key.partition(".")[0] for key in self.scope.blocks), *VERSIONS, *self.bound]
         if self.inside:
             start = f"{self.inside}."

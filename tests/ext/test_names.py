@@ -250,10 +250,15 @@ def test_the_inventory_lists_what_is_shown(tmp_path: Path) -> None:
         :name: on_paper
         ```
         :::
+
+        {jaxpr:val}`len(on_paper)` {jaxpr:ref}`on_paper`
         """)
     conf = 'myst_enable_extensions = ["colon_fence"]\n'
-    built = Project(tmp_path, {"docs/index.md": page}, conf).build("html", "-W")
-    assert (built.code, built.stderr) == (0, "")
+    built = Project(tmp_path, {"docs/index.md": page}, conf).build("html")
+    assert [w.text for w in warned(built)] == [
+        f"{what}: this build leaves the block `on_paper` out (directive `only`)"
+        for what in ("value 'len(on_paper)'", "block 'on_paper'")
+    ]
     inventory = built.out / "objects.inv"
     lines = zlib.decompress(inventory.read_bytes().split(b"\n", 4)[4]).decode().splitlines()
     assert [line.split()[0] for line in lines if " jaxpr:block " in line] == ["here"]

@@ -22,11 +22,6 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.long)
 
 
-def pytest_make_parametrize_id(val: object, argname: str) -> str | None:
-    """An id without an address: processes that share the tests must agree on their names."""
-    return argname if " at 0x" in str(val) and callable(val) else None
-
-
 @pytest.fixture(scope="session")
 def rootdir() -> Path:
     """Where Sphinx's own fixtures look for ``test-<name>`` projects."""

@@ -122,7 +122,11 @@ KEPT: list[tuple[str, str, Callable[[], tuple[Any, ...]]]] = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("target", "args", "direct"), KEPT, ids=lambda item: str(item)[:40])
+def _named(item: object) -> str:
+    return "direct" if callable(item) else str(item)[:40]
+
+
+@pytest.mark.parametrize(("target", "args", "direct"), KEPT, ids=_named)
 def test_the_program_is_that_of_a_direct_call(
     tracer: Tracer, target: str, args: str, direct: Callable[[], tuple[Any, ...]]
 ) -> None:

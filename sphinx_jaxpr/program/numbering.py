@@ -86,7 +86,7 @@ class Numbering:
     def __init__(self, printed: Printed, table: Table) -> None:
         self.text = printed.text
         self.table = table
-        self.shared = dict(printed.shared)
+        self.shared = printed.named
         self.computed: list[Computed] = []
         self.values: dict[int, int] = {}  # variable -> number
         self.kinds: dict[Hashable, int] = {}  # how often a kind of constant or reference came
@@ -323,11 +323,12 @@ def printed_parameters(equation: Equation, text: str) -> tuple[str, ...]:
     """What is printed of the parameters, bodies left out; of a reference its indices."""
     if equation.primitive in STATE and not equation.parameters:
         return (_indices(equation, text),)
-    return tuple(
-        f"{parameter.name}={' '.join(text[parameter.start : parameter.end].split())}"
+    around = (
+        (parameter, parameter.frame if parameter.members else text[parameter.start : parameter.end])
         for parameter in equation.parameters
-        if not parameter.members
+        if parameter.frame or not parameter.members
     )
+    return tuple(f"{parameter.name}={' '.join(said.split())}" for parameter, said in around)
 
 
 def _indices(equation: Equation, text: str) -> str:

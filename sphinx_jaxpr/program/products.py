@@ -131,6 +131,18 @@ def subset(use: Applied) -> Iterator[str]:
         yield f"by the algorithm {algorithm.rpartition('.')[2]}"
 
 
+def svd(use: Applied) -> Iterator[str]:
+    """Which factors there are; only where there are any, their size matters."""
+    if use.is_true("compute_uv"):
+        yield "with singular vectors"
+        if "full_matrices" in use.parameters:
+            full = use.is_true("full_matrices")
+            yield "full square factors" if full else "factors cut to the smaller size"
+    elif "compute_uv" in use.parameters:
+        yield "singular values only"
+    yield from subset(use)
+
+
 def generator(use: Applied) -> Iterator[str]:
     algorithm = use.parameters.get("algorithm")
     kinds = ("", "Threefry", "Philox")  # the first is the compiler's choice

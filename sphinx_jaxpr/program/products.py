@@ -125,7 +125,7 @@ def subset(use: Applied) -> Iterator[str]:
     """Decompositions that give some of their values only."""
     bounds = use.ints("subset_by_index")
     if bounds and len(bounds) == 2:
-        yield f"only number {bounds[0]} to {bounds[1] - 1}"
+        yield f"only numbers {bounds[0]} to {bounds[1] - 1}"
     algorithm = use.parameters.get("algorithm")
     if isinstance(algorithm, str) and not algorithm.endswith("DEFAULT"):
         yield f"by the algorithm {algorithm.rpartition('.')[2]}"

@@ -44,7 +44,7 @@ def _common(use: Applied) -> Iterator[str]:
     accuracy = use.parameters.get("accuracy")
     if isinstance(accuracy, str):
         _, dot, mode = accuracy.rpartition("AccuracyMode.")
-        yield f"accuracy {mode}" if dot else "with an accuracy asked for"
+        yield f"accuracy {mode}" if dot else "with a given accuracy"
     for name in ("sharding", "out_sharding", "dst_sharding"):
         text = use.parameters.get(name)
         placed = _PLACED.search(text) if isinstance(text, str) else None

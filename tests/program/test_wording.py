@@ -117,7 +117,7 @@ CHANGES: dict[str, tuple[tuple[Any, ...], Callable[..., Any], list[tuple[Any, st
         (part(lax.linalg.eig, compute_right_eigenvectors=False), "without right eigenvectors"),
     ]),
     "eigh": ((W,), lax.linalg.eigh, [
-        (part(lax.linalg.eigh, subset_by_index=(0, 2)), "only number 0 to 1"),
+        (part(lax.linalg.eigh, subset_by_index=(0, 2)), "only numbers 0 to 1"),
         (part(lax.linalg.eigh, lower=False), "reads the upper triangle"),
         (part(lax.linalg.eigh, sort_eigenvalues=False), "eigenvalues in any order"),
     ]),
@@ -130,7 +130,7 @@ CHANGES: dict[str, tuple[tuple[Any, ...], Callable[..., Any], list[tuple[Any, st
     "svd": ((X,), lax.linalg.svd, [
         (part(lax.linalg.svd, full_matrices=False), "factors cut to the smaller size"),
         (part(lax.linalg.svd, compute_uv=False), "singular values only"),
-        (part(lax.linalg.svd, subset_by_index=(0, 2), full_matrices=False), "only number 0 to 1"),
+        (part(lax.linalg.svd, subset_by_index=(0, 2), full_matrices=False), "only numbers 0 to 1"),
     ]),
     "schur": ((W,), lax.linalg.schur, [
         (part(lax.linalg.schur, compute_schur_vectors=False), "without the basis"),

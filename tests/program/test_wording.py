@@ -251,7 +251,9 @@ def test_a_scatter_overwrites_or_applies_a_function() -> None:
     x = jnp.array([1.0, 2.0, 3.0])
     assert list(x.at[1].set(7.0)) == [1.0, 7.0, 3.0]
     assert list(x.at[1].apply(lambda old: old * 10)) == [1.0, 20.0, 3.0]
-    assert "or puts there what a function that the program holds makes of them" in meaning("scatter")
+    assert "or puts there what a function that the program holds makes of them" in meaning(
+        "scatter"
+    )
 
 
 @pytest.mark.parametrize(

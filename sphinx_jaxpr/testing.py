@@ -28,9 +28,11 @@ from .program.blocks import Block
 from .program.evaluate import evaluate, judge
 from .program.inputs import names_of
 from .program.instead import instead
+from .program.kinds import View
 from .program.paths import PathError
 from .program.printed import parse
 from .program.scope import Scope
+from .program.views import Uses
 from .tracing import grammar
 from .tracing.grammar import GrammarError
 from .tracing.request import Request, check_name, is_target, local_name, variants
@@ -62,9 +64,12 @@ class Traced(Mapping[str, Block]):
         return printed.text if printed is not None else ""
 
     def evaluate(self, expression: str) -> Any:
-        """The value of an expression; :class:`ValueError` says why it has none."""
+        """The value of an expression, as plain data; :class:`ValueError` says why it has none.
+
+        Equations and values are texts, collections of them tuples, ``uses`` is a number.
+        """
         try:
-            return evaluate(expression, self.scope).value
+            return _plain(evaluate(expression, self.scope).value)
         except PathError as error:
             raise ValueError(f"{expression}: {error.message}") from None
 
@@ -176,6 +181,18 @@ def trace(
     if jaxlib is not None:
         versions["jaxlib"] = jaxlib.__version__
     return Traced(blocks, versions)
+
+
+def _plain(value: Any) -> Any:
+    """A value without views: these compare and count in the language, not in Python."""
+    if isinstance(value, (tuple, frozenset)):
+        return type(value)(map(_plain, value))
+    if not isinstance(value, View):
+        return value
+    members = value.members()
+    if members is None:
+        return value.words()
+    return len(members) if isinstance(value, Uses) else tuple(map(_plain, members))
 
 
 def _block(name: str, result: dict[str, Any], base: Block | None) -> Block:

@@ -63,6 +63,18 @@ def test_what_is_true_passes_and_can_be_asked_further() -> None:
         found.evaluate("dense[sin].shape")
 
 
+def test_a_value_is_plain_data() -> None:
+    found = trace(dense, SPECS)
+    assert found.evaluate("dense[dot_general].uses") == 1
+    assert found.evaluate("{e.uses for e in dense}") == {0, 1}
+    assert found.evaluate("[e.uses for e in dense]") == (1, 0)
+    assert found.evaluate("dense[tanh].inputs") == ("f32[8,4]",)
+    assert found.evaluate("dense[cos]") == ()
+    (equation,) = found.evaluate("dense[tanh]")
+    assert equation == found.evaluate("dense[-1]")
+    assert equation in found.text("dense")
+
+
 def test_all_that_is_false_is_told_at_once() -> None:
     with pytest.raises(AssertionError) as raised:
         assert_claims(

@@ -2,6 +2,7 @@
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 
 
 def straight(x: jax.Array, slope: jax.Array, start: jax.Array) -> jax.Array:
@@ -30,10 +31,11 @@ def shifted(x: jax.Array) -> jax.Array:
 
 
 SCALE = jnp.float32(2.5)
+OFFSET = np.float32(0.5)
 
 
 def scaled(x: jax.Array) -> jax.Array:
-    return x * SCALE
+    return x * SCALE + OFFSET
 
 
 @jax.jit

@@ -79,7 +79,7 @@ def _patterns(value: Any) -> str:
         return problem
     for item in value:
         if not item.strip() or "\0" in item:
-            return f"has {item!r}, which is no pattern of files"
+            return f"has {item!r}, which is not a pattern of files"
         if os.path.isabs(item) or item.startswith("~"):
             return f"has {item!r}; patterns must be relative to the folder of conf.py"
     return ""
@@ -253,8 +253,8 @@ OPTIONS: Final = (
         "jaxpr_fresh",
         False,
         "",
-        "Trace all blocks anew, whatever is stored, in a new process. The builder `jaxpr-check`"
-        " does it in the opposite order, and tells where that gives another program than the"
+        "Trace all blocks again, whatever is stored, in a new process. The builder `jaxpr-check`"
+        " does so in the opposite order, and reports where that gives another program than the"
         " stored one.",
         _is(bool, "True or False"),
     ),

@@ -20,7 +20,7 @@ CALLS: Final = frozenset(
 
 #: Their one operand, laid out in another way: what a transform puts in between.
 LAYOUT: Final = frozenset(
-    "broadcast_in_dim pvary pcast pbroadcast convert_element_type reshape squeeze expand_dims"
+    "broadcast_in_dim pvary pcast convert_element_type reshape squeeze expand_dims"
     " transpose copy copy_p device_put sharding_constraint reshard mesh_cast stop_gradient"
     " reduce_precision".split()
 )

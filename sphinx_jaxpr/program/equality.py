@@ -242,8 +242,8 @@ class _Comparison:
             raise self.never(one, two)
         if one.key[0] != two.key[0]:
             raise PathError(
-                f"`{one.path}` and `{two.path}` are in different blocks, so never one thing:"
-                f" {_across(one, two)}"
+                f"`{one.path}` and `{two.path}` are in different blocks, so they are never the"
+                f" same: {_across(one, two)}"
             )
         if isinstance(one, ProgramView) is not isinstance(two, ProgramView):
             raise self.never(one, two, f"; {_across(one, two)}")
@@ -258,8 +258,8 @@ class _Comparison:
 
 def _across(one: View, two: View) -> str:
     if isinstance(one, (Value, Values)):
-        return f"compare by `{one.path}.shape` or `.dtype`"
-    return f"compare by `same({one.path}, {two.path})` or `ops({one.path}) == ops({two.path})`"
+        return f"compare `{one.path}.shape` or `.dtype`"
+    return f"compare with `same({one.path}, {two.path})` or `ops({one.path}) == ops({two.path})`"
 
 
 def _base(value: Any) -> type:
@@ -315,7 +315,8 @@ def _instead(one: Any, two: Any) -> str:
         return "; letters of variables change between JAX releases"
     is_number = isinstance(one, (int, float)) and not is_flag(one)
     if is_number and isinstance(two, str) and _is_number(two):
-        return f'; a number has no quotes, `{words(two)[:40]}`, a text has them, `"{words(one)}"`'
+        said = f"; write a number without quotes, `{words(two)[:40]}`, or a text with them"
+        return f'{said}, `"{words(one)}"`'
     if isinstance(one, tuple) and isinstance(two, (int, float)):
         return "; did you mean `len(...)` of it, or one element, `[0]`?"
     if isinstance(one, frozenset) and isinstance(two, tuple):

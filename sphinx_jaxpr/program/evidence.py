@@ -109,4 +109,4 @@ def emptiness(value: Any) -> Nothing | None:
 def nothing(reason: Nothing) -> SaysNothing:
     """The error of a whole expression that is idle."""
     how = f"`not {reason.path}`" if reason.path else "`len([...]) == 0` or `not f[primitive]`"
-    return SaysNothing(f"this says nothing: {reason.said}; that there is none is said by {how}")
+    return SaysNothing(f"this says nothing: {reason.said}; to say that there is none, write {how}")

@@ -125,10 +125,22 @@ def subset(use: Applied) -> Iterator[str]:
     """Decompositions that give some of their values only."""
     bounds = use.ints("subset_by_index")
     if bounds and len(bounds) == 2:
-        yield f"only number {bounds[0]} to {bounds[1] - 1}"
+        yield f"only numbers {bounds[0]} to {bounds[1] - 1}"
     algorithm = use.parameters.get("algorithm")
     if isinstance(algorithm, str) and not algorithm.endswith("DEFAULT"):
         yield f"by the algorithm {algorithm.rpartition('.')[2]}"
+
+
+def svd(use: Applied) -> Iterator[str]:
+    """Which factors there are; only where there are any, their size matters."""
+    if use.is_true("compute_uv"):
+        yield "with singular vectors"
+        if "full_matrices" in use.parameters:
+            full = use.is_true("full_matrices")
+            yield "full square factors" if full else "factors cut to the smaller size"
+    elif "compute_uv" in use.parameters:
+        yield "singular values only"
+    yield from subset(use)
 
 
 def generator(use: Applied) -> Iterator[str]:

@@ -44,7 +44,7 @@ def _common(use: Applied) -> Iterator[str]:
     accuracy = use.parameters.get("accuracy")
     if isinstance(accuracy, str):
         _, dot, mode = accuracy.rpartition("AccuracyMode.")
-        yield f"accuracy {mode}" if dot else "with an accuracy asked for"
+        yield f"accuracy {mode}" if dot else "with a given accuracy"
     for name in ("sharding", "out_sharding", "dst_sharding"):
         text = use.parameters.get(name)
         placed = _PLACED.search(text) if isinstance(text, str) else None
@@ -159,6 +159,8 @@ def _indexed(use: Applied) -> Iterator[str]:
         yield f"parts outside are {filled if use.name == 'gather' else 'dropped'}"
     if mode == "ONE_HOT":
         yield "computed as a product with one-hot rows"
+    if use.name == "scatter" and use.programs.get("update_jaxpr"):
+        yield "update_jaxpr makes the new values of the old ones and the updates"
 
 
 def _pad(use: Applied) -> Iterator[str]:
@@ -308,6 +310,11 @@ def _keys(use: Applied) -> Iterator[str]:
         yield f"keys of the generator {_KEYS.get(match[1], match[1])}"
 
 
+def _debug_callback(use: Applied) -> Iterator[str]:
+    if use.parameters.get("effect") == "OrderedDebug":
+        yield "in the order of the program"
+
+
 def _round(use: Applied) -> Iterator[str]:
     method = use.number("rounding_method")
     if method in (0, 1):
@@ -320,6 +327,7 @@ _SPECIAL: Final[dict[str, Callable[[Applied], Iterator[str]]]] = {
     "cond": _cond,
     "conv_general_dilated": products.conv,
     "convert_element_type": _convert,
+    "debug_callback": _debug_callback,
     "dot_general": products.dot_general,
     "bcoo_dot_general": products.dot_general,
     "bcoo_dot_general_sampled": products.dot_general,
@@ -327,7 +335,7 @@ _SPECIAL: Final[dict[str, Callable[[Applied], Iterator[str]]]] = {
     "bcsr_dot_general": products.dot_general,
     "ragged_dot_general": products.ragged,
     "eigh": products.subset,
-    "svd": products.subset,
+    "svd": products.svd,
     "rng_bit_generator": products.generator,
     **dict.fromkeys(
         (

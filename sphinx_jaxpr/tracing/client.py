@@ -59,7 +59,7 @@ class Client:
                     elif place:
                         later.append(job)
                     else:  # it was alone
-                        text = f"nothing was traced before it, and yet {outcome['again']}"
+                        text = f"this process traced nothing before, and still {outcome['again']}"
                         yield job, failure("state", text)
                 self.close()
                 todo = later

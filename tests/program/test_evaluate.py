@@ -261,7 +261,7 @@ def test_plain_values(text: str, expected: Any) -> None:
         ("q_q", "there is no block `q_q` (blocks: "),
         ("dense == 4", "did you mean `len(dense)`"),
         ("dense[tanh].outputs[0] == 'd'", "letters of variables change"),
-        ("dense == dense.grad", "compare by `same(dense, dense.grad)`"),
+        ("dense == dense.grad", "compare with `same(dense, dense.grad)`"),
         ("'tanh' in dense", '`"tanh" in ops(dense)`'),
         ("1 in 'abc'", "`in` a text takes a text"),
         ("jax >= 0.12", 'compares with a text, as in `jax >= "0.12"`'),

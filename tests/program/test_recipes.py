@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -11,6 +12,8 @@ import jax
 import jax.numpy as jnp
 import pytest
 from jax import lax
+from jax.sharding import AbstractMesh, AxisType
+from jax.sharding import PartitionSpec as P
 
 from sphinx_jaxpr.program.evaluate import Scope, judge
 from tests.program.lesson import block
@@ -32,6 +35,13 @@ square = jax.grad(lambda x: (jnp.tanh(x) ** 2).sum())
 
 def _scan(body: Function) -> Function:
     return lambda x, n=4: lax.scan(lambda c, _: (body(c), None), x, length=n)[0]
+
+
+def _broadcast(x: Any) -> Any:
+    """Data moves, by a collective that few lists name."""
+    mesh = AbstractMesh((4,), ("i",), axis_types=(AxisType.Auto,))
+    part = functools.partial(jax.shard_map, mesh=mesh, in_specs=P("i"), out_specs=P("i"))
+    return part(lambda x: lax.pbroadcast(x, "i", 0))(x)
 
 
 def _dot(x: Any, w: Any) -> Any:
@@ -59,7 +69,12 @@ CASES: dict[str, tuple[str, Given, Given, Given]] = {
         "grad", BASE, (lambda x: x.T, (W,)), (jnp.sin, (X,)),
     ),
     '"no `psum` appears"': ("shard_map", BASE, (jnp.sin, (X,)), (_summed, (X,))),
-    '"no data moves between devices"': ("shard_map", BASE, (jnp.sin, (X,)), (_summed, (X,))),
+    '"none of these collectives appears"': (
+        "shard_map", BASE, (jnp.sin, (X,)), (_summed, (X,)),
+    ),
+    '"no other primitive appears", so no data moves between devices': (
+        "shard_map", BASE, (jnp.sin, (X,)), (_broadcast, (X,)),
+    ),
     '"every value gains an axis of 8"': (
         "vmap",
         (_dot, (jnp.ones((8, 8)), W)),

@@ -117,14 +117,20 @@ CHANGES: dict[str, tuple[tuple[Any, ...], Callable[..., Any], list[tuple[Any, st
         (part(lax.linalg.eig, compute_right_eigenvectors=False), "without right eigenvectors"),
     ]),
     "eigh": ((W,), lax.linalg.eigh, [
-        (part(lax.linalg.eigh, subset_by_index=(0, 2)), "only number 0 to 1"),
+        (part(lax.linalg.eigh, subset_by_index=(0, 2)), "only numbers 0 to 1"),
         (part(lax.linalg.eigh, lower=False), "reads the upper triangle"),
         (part(lax.linalg.eigh, sort_eigenvalues=False), "eigenvalues in any order"),
+    ]),
+    "scatter": ((V,), lambda x: x.at[0].set(2.0), [
+        (lambda x: x.at[0].apply(jnp.sin), "update_jaxpr makes the new values of the old ones"),
+    ]),
+    "debug_callback": ((V,), lambda x: jax.debug.callback(print, x), [
+        (lambda x: jax.debug.callback(print, x, ordered=True), "in the order of the program"),
     ]),
     "svd": ((X,), lax.linalg.svd, [
         (part(lax.linalg.svd, full_matrices=False), "factors cut to the smaller size"),
         (part(lax.linalg.svd, compute_uv=False), "singular values only"),
-        (part(lax.linalg.svd, subset_by_index=(0, 2), full_matrices=False), "only number 0 to 1"),
+        (part(lax.linalg.svd, subset_by_index=(0, 2), full_matrices=False), "only numbers 0 to 1"),
     ]),
     "schur": ((W,), lax.linalg.schur, [
         (part(lax.linalg.schur, compute_schur_vectors=False), "without the basis"),
@@ -239,6 +245,39 @@ def test_members_that_receive_nothing_get_zeros() -> None:
     given = np.array([5.0, 7.0], np.float32)
     assert list(shard(lambda x: lax.ppermute(x, "i", [(0, 0)]))(given)) == [5.0, 7.0]
     assert list(shard(lambda x: lax.ppermute(x, "i", []))(given)) == [0.0, 0.0]
+
+
+def test_a_scatter_overwrites_or_applies_a_function() -> None:
+    x = jnp.array([1.0, 2.0, 3.0])
+    assert list(x.at[1].set(7.0)) == [1.0, 7.0, 3.0]
+    assert list(x.at[1].apply(lambda old: old * 10)) == [1.0, 20.0, 3.0]
+    assert "or puts there what a function that the program holds makes of them" in meaning(
+        "scatter"
+    )
+
+
+@pytest.mark.parametrize(
+    "name, reduced",
+    [("psum", jnp.sum), ("pmax", jnp.max), ("pmin", jnp.min)],
+)
+def test_a_collective_over_an_axis_with_a_number_reduces_the_array(name: str, reduced: Any) -> None:
+    function = jax.vmap(functools.partial(getattr(lax, name), axis_name="i"), axis_name="i")
+    x = jnp.arange(6.0).reshape(3, 2)
+    (first, *_) = jax.make_jaxpr(function)(x).eqns
+    assert (first.primitive.name, first.params["axes"]) == (name, (0,))
+    assert first.outvars[0].aval.shape == (2,)
+    assert np.allclose(function(x), jnp.broadcast_to(reduced(x, axis=0), (3, 2)))
+    assert "over a numbered axis of the array" in meaning(name)
+
+
+def test_singular_values_alone_have_no_factors() -> None:
+    alone = words("svd", functools.partial(lax.linalg.svd, compute_uv=False), X)
+    assert "factors" not in alone
+
+
+def test_a_real_number_has_a_complex_conjugate() -> None:
+    assert lax.conj(jnp.float32(2.0)).dtype == jnp.complex64
+    assert meaning("conj").endswith("of a real number, the same as a complex one.")
 
 
 def test_windows_with_padding_and_dilation() -> None:

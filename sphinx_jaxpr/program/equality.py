@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from .comparing import SIGNS, elements, kind, number_of, program_of, settled, weigh
-from .evidence import Idle, emptiness, idle, reason_of
+from .evidence import Idle, Nothing, emptiness, idle, reason_of
 from .given import Given, Size, SymbolicSize, is_flag
 from .kinds import Asking, Version, View, version, words
 from .parameters import Parameters
@@ -61,17 +61,23 @@ def _looked(answer: bool, one: Any, two: Any) -> bool | Idle:
     """The verdict of a comparison, idle where no side looked at anything."""
     if not (isinstance(one, _COLLECTIONS) or isinstance(two, _COLLECTIONS)):
         return answer
+    if type(one) is type(two) is tuple and len(one) == len(two):  # lists of what is compared
+        parts = (_looked(answer, left, right) for left, right in zip(one, two, strict=True))
+        return next((part for part in parts if isinstance(part, Idle)), answer)
     reasons = reason_of(one), reason_of(two)
     known = reasons[0] or reasons[1]
-    if known is None or not all((reasons[0] or _is_written(one), reasons[1] or _is_written(two))):
+    if known is None:
         return answer
+    for reason, side in zip(reasons, (one, two), strict=True):
+        if not (reason or _is_written(side, known)):
+            return answer
     return idle(answer, known, stays=all(reasons))
 
 
-def _is_written(value: Any) -> bool:
+def _is_written(value: Any, reason: Nothing) -> bool:
     """Whether a value stands on the page as it is; an empty one says that there is none."""
     if type(value) in (tuple, frozenset):
-        return bool(value) and all(map(_is_written, value))
+        return all(_is_written(item, reason) for item in value) if value else reason.is_drawn
     return type(value) in (bool, int, float, str)
 
 
@@ -235,6 +241,7 @@ class _Comparison:
     def views(self, one: Any, two: Any) -> bool:
         if not (isinstance(one, View) and isinstance(two, View)):
             raise self.never(one, two)
+        sides = one, two
         one, two = _single(one), _single(two)
         if not any(isinstance(one, g) and isinstance(two, g) for g in _GROUPS):
             if type(one) is type(two):
@@ -249,9 +256,10 @@ class _Comparison:
             raise self.never(one, two, f"; {_across(one, two)}")
         if isinstance(one, Equations) and isinstance(two, Equations):
             return [e.start for e in one.equations] == [e.start for e in two.equations]
-        if isinstance(one, Equations) or isinstance(two, Equations):
-            many = one if isinstance(one, Equations) else two
-            assert isinstance(many, Equations)
+        many = next((v for v in (one, two) if isinstance(v, (Equations, Values))), None)
+        if many is not None and any(isinstance(v, (EquationView, Value)) for v in sides):
+            if isinstance(many, Equations) and not many.equations:
+                raise PathError(many.missing())
             raise self.never(one, two, f"; choose one of them, as in `{many.path}[0]`")
         return bool(one == two)
 
@@ -372,9 +380,9 @@ def _order(operator: ast.cmpop, one: Any, two: Any, asking: Asking) -> bool | Id
                 answer = left >= right
     except TypeError:
         raise PathError(f"`{sign}` can't compare {kind(one)} with {kind(two)}") from None
-    # A set of nothing is part of any: that looks at one side alone.
+    # A set of nothing is part of any, a list of nothing before any: that looks at one side alone.
     part = {ast.Lt: one, ast.LtE: one, ast.Gt: two, ast.GtE: two}[type(operator)]
-    if sets and (reason := reason_of(part)) is not None:
+    if isinstance(part, _COLLECTIONS) and (reason := reason_of(part)) is not None:
         return idle(bool(answer), reason)
     return _looked(bool(answer), one, two)
 

@@ -16,7 +16,7 @@ from . import lookups
 from .arithmetic import MAX_ITEMS, binary, call, make_set, number, truth
 from .comparing import elements, kind, number_of, program_of, weigh
 from .equality import compare, denied
-from .evidence import Idle, Listing, Nothing, Pile, emptiness, idle, listing
+from .evidence import Idle, Listing, Nothing, Pile, emptiness, idle, listing, verdict_of
 from .given import is_flag
 from .glossary import known
 from .kinds import Asking, Version, View
@@ -272,7 +272,7 @@ class Walker:
         """``and``, ``or``: as idle as the part that decides, or as any where all count."""
         about: Nothing | None = None
         for node in values:
-            value = self.visit(node)
+            value = verdict_of(self.visit(node))
             reason = value.reason if isinstance(value, Idle) else None
             if truth(value) != is_and:
                 return not is_and if reason is None else idle(not is_and, reason)
@@ -281,6 +281,7 @@ class Walker:
 
     def unary(self, operator: ast.unaryop, value: Any) -> Any:
         if isinstance(operator, ast.Not):
+            value = verdict_of(value)
             return denied(value if isinstance(value, Idle) else truth(value))
         value = number_of(value)
         if not isinstance(value, (int, float)):

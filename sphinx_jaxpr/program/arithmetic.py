@@ -7,7 +7,7 @@ import math
 from collections.abc import Callable
 from typing import Any, Final
 
-from .comparing import SIGNS, elements, kind, number_of, program_of, settled, weigh
+from .comparing import SIGNS, elements, kind, number_of, program_of, sets_of, settled, weigh
 from .equality import aligned
 from .evidence import Idle, Nothing, drawn, emptiness, idle, listing, pile, reason_of, verdict_of
 from .kinds import Asking, View, words
@@ -28,7 +28,7 @@ MAX_ITEMS: Final = 20_000
 
 def binary(operator: ast.operator, one: Any, two: Any, asking: Asking) -> Any:
     """An arithmetic operator, also on texts, lists and sets where that is plain."""
-    one, two = number_of(one), number_of(two)
+    one, two = sets_of(number_of(one), number_of(two))
     sign = SIGNS[type(operator)]
     try:
         if isinstance(one, frozenset) and isinstance(two, frozenset):

@@ -60,6 +60,42 @@ class Word(str):
     def check_part(cls, text: str, asking: Asking) -> None:
         """The same where ``text`` is looked for inside of the word."""
 
+    @classmethod
+    def known(cls, asking: Asking) -> Iterable[str]:
+        """All words that there are."""
+        raise NotImplementedError
+
+
+class Part(str):
+    """Some letters of a word, by their place: of a kind of words, as ``e.dtype[0]``."""
+
+    __slots__ = ("kind", "place")
+    kind: type[Word]
+    place: slice
+
+    def check(self, text: str, asking: Asking) -> None:
+        """An error where no word has ``text`` in this place."""
+        key = self.kind, self.place.start, self.place.stop, self.place.step
+        if key not in asking.pieces:
+            words = {*self.kind.known(asking)}
+            asking.spend(len(words))
+            asking.pieces[key] = frozenset(word[self.place] for word in words)
+        if text not in asking.pieces[key]:
+            near = _near(text, sorted(asking.pieces[key] - {""}))
+            raise PathError(
+                f'no {self.kind.what} has "{text[:80]}" in this place'
+                + (f' (did you mean "{near}"?)' if near else "")
+            )
+
+
+def part_of(word: Word, place: slice | int) -> str:
+    """Letters of a word."""
+    if isinstance(place, int):
+        place = slice(place, place + 1 or None)
+    part = Part(str(word)[place])
+    part.kind, part.place = type(word), place
+    return part
+
 
 def _unknown(what: str, text: str, near: str, listed: Iterable[str] = ()) -> PathError:
     """``unknown phase `backward` (did you mean `transpose`?)``, and what there is."""
@@ -138,9 +174,14 @@ class Primitive(Word):
         raise _unknown("primitive", text, near_primitive(text, asking))
 
     @classmethod
+    def known(cls, asking: Asking) -> Iterable[str]:
+        named = (name for group in table().primitives for name in group)
+        here = (name for block in asking.mentioned for name in block.primitives)
+        return {*asking.primitives, *named, *here}
+
+    @classmethod
     def check_part(cls, text: str, asking: Asking) -> None:
-        names = {*asking.primitives, *(name for group in table().primitives for name in group)}
-        if not any(text in name for name in names) and not asking.meets(lambda p: text in p):
+        if not any(text in name for name in cls.known(asking)):
             near = near_primitive(text, asking)
             raise PathError(
                 f'no primitive has "{text[:80]}" in its name'
@@ -176,6 +217,10 @@ class _Listed(Word):
     def check_part(cls, text: str, asking: Asking) -> None:
         if not any(text in word for word in cls.words):
             cls.check(text, asking)
+
+    @classmethod
+    def known(cls, asking: Asking) -> Iterable[str]:
+        return cls.words
 
 
 class Phase(_Listed):
@@ -300,6 +345,11 @@ class Dtype(Word):
         if not any(text in name for name in _dtypes()):
             cls.check(text, asking)
 
+    @classmethod
+    def known(cls, asking: Asking) -> Iterable[str]:
+        here = (name for block in asking.mentioned for name in block.dtypes)
+        return {*_dtypes(), *here}
+
     def has(self, part: str) -> bool:
         return part in self.key or part in long_dtype(self.key)
 
@@ -326,3 +376,8 @@ class ParameterName(Word):
             here = {name for block in blocks for name in block.parameters}
             near = _near(text, sorted(here)) or _near(text, sorted(table().spoken))
             raise _unknown("parameter", text, near)
+
+    @classmethod
+    def known(cls, asking: Asking) -> Iterable[str]:
+        here = (name for block in asking.mentioned for name in block.parameters)
+        return {*table().spoken, *here}

@@ -25,6 +25,7 @@ from .same import same
 from .scope import BlockView, Scope
 from .values import Values
 from .views import OF_PROGRAMS, Equations
+from .vocabulary import Word, part_of
 
 _WORDS_OF_PROGRAMS: Final = frozenset(OF_PROGRAMS)
 
@@ -187,6 +188,8 @@ class Walker:
         place = self.slice(key) if isinstance(key, ast.Slice) else number_of(self.visit(key))
         if isinstance(place, slice):
             self.asking.spend(len(value) // 10)
+            if isinstance(value, Word):
+                return part_of(value, place)
             if not isinstance(value, Listing):
                 return value[place]
             self.within(value, place, key)
@@ -195,7 +198,7 @@ class Walker:
             raise PathError(f"{kind(value)} takes a position in brackets, not {kind(place)}")
         if not -len(value) <= place < len(value):
             raise PathError(f"{kind(value)} has {len(value)} elements, there is no `[{place}]`")
-        return value[place]
+        return part_of(value, place) if isinstance(value, Word) else value[place]
 
     def within(self, value: Any, place: slice, key: ast.expr) -> None:
         """An error where a slice begins beyond the end of equations or values."""

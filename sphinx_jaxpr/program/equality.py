@@ -156,10 +156,8 @@ class _Comparison:
         one, two = program_of(one), program_of(two)
         if one is None or two is None:
             return one is two
-        if isinstance(one, GivenSet) and isinstance(two, (tuple, frozenset)):
-            one, two = frozenset(one), frozenset(two)
-        elif isinstance(two, GivenSet) and isinstance(one, (tuple, frozenset)):
-            one, two = frozenset(one), frozenset(two)
+        if GivenSet in (type(one), type(two)):  # a set is written as a list, too
+            one, two = (frozenset(v) if isinstance(v, tuple) else v for v in (one, two))
         sides = _sequence(one), _sequence(two)
         if sides[0] is not None and sides[1] is not None and tuple in map(_base, (one, two)):
             return self.lists(sides[0], sides[1])

@@ -18,7 +18,7 @@ from .parameters import Parameters
 from .paths import PathError
 from .renames import table
 from .values import Value, Values
-from .vocabulary import Primitive
+from .vocabulary import PRINTED, Primitive
 
 CHANGES = frozenset({ADDED, KEPT, RESHAPED})
 OF_EQUATIONS = tuple(
@@ -273,7 +273,13 @@ class Equations(View):
                 raise PathError(
                     f"`{word}` is no primitive; an input is `{self.block.name}.inputs[{word}]`"
                 )
-            raise PathError(found.missing())
+            said, printed = found.missing(), PRINTED.get(word, "")
+            more = (
+                f"; JAX prints `{printed}` for it"
+                if printed and f" {printed} (" not in said
+                else ""
+            )
+            raise PathError(said + more)
         return found
 
     def members(self) -> tuple[EquationView, ...]:

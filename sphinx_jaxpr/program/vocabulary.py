@@ -109,20 +109,24 @@ def _unknown(what: str, text: str, near: str, listed: Iterable[str] = ()) -> Pat
 def _near(text: str, known: Iterable[str]) -> str:
     """The most similar word, or ``""``; of equals the one with the same beginning."""
     found = nearest(text, known, count=5).removeprefix("; nearest: ")
-    near = found.split(", ") if found else []
+    near = [word for word in found.split(", ") if _ratio(text, word) > 0.6]
     return max(near, key=lambda word: _likeness(text, word), default="")
 
 
 def _likeness(text: str, word: str) -> float:
     start = next((n for n, (a, b) in enumerate(zip(text, word, strict=False)) if a != b), len(word))
     swapped = sorted(text) == sorted(word)
-    return SequenceMatcher(None, word, text[:80]).ratio() + start / 20 + swapped / 4
+    return _ratio(text, word) + start / 20 + swapped / 4
+
+
+def _ratio(text: str, word: str) -> float:
+    return SequenceMatcher(None, word, text[:80]).ratio()
 
 
 # -- primitives ---------------------------------------------------------------------------
 
 #: Functions of JAX that are no primitives, and what is printed for them.
-_FUNCTIONS: Final = {
+PRINTED: Final = {
     "cosine": "cos",
     "sine": "sin",
     "while_loop": "while",
@@ -140,6 +144,43 @@ _FUNCTIONS: Final = {
     "divide": "div",
     "power": "pow",
     "all_reduce": "psum",
+    "allreduce": "psum",
+    "pmean": "psum",
+    "einsum": "dot_general",
+    "linear": "dot_general",
+    "convolution": "conv_general_dilated",
+    "conv": "conv_general_dilated",
+    "softmax": "exp",
+    "gelu": "erf",
+    "swish": "logistic",
+    "silu": "logistic",
+    "mult": "mul",
+    "times": "mul",
+    "plus": "add",
+    "minus": "sub",
+    "mean": "reduce_sum",
+    "maximum": "max",
+    "minimum": "min",
+    "cast": "convert_element_type",
+    "concat": "concatenate",
+    "stack": "concatenate",
+    "permute": "transpose",
+    "swapaxes": "transpose",
+    "expand_dims": "broadcast_in_dim",
+    "broadcast_to": "broadcast_in_dim",
+    "zeros": "broadcast_in_dim",
+    "ones": "broadcast_in_dim",
+    "full": "broadcast_in_dim",
+    "arange": "iota",
+    "take": "gather",
+    "clip": "clamp",
+    "argsort": "sort",
+    "switch": "cond",
+    "if": "cond",
+    "allgather": "all_gather",
+    "alltoall": "all_to_all",
+    "normal": "random_bits",
+    "uniform": "random_bits",
 }
 
 
@@ -171,7 +212,11 @@ class Primitive(Word):
         known = builtin().entry(text)
         if known is not None:
             raise PathError(f"`{text}` is no primitive; JAX prints `{known.name}`")
-        raise _unknown("primitive", text, near_primitive(text, asking))
+        near = near_primitive(text, asking)
+        error = _unknown("primitive", text, near)
+        if not near:
+            error = PathError(f"{error}; one of your own is declared in `jaxpr_glossary`")
+        raise error
 
     @classmethod
     def known(cls, asking: Asking) -> Iterable[str]:
@@ -191,8 +236,8 @@ class Primitive(Word):
 
 def near_primitive(text: str, asking: Asking) -> str:
     """The known primitive that ``text`` may have been meant to be, or ``""``."""
-    if text in _FUNCTIONS:
-        return _FUNCTIONS[text]
+    if text in PRINTED:
+        return PRINTED[text]
     here = {name for block in asking.mentioned for name in block.primitives}
     return _near(text, sorted(here | asking.primitives))
 
@@ -210,7 +255,9 @@ class _Listed(Word):
     @classmethod
     def check(cls, text: str, asking: Asking) -> None:
         if text not in cls.words:
-            near = cls.meant.get(text.lower()) or _near(text.lower(), cls.words)
+            near = cls.meant.get(text.lower(), _near(text.lower(), cls.words)) or (
+                '""' if text.lower() in cls.meant else ""
+            )
             raise _unknown(cls.what, text, near, cls.words)
 
     @classmethod

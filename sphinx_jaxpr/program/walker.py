@@ -115,7 +115,7 @@ class Walker:
                 self.reached.add(node)
                 return found
             case ast.Subscript(value=inner, slice=key):
-                return self.item(self.visit(inner), key)
+                return self.item(self.visit(inner), key, self.expression.segment(inner))
             case ast.Call(func=ast.Name(id=name), args=arguments):
                 return call(name, [self.visit(argument) for argument in arguments], self.asking)
             case ast.Compare():
@@ -176,12 +176,13 @@ class Walker:
             return value[0].attribute(name, self.asking)
         raise PathError(f"{kind(value)} has no `.{name}`")
 
-    def item(self, value: Any, key: ast.expr) -> Any:
+    def item(self, value: Any, key: ast.expr, said: str = "the list") -> Any:
+        """``value[key]``; ``said`` is how the page writes the value."""
         value = program_of(value)
         if isinstance(value, View):
             place = self.key(key)
             if isinstance(key, ast.Slice) and isinstance(place, slice):
-                self.within(value, place, key)
+                self.within(value, place, key, said)
             return value.item(place, self.asking)
         if not isinstance(value, (tuple, str)):
             raise PathError(f"{kind(value)} takes no `[...]`")
@@ -192,7 +193,7 @@ class Walker:
                 return part_of(value, place)
             if not isinstance(value, Listing):
                 return value[place]
-            self.within(value, place, key)
+            self.within(value, place, key, said)
             return listing(value[place], value.reason)
         if is_flag(place) or not isinstance(place, int):
             raise PathError(f"{kind(value)} takes a position in brackets, not {kind(place)}")
@@ -200,7 +201,7 @@ class Walker:
             raise PathError(f"{kind(value)} has {len(value)} elements, there is no `[{place}]`")
         return part_of(value, place) if isinstance(value, Word) else value[place]
 
-    def within(self, value: Any, place: slice, key: ast.expr) -> None:
+    def within(self, value: Any, place: slice, key: ast.expr, said: str) -> None:
         """An error where a slice begins beyond the end of equations or values."""
         match value:
             case Equations():
@@ -208,7 +209,7 @@ class Walker:
             case Values():
                 count, what, path = len(value.values), "value", value.path
             case Listing():
-                count, what, path = len(value), "element", "the list"
+                count, what, path = len(value), "element", said
             case _:
                 return
         is_computed = isinstance(key, ast.Slice) and not isinstance(key.lower, ast.Constant)

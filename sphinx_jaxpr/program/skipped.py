@@ -47,6 +47,8 @@ _OF_SORTS: Final[dict[str, tuple[str, ...]]] = {
     _FACT: (),
 }
 _FACTS: Final = frozenset({"shape", "dtype", "phase", "origin", "text", "line", "primitive"})
+#: How parameters end that are dtypes: ``new_dtype``, ``preferred_element_type``.
+_OF_DTYPES: Final = ("dtype", "element_type")
 #: Functions that give the elements of what they take.
 _PASSING: Final = frozenset({"set", "sorted", "min", "max"})
 #: Brackets behind these take names of their own.
@@ -274,8 +276,13 @@ class Skipped:
                 return Primitive
             case ast.Call(func=ast.Name(id=name), args=[argument]) if name in _PASSING:
                 return self.vocabulary(argument)
+            case ast.Subscript(
+                value=ast.Attribute(attr="params"),
+                slice=ast.Name(id=name) | ast.Constant(value=str(name)),
+            ):
+                return Dtype if name.endswith(_OF_DTYPES) else None
             case ast.Subscript(value=ast.Attribute() | ast.Name()):
-                return None  # part of a word, or the value of a parameter
+                return None  # part of a word
             case ast.Subscript(value=inner, slice=ast.Slice() | ast.Constant(value=int())):
                 return self.vocabulary(inner)
             case ast.BinOp(left=left, right=right):

@@ -198,7 +198,8 @@ class Walker:
         if is_flag(place) or not isinstance(place, int):
             raise PathError(f"{kind(value)} takes a position in brackets, not {kind(place)}")
         if not -len(value) <= place < len(value):
-            raise PathError(f"{kind(value)} has {len(value)} elements, there is no `[{place}]`")
+            has = f"{len(value)} element{'' if len(value) == 1 else 's'}"
+            raise PathError(f"`{said}` has {has}, there is no `[{place}]`")
         return part_of(value, place) if isinstance(value, Word) else value[place]
 
     def within(self, value: Any, place: slice, key: ast.expr, said: str) -> None:

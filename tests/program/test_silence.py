@@ -165,6 +165,14 @@ REFUSED = [
     ("(True, False) == (len(waves) == 3, any(e.uses for e in waves[exp]))", "`waves[exp]` has no"),
     ("same(nothing, waves[exp])", "has no equations"),
     ("waves[exp] != waves[0]", "`waves` has no equation `exp`"),
+    # a selection of what another has left out
+    ("not dense.scan[scan][tanh]", "`dense.scan[scan].jaxpr`"),
+    ("not loop['while'][:1][add]", """`loop["while"].body_jaxpr`, `loop["while"].cond_jaxpr`"""),
+    ("len(waves[sin][cos]) == 0", "all equations of `waves[sin]` are `sin`, so none is `cos`"),
+    ("not dense.grad.forward[mul].transpose", "of `dense.grad.forward` are `forward`, so none"),
+    ("not dense.vmap.kept.added", "all equations of `dense.vmap.kept` are `kept`, so none is"),
+    ("all(not waves.all[sin][p] for p in ('tanh', 'exp'))", "so none is `tanh`"),
+    ("jax", "`jax` alone says nothing: compare it"),
     # slices beyond the end
     ("same(waves[7:9], waves[7:9])", "`waves` has 3 equations, so `[7:9]` begins beyond the end"),
     ("not waves[3:]", "the last one is `[2]`"),
@@ -190,6 +198,7 @@ REFUSED = [
     ("len(dense) == 4 or dense[0].shape.dtype == 'f32'", "`dense[0].shape` is a fact and has no"),
     ("len(dense) == 4 or dense.inputs[y].shape == (8,)", "`dense.inputs` has no `y` (names: x, w"),
     ('len(dense) == 4 or jax > "next"', '"next" is no version'),
+    ("len(dense) == 4 or dense[0].params[new_dtype] == 'fp32'", "(did you mean `f32`?)"),
     ("len(dense) == 4 or jax > 0.12", "`jax` is a version and compares with a text"),
     ("not dense.grad.bwd", "no variant or attribute `bwd`; nearest: transpose"),
     ("not dense.grad.xyz", "(it has: all, inputs,"),
@@ -285,6 +294,10 @@ RIGHT = [
     '{"data"} < ring[shard_map].params[newly_manual_axes]',
     'ring[shard_map].params[newly_manual_axes] - {"data"} == {"model"}',
     'len(ring[shard_map].params[newly_manual_axes]) == 2',
+    # a selection of a selection
+    "not waves[exp][exp] and twice[pjit][jit] and twice[jit][pjit] and total.all[psum][psum]",
+    "dense.grad.forward.forward[tanh].kept and not dense.grad.transpose.kept",
+    "not dense.grad[tanh].transpose and not dense.grad.forward[exp]",
     # letters of a word
     'all(p[:6] != "reduce" for p in ops(waves)) and {p[0] for p in ops(waves)} == {"s", "c", "m"}',
     'waves[0].dtype[0] == "f" and waves[0].dtype[1:] == "32" and waves[0].dtype[:2] != "bf"',

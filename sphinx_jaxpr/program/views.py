@@ -18,7 +18,7 @@ from .parameters import Parameters
 from .paths import PathError
 from .renames import table
 from .values import Value, Values
-from .vocabulary import PRINTED, Primitive
+from .vocabulary import PRINTED, Primitive, near_primitive
 
 CHANGES = frozenset({ADDED, KEPT, RESHAPED})
 OF_EQUATIONS = tuple(
@@ -299,13 +299,11 @@ class Equations(View):
                 raise PathError(
                     f"`{word}` is no primitive; an input is `{self.block.name}.inputs[{word}]`"
                 )
-            said, printed = found.missing(), PRINTED.get(word, "")
-            more = (
-                f"; JAX prints `{printed}` for it"
-                if printed and f" {printed} (" not in said
-                else ""
-            )
-            raise PathError(said + more)
+            said, near = found.missing(), near_primitive(word, asking)
+            if near and f" {near} (" not in said:
+                printed = f"JAX prints `{near}` for it" if word in PRINTED else ""
+                said += f"; {printed or f'did you mean `{near}`?'}"
+            raise PathError(said)
         if not chosen:
             self.differ("primitive", word)
         return found

@@ -17,7 +17,10 @@ from .records import Finding
 
 
 class JaxprClaims(SphinxDirective):
-    """One expression a line; one that is indented, or closes a bracket, goes on above."""
+    """One expression a line; one that is indented, or closes a bracket, goes on above.
+
+    So does one below a line that ends in a backslash.
+    """
 
     has_content = True
     option_spec: ClassVar[Any] = AnyOption()
@@ -53,9 +56,10 @@ def expressions(lines: Sequence[str]) -> list[tuple[int, str]]:
         text = without_comment(line)
         if not text.strip():
             continue
-        if found and (text[:1].isspace() or text[0] in ")]}"):
-            place, before = found[-1]
-            found[-1] = (place, f"{before} {text.strip()}")
+        place, before = found[-1] if found else (number, "")
+        above = before.removesuffix("\\").rstrip()  # which goes on, as Python's lines do
+        if found and (above != before or text[:1].isspace() or text[0] in ")]}"):
+            found[-1] = (place, f"{above} {text.strip()}")
         else:
             found.append((number, text.strip()))
     return found

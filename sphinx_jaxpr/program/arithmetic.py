@@ -7,9 +7,9 @@ import math
 from collections.abc import Callable
 from typing import Any, Final
 
-from .comparing import SIGNS, elements, kind, number_of, program_of, settled, weigh
+from .comparing import SIGNS, elements, kind, number_of, program_of, sets_of, settled, weigh
 from .equality import aligned
-from .evidence import Idle, Nothing, emptiness, idle, listing, pile, reason_of
+from .evidence import Idle, Nothing, drawn, emptiness, idle, listing, pile, reason_of, verdict_of
 from .kinds import Asking, View, words
 from .paths import PathError
 from .same import same
@@ -28,7 +28,7 @@ MAX_ITEMS: Final = 20_000
 
 def binary(operator: ast.operator, one: Any, two: Any, asking: Asking) -> Any:
     """An arithmetic operator, also on texts, lists and sets where that is plain."""
-    one, two = number_of(one), number_of(two)
+    one, two = sets_of(number_of(one), number_of(two))
     sign = SIGNS[type(operator)]
     try:
         if isinstance(one, frozenset) and isinstance(two, frozenset):
@@ -111,8 +111,9 @@ def _of_sets(sign: str, one: Any, two: Any, asking: Asking) -> Any:
     weigh((one, two), asking)
     left, right = aligned(one, two, asking, sign)
     # What two sets share may be nothing though both looked at something.
-    both = emptiness(one) and emptiness(two)
-    return pile(_SETS[sign](left, right), emptiness(one) if sign == "-" else both)
+    first, second = emptiness(one), emptiness(two)
+    reason = {"&": drawn(first or second), "-": drawn(first)}.get(sign, first and second)
+    return pile(_SETS[sign](left, right), reason)
 
 
 # -- functions ----------------------------------------------------------------------------
@@ -248,18 +249,27 @@ def _quantified(name: str) -> Callable[[list[Any], Asking], bool | Idle]:
         value = program_of(arguments[0])
         items = elements(value, asking, f"`{name}`")
         answer = (all if name == "all" else any)(truth(item) for item in items)
-        deciding = [item for item in items if truth(item) == answer] or items
+        deciding = [item for item in map(verdict_of, items) if truth(item) == answer] or items
         reason = emptiness(value) if not items else None
-        if deciding and all(isinstance(item, Idle) for item in deciding):
-            reason = reason_of(deciding[0])
+        idlers = [item for item in deciding if isinstance(item, Idle)]
+        # Of verdicts that stand on the page each counts, as with `and`.
+        if idlers and (len(idlers) == len(deciding) or _is_display(value, name, answer)):
+            reason = reason_of(idlers[0])
         return answer if reason is None else idle(answer, reason)
 
     return function
 
 
+def _is_display(value: Any, name: str, answer: bool) -> bool:
+    """Whether all elements of a list decide, each of them written on the page."""
+    return type(value) is tuple and answer == (name == "all")
+
+
 def _same(arguments: list[Any], asking: Asking) -> bool | Idle:
     one, two = map(program_of, arguments)
     reasons = reason_of(one), reason_of(two)
+    if any(reasons):  # of a program and a list only the equations count
+        reasons = reasons[0] or emptiness(one), reasons[1] or emptiness(two)
     answer = same(one, two, asking)
     return idle(answer, reasons[0], stays=True) if reasons[0] and reasons[1] else answer
 

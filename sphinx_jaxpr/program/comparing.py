@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from typing import Any, Final
 
-from .given import Given, is_flag
+from .given import Given, GivenSet, is_flag
 from .kinds import Asking, View, ordered, words
 from .paths import PathError
 from .scope import BlockView
@@ -44,9 +44,18 @@ def number_of(value: Any) -> Any:
     return len(value.equations) if isinstance(value, Uses) else value
 
 
+def sets_of(one: Any, two: Any) -> tuple[Any, Any]:
+    """Two sides, where one is a set from a parameter and the other a set, as sets."""
+    if isinstance(one, GivenSet) and isinstance(two, (frozenset, GivenSet)):
+        one = frozenset(one)
+    if isinstance(two, GivenSet) and isinstance(one, frozenset):
+        two = frozenset(two)
+    return one, two
+
+
 def settled(value: Any) -> Any:
     """A value as an element of what compares its elements: uses are numbers there."""
-    if isinstance(value, tuple) and not isinstance(value, Given):
+    if isinstance(value, tuple) and value and not isinstance(value, Given):
         return tuple(settled(item) for item in value)
     return number_of(program_of(value))
 

@@ -10,15 +10,16 @@ import ast
 from collections.abc import Sequence
 from typing import Any, Final
 
-from .comparing import SIGNS, elements, kind, number_of, program_of, settled, weigh
-from .evidence import Idle, emptiness, idle, reason_of
-from .given import Given, Size, SymbolicSize, is_flag
+from .comparing import SIGNS, elements, kind, number_of, program_of, sets_of, settled, weigh
+from .evidence import Idle, Nothing, emptiness, idle, reason_of
+from .given import Given, GivenSet, Size, SymbolicSize, is_flag
 from .kinds import Asking, Version, View, version, words
 from .parameters import Parameters
 from .paths import PathError
+from .same import same
 from .values import Value, Values
 from .views import Equations, EquationView, Programs, ProgramView, Uses
-from .vocabulary import Dtype, Word
+from .vocabulary import Dtype, Part, Word
 
 
 class NeverEqual(PathError):
@@ -37,7 +38,7 @@ def compare(operator: ast.cmpop, one: Any, two: Any, asking: Asking) -> bool | I
             return equal(one, two, asking)
         case ast.NotEq():
             return denied(equal(one, two, asking, sign))
-    return _order(operator, settled(one), settled(two), asking)
+    return _order(operator, *sets_of(settled(one), settled(two)), asking)
 
 
 def denied(verdict: bool | Idle) -> bool | Idle:
@@ -61,17 +62,23 @@ def _looked(answer: bool, one: Any, two: Any) -> bool | Idle:
     """The verdict of a comparison, idle where no side looked at anything."""
     if not (isinstance(one, _COLLECTIONS) or isinstance(two, _COLLECTIONS)):
         return answer
+    if type(one) is type(two) is tuple and len(one) == len(two):  # lists of what is compared
+        parts = (_looked(answer, left, right) for left, right in zip(one, two, strict=True))
+        return next((part for part in parts if isinstance(part, Idle)), answer)
     reasons = reason_of(one), reason_of(two)
     known = reasons[0] or reasons[1]
-    if known is None or not all((reasons[0] or _is_written(one), reasons[1] or _is_written(two))):
+    if known is None:
         return answer
+    for reason, side in zip(reasons, (one, two), strict=True):
+        if not (reason or _is_written(side, known)):
+            return answer
     return idle(answer, known, stays=all(reasons))
 
 
-def _is_written(value: Any) -> bool:
+def _is_written(value: Any, reason: Nothing) -> bool:
     """Whether a value stands on the page as it is; an empty one says that there is none."""
     if type(value) in (tuple, frozenset):
-        return bool(value) and all(map(_is_written, value))
+        return all(_is_written(item, reason) for item in value) if value else reason.is_drawn
     return type(value) in (bool, int, float, str)
 
 
@@ -124,10 +131,17 @@ _GROUPS: Final[tuple[tuple[type[View], ...], ...]] = (
     (Equations, EquationView),
     (Value, Values),
     (Programs,),
-    (Parameters,),
 )
 _ATOMS: Final = frozenset({bool, int, float, str})
 _COLLECTIONS: Final = (tuple, frozenset, View, Idle)
+
+
+def parts(one: str, two: str, asking: Asking) -> bool:
+    """Whether two texts are equal; what a part of a word is compared with must be one of some."""
+    for part, text in ((one, two), (two, one)):
+        if isinstance(part, Part) and type(text) is str:
+            part.check(text, asking)
+    return str(one) == str(two)
 
 
 class _Comparison:
@@ -142,6 +156,8 @@ class _Comparison:
         one, two = program_of(one), program_of(two)
         if one is None or two is None:
             return one is two
+        if GivenSet in (type(one), type(two)):  # a set is written as a list, too
+            one, two = (frozenset(v) if isinstance(v, tuple) else v for v in (one, two))
         sides = _sequence(one), _sequence(two)
         if sides[0] is not None and sides[1] is not None and tuple in map(_base, (one, two)):
             return self.lists(sides[0], sides[1])
@@ -152,6 +168,8 @@ class _Comparison:
         if isinstance(one, Version) or isinstance(two, Version):
             left, right = versions(one, two)
             return bool(left == right)
+        if isinstance(one, Part) or isinstance(two, Part):
+            return self.plain(one, two)
         if isinstance(one, Word) or isinstance(two, Word):
             return self.words(one, two)
         if isinstance(one, View) or isinstance(two, View):
@@ -169,7 +187,9 @@ class _Comparison:
         """Numbers, texts, true and false; a symbolic size is a text among numbers."""
         numbers = [isinstance(v, (int, float)) and not is_flag(v) for v in (one, two)]
         texts = [isinstance(v, str) for v in (one, two)]
-        if all(numbers) or all(texts) or (is_flag(one) and is_flag(two)):
+        if all(texts):
+            return parts(one, two, self.asking)
+        if all(numbers) or (is_flag(one) and is_flag(two)):
             return bool(one == two)
         if any(numbers) and any(texts):
             text, number = (one, two) if texts[0] else (two, one)
@@ -235,6 +255,9 @@ class _Comparison:
     def views(self, one: Any, two: Any) -> bool:
         if not (isinstance(one, View) and isinstance(two, View)):
             raise self.never(one, two)
+        if isinstance(one, Parameters) and isinstance(two, Parameters):
+            return self.parameters(one, two)
+        sides = one, two
         one, two = _single(one), _single(two)
         if not any(isinstance(one, g) and isinstance(two, g) for g in _GROUPS):
             if type(one) is type(two):
@@ -249,11 +272,28 @@ class _Comparison:
             raise self.never(one, two, f"; {_across(one, two)}")
         if isinstance(one, Equations) and isinstance(two, Equations):
             return [e.start for e in one.equations] == [e.start for e in two.equations]
-        if isinstance(one, Equations) or isinstance(two, Equations):
-            many = one if isinstance(one, Equations) else two
-            assert isinstance(many, Equations)
+        many = next((v for v in (one, two) if isinstance(v, (Equations, Values))), None)
+        if many is not None and any(isinstance(v, (EquationView, Value)) for v in sides):
+            if isinstance(many, Equations) and not many.equations:
+                raise PathError(many.missing())
             raise self.never(one, two, f"; choose one of them, as in `{many.path}[0]`")
         return bool(one == two)
+
+    def parameters(self, one: Parameters, two: Parameters) -> bool:
+        """Whether two equations have the same parameters; programs are compared by :func:`same`."""
+        if one.key == two.key or {*one.names} != {*two.names}:
+            return one.key == two.key
+        self.asking.spend(20 * len(one.names))
+        return all(self.parameter(one.value(name), two.value(name)) for name in one.names)
+
+    def parameter(self, one: Any, two: Any) -> bool:
+        if isinstance(one, ProgramView) and isinstance(two, ProgramView):
+            return same(one, two, self.asking)
+        if isinstance(one, Programs) and isinstance(two, Programs):
+            pairs = zip(one.programs, two.programs, strict=False)
+            alike = all(same(left, right, self.asking) for left, right in pairs)
+            return alike and len(one.programs) == len(two.programs)
+        return self.equal(one, two)
 
 
 def _across(one: View, two: View) -> str:
@@ -373,9 +413,9 @@ def _order(operator: ast.cmpop, one: Any, two: Any, asking: Asking) -> bool | Id
                 answer = left >= right
     except TypeError:
         raise PathError(f"`{sign}` can't compare {kind(one)} with {kind(two)}") from None
-    # A set of nothing is part of any: that looks at one side alone.
+    # A set of nothing is part of any, a list of nothing before any: that looks at one side alone.
     part = {ast.Lt: one, ast.LtE: one, ast.Gt: two, ast.GtE: two}[type(operator)]
-    if sets and (reason := reason_of(part)) is not None:
+    if isinstance(part, _COLLECTIONS) and (reason := reason_of(part)) is not None:
         return idle(bool(answer), reason)
     return _looked(bool(answer), one, two)
 

@@ -9,6 +9,7 @@ from .arithmetic import truth
 from .comparing import kind
 from .evidence import Idle, SaysNothing, nothing
 from .given import plain
+from .kinds import Version
 from .paths import PathError, parse
 from .scope import BlockView, Scope
 from .skipped import Skipped
@@ -55,6 +56,12 @@ def judge(text: str, scope: Scope) -> Result:
     """The value of a claim, which must ask something of a program or a version."""
     walker = Walker(parse(text), scope)
     result = _evaluated(walker)
+    if isinstance(result.value, Version):
+        raise SaysNothing(
+            f"`{result.value.path}` alone says nothing: compare it,"
+            f' as in `{result.value.path} >= "0.12"`',
+            0,
+        )
     if not Skipped(walker).names_a_program():
         raise SaysNothing(
             f"`{walker.expression.text[:80]}` says nothing about a program: a claim names a block"

@@ -8,7 +8,7 @@ that looked at something; a whole expression that is idle says nothing.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from .given import Flag
@@ -24,10 +24,15 @@ class SaysNothing(PathError):
 
 @dataclass(frozen=True)
 class Nothing:
-    """Why a list is empty, in words; ``path`` is what has no elements, if it is a path."""
+    """Why a list is empty, in words; ``path`` is what has no elements, if it is a path.
+
+    ``is_drawn`` is a list that an operation has drawn from such a one: that it is empty
+    says more than that there is none, and says it about nothing.
+    """
 
     said: str
     path: str = ""
+    is_drawn: bool = False
 
 
 class Listing(tuple[Any, ...]):
@@ -104,6 +109,18 @@ def emptiness(value: Any) -> Nothing | None:
         case Listing() | Pile():
             return value.reason
     return None
+
+
+def drawn(reason: Nothing | None) -> Nothing | None:
+    """The reason of what an operation draws from something empty."""
+    return None if reason is None else replace(reason, is_drawn=True)
+
+
+def verdict_of(value: Any) -> Any:
+    """A value as a verdict: an idle one where it was drawn from nothing."""
+    if isinstance(value, Pile) and value.reason is not None and value.reason.is_drawn:
+        return idle(False, value.reason)
+    return value
 
 
 def nothing(reason: Nothing) -> SaysNothing:

@@ -10,8 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from .glossary import Gathered
 from .kinds import Asking
-from .vocabulary import Dtype, Word, is_dtype, short_dtype
+from .vocabulary import Dtype, Part, Word, is_dtype, short_dtype
 
 
 class Given:
@@ -66,6 +67,10 @@ class GivenList(Given, tuple[Any, ...]):
     """A list from a parameter."""
 
 
+class GivenSet(GivenList):
+    """A set from a parameter: it has elements in printed order, and equals a set of them."""
+
+
 class Size(int):
     """The size of an axis."""
 
@@ -92,6 +97,8 @@ def freeze(value: Any) -> Any:
             return GivenInt(value)
         case float():
             return GivenFloat(value)
+        case Gathered():
+            return GivenSet(freeze(item) for item in value)
         case list() | tuple():
             return GivenList(freeze(item) for item in value)
         case dict():
@@ -121,7 +128,7 @@ def plain(value: Any) -> Any:
         return frozenset(plain(item) for item in value)
     if isinstance(value, Flag):
         return bool(value)
-    if isinstance(value, (Word, Given, SymbolicSize)) and isinstance(value, str):
+    if isinstance(value, (Word, Part, Given, SymbolicSize)) and isinstance(value, str):
         return str(value)
     if isinstance(value, GivenFloat):
         return float(value)

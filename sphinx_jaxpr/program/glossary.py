@@ -179,11 +179,15 @@ def in_words(
     return builtin().in_words(primitive, parameters, types, inputs=inputs, programs=programs)
 
 
+class Gathered(list[Any]):
+    """What a printed set holds, in printed order."""
+
+
 def printed_value(text: str) -> Any:
     """The plain data that a parameter's printed text shows, else the text itself.
 
-    Names are texts, tuples and sets are lists, and so are calls: the list of
-    their arguments, as in ``P('data', None)``.  A number or an array of numpy is
+    Names are texts, tuples and sets (as :class:`Gathered`) are lists, and so are calls:
+    the list of their arguments, as in ``P('data', None)``.  A number or an array of numpy is
     what it holds.
     """
     try:
@@ -202,8 +206,10 @@ def _plain(node: ast.expr) -> Any:
             return ast.unparse(node)
         case ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=int() | float() as value)):
             return -value
-        case ast.Tuple() | ast.List() | ast.Set():
+        case ast.Tuple() | ast.List():
             return [_plain(item) for item in node.elts]
+        case ast.Set():
+            return Gathered(_plain(item) for item in node.elts)
         case ast.Call(func=ast.Name(id="frozenset"), args=[ast.Set() as items]):
             return _plain(items)
         case ast.Call(func=function, args=[value]) if _is_numpy(function):

@@ -10,6 +10,7 @@ from .blocks import Block
 from .kinds import Asking, Error, View
 from .paths import NoProgram, PathError, nearest
 from .views import OF_EQUATIONS, OF_PROGRAMS, ProgramView
+from .vocabulary import Phase
 
 
 @dataclass(frozen=True)
@@ -74,5 +75,9 @@ class BlockView(View):
         labels = [key[len(start) :] for key in asking.blocks if key.startswith(start)]
         if self.block.printed is not None and name in self.block.primitives:
             return f"`{self.path}` has no variant `{name}`; equations are `{self.path}[{name}]`"
-        known = nearest(name, (*labels, *OF_PROGRAMS)) or f" (variants: {', '.join(labels)})"
+        meant = Phase.meant.get(name.lower())  # as `.backward`
+        known = f"; nearest: {meant}" if meant else nearest(name, (*labels, *OF_PROGRAMS))
+        if not known:
+            said = "variants" if labels else "it has"
+            known = f" ({said}: {', '.join(labels or OF_PROGRAMS)})"
         return f"`{self.path}` has no variant or attribute `{name}`{known}"

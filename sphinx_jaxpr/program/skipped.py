@@ -13,10 +13,13 @@ import ast
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Final
 
+from .blocks import PHASES
+from .equality import versions
+from .kinds import Version
 from .paths import FUNCTIONS, VERSIONS, PathError, nearest
 from .scope import BlockView
 from .values import OF_VALUES
-from .views import OF_EQUATIONS, OF_PROGRAMS
+from .views import CHANGES, OF_EQUATIONS, OF_PROGRAMS
 from .vocabulary import Dtype, Origin, ParameterName, Phase, Primitive, Word
 
 if TYPE_CHECKING:
@@ -32,6 +35,20 @@ _OF_ATTRIBUTES: Final[dict[str, _Vocabulary]] = {
     "params": ParameterName,
 }
 _OF_ERRORS: Final = ("type", "message")
+#: What a path may lead to.
+_PROGRAM: Final = "a program"
+_EQUATION: Final = "an equation"
+_VALUE: Final = "a value"
+_FACT: Final = "a fact"
+_SELECTING: Final = (*sorted(PHASES), *sorted(CHANGES))
+_OF_SORTS: Final[dict[str, tuple[str, ...]]] = {
+    _EQUATION: (*OF_EQUATIONS, *_SELECTING),
+    _VALUE: OF_VALUES,
+    _FACT: (),
+}
+_FACTS: Final = frozenset({"shape", "dtype", "phase", "origin", "text", "line", "primitive"})
+#: How parameters end that are dtypes: ``new_dtype``, ``preferred_element_type``.
+_OF_DTYPES: Final = ("dtype", "element_type")
 #: Functions that give the elements of what they take.
 _PASSING: Final = frozenset({"set", "sorted", "min", "max"})
 #: Brackets behind these take names of their own.
@@ -47,6 +64,8 @@ class Skipped:
         self.expression = walker.expression
         self.blocks = walker.scope.blocks
         self.bound: dict[str, _Vocabulary | None] = {}
+        self.sorts: dict[str, str] = {}  # of bound names
+        self.listed: dict[str, ast.expr] = {}  # what bound names go through, where it is written
 
     def check(self) -> None:
         """An error, with its place, for the first wrong word."""
@@ -83,6 +102,9 @@ class Skipped:
                 self.all(arguments)
             case ast.Compare():
                 self.comparison(node)
+            case ast.BinOp(left=left, op=ast.BitAnd() | ast.BitOr() | ast.BitXor() | ast.Sub()):
+                self.all((left, node.right))
+                self.pair(left, node.right)
             case ast.ListComp() | ast.GeneratorExp() | ast.SetComp():
                 self.comprehension(node)
             case _:
@@ -118,6 +140,13 @@ class Skipped:
                 raise PathError(view.unknown(name, self.asking))
             return
         known = dict.fromkeys((*OF_EQUATIONS, *OF_PROGRAMS, *OF_VALUES, *_OF_ERRORS))
+        sort = self.sort(node.value)
+        if name in known and name not in _OF_SORTS.get(sort, known):
+            held = sort == _EQUATION and any(name in b.parameters for b in self.asking.mentioned)
+            if not held:
+                path, has = self.expression.segment(node.value), _OF_SORTS[sort]
+                near = nearest(name, has) or (f" (it has: {', '.join(has)})" if has else "")
+                raise PathError(f"`{path}` is {sort} and has no `.{name}`{near}")
         if name not in known:
             try:
                 ParameterName.check(name, self.asking)  # a program that it may hold
@@ -131,6 +160,10 @@ class Skipped:
                 pass
             case ast.Constant(value=str(word)):
                 pass
+            case ast.Name(id=name) if name in self.listed:
+                for text in _texts(self.listed[name]):
+                    self.key(inner, text)
+                return
             case ast.BinOp(op=ast.Sub()) if self.walker.is_hyphenated(key):
                 return  # which was an error where it is evaluated
             case _:
@@ -139,8 +172,46 @@ class Skipped:
         taken = inner.attr if isinstance(inner, ast.Attribute) else ""
         if taken == "params":
             ParameterName.check(word, self.asking)
+        elif taken == "inputs" and isinstance(inner, ast.Attribute):
+            self.input(inner.value, word)
         elif taken not in _NAMED and not self.vocabulary(inner):
             Primitive.check(word, self.asking)
+
+    def input(self, node: ast.expr, word: str) -> None:
+        """The name of an input of a block, which every JAX gives alike."""
+        block = self.blocks.get(self.block(node)) if self.block(node) else None
+        if block is not None and block.printed is not None and block.printed.program is not None:
+            found = BlockView(block).program().attribute("inputs", self.asking)
+            found.item(word, self.asking)
+
+    def sort(self, node: ast.expr) -> str:
+        """What a path leads to, as far as its words say: a key of `_OF_SORTS`, or ``""``."""
+        if self.block(node):
+            return _PROGRAM
+        match node:
+            case ast.Name(id=name):
+                return self.sorts.get(name, "")
+            case ast.Attribute(value=inner, attr=name):
+                return self.sort_of_attribute(self.sort(inner), name)
+            case ast.Subscript(value=inner, slice=key):
+                sort = self.sort(inner)
+                if isinstance(inner, ast.Attribute) and inner.attr == "params":
+                    return ""
+                return _EQUATION if sort == _PROGRAM and not isinstance(key, ast.Slice) else sort
+        return ""
+
+    def sort_of_attribute(self, sort: str, name: str) -> str:
+        if name in ("consts", "variables"):
+            return _VALUE if sort == _PROGRAM else ""
+        if name in ("all", "removed"):
+            return _EQUATION if sort == _PROGRAM else ""
+        if name in ("inputs", "outputs"):
+            return _VALUE if sort in (_PROGRAM, _EQUATION) else ""
+        if name in _SELECTING:
+            return _EQUATION if sort in (_PROGRAM, _EQUATION) else ""
+        if name == "uses":
+            return _EQUATION if sort else ""
+        return _FACT if sort and name in _FACTS else ""
 
     # -- closed words
 
@@ -148,14 +219,33 @@ class Skipped:
         operands = [node.left, *node.comparators]
         self.all(operands)
         for left, operator, right in zip(operands, node.ops, operands[1:], strict=False):
+            self.version(left, right)
             for one, two in ((left, right), (right, left)):
                 known = self.vocabulary(one)
                 if isinstance(operator, ast.In | ast.NotIn) and one is left and _is_text(two):
                     continue  # a word that is looked for in a text
                 is_part = isinstance(operator, ast.In | ast.NotIn) and self.is_text(right)
                 if known is not None:
-                    for text in _texts(two):
+                    listed = self.listed.get(two.id, two) if isinstance(two, ast.Name) else two
+                    for text in _texts(listed):
                         self.word(known, text, is_part)
+
+    def pair(self, left: ast.expr, right: ast.expr) -> None:
+        """The words of one set, where the other has a vocabulary."""
+        for one, two in ((left, right), (right, left)):
+            known = self.vocabulary(one)
+            if known is not None:
+                for text in _texts(two):
+                    self.word(known, text, is_part=False)
+
+    def version(self, left: ast.expr, right: ast.expr) -> None:
+        """A version compares with a text that is one."""
+        for one, two in ((left, right), (right, left)):
+            match one, two:
+                case ast.Name(id=name), ast.Constant(value=value) if (
+                    name in VERSIONS and name not in self.bound and name not in self.blocks
+                ):
+                    versions(Version(name, "0"), value)
 
     def word(self, known: _Vocabulary, text: ast.Constant, is_part: bool) -> None:
         try:
@@ -186,8 +276,13 @@ class Skipped:
                 return Primitive
             case ast.Call(func=ast.Name(id=name), args=[argument]) if name in _PASSING:
                 return self.vocabulary(argument)
+            case ast.Subscript(
+                value=ast.Attribute(attr="params"),
+                slice=ast.Name(id=name) | ast.Constant(value=str(name)),
+            ):
+                return Dtype if name.endswith(_OF_DTYPES) else None
             case ast.Subscript(value=ast.Attribute() | ast.Name()):
-                return None  # part of a word, or the value of a parameter
+                return None  # part of a word
             case ast.Subscript(value=inner, slice=ast.Slice() | ast.Constant(value=int())):
                 return self.vocabulary(inner)
             case ast.BinOp(left=left, right=right):
@@ -198,16 +293,16 @@ class Skipped:
                 found = [self.vocabulary(item) for item in items]
                 return next(filter(None, found), None) if len({*found}) == 1 else None
             case ast.ListComp() | ast.GeneratorExp() | ast.SetComp():
-                with_names = self.bound
+                outer = self.bound, self.sorts, self.listed
                 try:
                     self.bind(node.generators)
                     return self.vocabulary(node.elt)
                 finally:
-                    self.bound = with_names
+                    self.bound, self.sorts, self.listed = outer
         return None
 
     def comprehension(self, node: ast.ListComp | ast.GeneratorExp | ast.SetComp) -> None:
-        outer = self.bound
+        outer = self.bound, self.sorts, self.listed
         try:
             for loop in node.generators:
                 self.visit(loop.iter)
@@ -215,12 +310,21 @@ class Skipped:
                 self.all(loop.ifs)
             self.visit(node.elt)
         finally:
-            self.bound = outer
+            self.bound, self.sorts, self.listed = outer
 
     def bind(self, loops: Iterable[ast.comprehension]) -> None:
         for loop in loops:
-            known = self.vocabulary(loop.iter) if isinstance(loop.target, ast.Name) else None
-            self.bound = self.bound | {name.id: known for name in _names(loop.target)}
+            is_one = isinstance(loop.target, ast.Name)
+            known = self.vocabulary(loop.iter) if is_one else None
+            sort = self.sort(loop.iter) if is_one else ""
+            names = [name.id for name in _names(loop.target)]
+            self.bound = self.bound | dict.fromkeys(names, known)
+            # What goes through a program has its equations.
+            sort = _EQUATION if sort == _PROGRAM else sort
+            self.sorts = self.sorts | dict.fromkeys(names, "" if sort == _FACT else sort)
+            self.listed = {n: v for n, v in self.listed.items() if n not in names}
+            if is_one and isinstance(loop.iter, ast.List | ast.Tuple | ast.Set):
+                self.listed[names[0]] = loop.iter
 
 
 def _names(node: ast.AST) -> Iterator[ast.Name]:

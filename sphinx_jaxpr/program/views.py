@@ -18,7 +18,7 @@ from .parameters import Parameters
 from .paths import PathError
 from .renames import table
 from .values import Value, Values
-from .vocabulary import Primitive
+from .vocabulary import PRINTED, Primitive, near_primitive
 
 CHANGES = frozenset({ADDED, KEPT, RESHAPED})
 OF_EQUATIONS = tuple(
@@ -156,13 +156,18 @@ class EquationView(View):
 
 
 class Equations(View):
-    """Equations in printed order; ``wanted`` says by which word they were selected."""
+    """Equations in printed order, selected from those of ``origin``.
 
-    __slots__ = ("block", "equations", "origin", "wanted")
+    ``wanted`` is the word by which they were selected, ``common`` what they have in
+    common: a word of a kind, as ``("phase", "forward")``.
+    """
+
+    __slots__ = ("block", "common", "equations", "origin", "wanted")
     block: Block
     equations: tuple[Equation, ...]
     origin: Equations | None
     wanted: str
+    common: tuple[str, str]
 
     def __init__(
         self,
@@ -171,6 +176,7 @@ class Equations(View):
         equations: Iterable[Equation],
         origin: Equations | None = None,
         wanted: str = "",
+        common: tuple[str, str] = ("", ""),
     ) -> None:
         equations = tuple(equations)
         super().__init__(path, (id(block), "equations", *(e.start for e in equations)))
@@ -178,10 +184,29 @@ class Equations(View):
         object.__setattr__(self, "equations", equations)
         object.__setattr__(self, "origin", origin)
         object.__setattr__(self, "wanted", wanted)
+        object.__setattr__(self, "common", common)
 
     @property
     def what(self) -> str:
         return lookups.count_of(len(self.equations), "equation")
+
+    def differ(self, kind: str, name: str) -> None:
+        """An error where all have another word of a kind in common: there never is one."""
+        view: Equations | None = self
+        while view is not None:
+            if view.common[0] == kind and view.common[1] != name:
+                held = self.holding() if kind == "primitive" else []
+                paths = ", ".join(f"`{view.path}.{parameter}`" for parameter in held)
+                raise PathError(
+                    f"all equations of `{view.path}` are `{view.common[1]}`, so none is `{name}`"
+                    + (f"; the programs that they hold are {paths}" if held else "")
+                )
+            view = view.origin
+
+    def holding(self) -> list[str]:
+        """The names of the parameters that hold programs."""
+        parameters = (p for e in self.equations for p in e.parameters if p.members)
+        return list(dict.fromkeys(parameter.name for parameter in parameters))
 
     def only(self) -> EquationView:
         """The one equation; an error says how many there are."""
@@ -220,9 +245,10 @@ class Equations(View):
         index = self.block.index
         if not index.has_phases:
             raise PathError(lookups.no_phases(self.path, bool(index.facts)))
+        self.differ("phase", phase)
         known = index.facts
         found = [e for e in self.equations if e.start in known and known[e.start].phase == phase]
-        return Equations(self.block, f"{self.path}.{phase}", found, self)
+        return Equations(self.block, f"{self.path}.{phase}", found, self, "", ("phase", phase))
 
     def changed(self, change: str, equations: Iterable[Equation]) -> Equations:
         base = self.block.base
@@ -233,12 +259,13 @@ class Equations(View):
             )
         if base.printed is None or base.printed.program is None:
             raise PathError(f"`{base.name}` is no program, so nothing can be compared with it")
+        self.differ("change", change)
         path, found = f"{self.path}.{change}", self.block.match
         if change == "removed":
             gone = set(found.removed)
             return Equations(base, path, [e for e in base.printed.walk() if e.start in gone], self)
         kept = [e for e in equations if found.change.get(e.start) == change]
-        return Equations(self.block, path, kept, self)
+        return Equations(self.block, path, kept, self, "", ("change", change))
 
     def item(self, key: Any, asking: Asking) -> Any:
         asking.spend(len(self.equations))
@@ -259,9 +286,8 @@ class Equations(View):
         real = table().found(word, present)
         shown = word if word.isidentifier() and not iskeyword(word) else f'"{word}"'
         path = f"{self.path}[{shown}]"
-        found = Equations(
-            self.block, path, [e for e in self.equations if e.primitive in real], self, word
-        )
+        chosen = [e for e in self.equations if e.primitive in real]
+        found = Equations(self.block, path, chosen, self, word, ("primitive", word))
         for other in real:
             if other != word:
                 asking.hint(f"the primitive `{word}` is `{other}` here")
@@ -273,7 +299,13 @@ class Equations(View):
                 raise PathError(
                     f"`{word}` is no primitive; an input is `{self.block.name}.inputs[{word}]`"
                 )
-            raise PathError(found.missing())
+            said, near = found.missing(), near_primitive(word, asking)
+            if near and f" {near} (" not in said:
+                printed = f"JAX prints `{near}` for it" if word in PRINTED else ""
+                said += f"; {printed or f'did you mean `{near}`?'}"
+            raise PathError(said)
+        if not chosen:
+            self.differ("primitive", word)
         return found
 
     def members(self) -> tuple[EquationView, ...]:
@@ -306,6 +338,7 @@ class ProgramView(Equations):
         object.__setattr__(self, "equations", program.equations)
         object.__setattr__(self, "origin", None)
         object.__setattr__(self, "wanted", "")
+        object.__setattr__(self, "common", ("", ""))
         object.__setattr__(self, "program", program)
 
     @property

@@ -60,6 +60,42 @@ class Word(str):
     def check_part(cls, text: str, asking: Asking) -> None:
         """The same where ``text`` is looked for inside of the word."""
 
+    @classmethod
+    def known(cls, asking: Asking) -> Iterable[str]:
+        """All words that there are."""
+        raise NotImplementedError
+
+
+class Part(str):
+    """Some letters of a word, by their place: of a kind of words, as ``e.dtype[0]``."""
+
+    __slots__ = ("kind", "place")
+    kind: type[Word]
+    place: slice
+
+    def check(self, text: str, asking: Asking) -> None:
+        """An error where no word has ``text`` in this place."""
+        key = self.kind, self.place.start, self.place.stop, self.place.step
+        if key not in asking.pieces:
+            words = {*self.kind.known(asking)}
+            asking.spend(len(words))
+            asking.pieces[key] = frozenset(word[self.place] for word in words)
+        if text not in asking.pieces[key]:
+            near = _near(text, sorted(asking.pieces[key] - {""}))
+            raise PathError(
+                f'no {self.kind.what} has "{text[:80]}" in this place'
+                + (f' (did you mean "{near}"?)' if near else "")
+            )
+
+
+def part_of(word: Word, place: slice | int) -> str:
+    """Letters of a word."""
+    if isinstance(place, int):
+        place = slice(place, place + 1 or None)
+    part = Part(str(word)[place])
+    part.kind, part.place = type(word), place
+    return part
+
 
 def _unknown(what: str, text: str, near: str, listed: Iterable[str] = ()) -> PathError:
     """``unknown phase `backward` (did you mean `transpose`?)``, and what there is."""
@@ -73,20 +109,24 @@ def _unknown(what: str, text: str, near: str, listed: Iterable[str] = ()) -> Pat
 def _near(text: str, known: Iterable[str]) -> str:
     """The most similar word, or ``""``; of equals the one with the same beginning."""
     found = nearest(text, known, count=5).removeprefix("; nearest: ")
-    near = found.split(", ") if found else []
+    near = [word for word in found.split(", ") if _ratio(text, word) > 0.6]
     return max(near, key=lambda word: _likeness(text, word), default="")
 
 
 def _likeness(text: str, word: str) -> float:
     start = next((n for n, (a, b) in enumerate(zip(text, word, strict=False)) if a != b), len(word))
     swapped = sorted(text) == sorted(word)
-    return SequenceMatcher(None, word, text[:80]).ratio() + start / 20 + swapped / 4
+    return _ratio(text, word) + start / 20 + swapped / 4
+
+
+def _ratio(text: str, word: str) -> float:
+    return SequenceMatcher(None, word, text[:80]).ratio()
 
 
 # -- primitives ---------------------------------------------------------------------------
 
 #: Functions of JAX that are no primitives, and what is printed for them.
-_FUNCTIONS: Final = {
+PRINTED: Final = {
     "cosine": "cos",
     "sine": "sin",
     "while_loop": "while",
@@ -104,6 +144,43 @@ _FUNCTIONS: Final = {
     "divide": "div",
     "power": "pow",
     "all_reduce": "psum",
+    "allreduce": "psum",
+    "pmean": "psum",
+    "einsum": "dot_general",
+    "linear": "dot_general",
+    "convolution": "conv_general_dilated",
+    "conv": "conv_general_dilated",
+    "softmax": "exp",
+    "gelu": "erf",
+    "swish": "logistic",
+    "silu": "logistic",
+    "mult": "mul",
+    "times": "mul",
+    "plus": "add",
+    "minus": "sub",
+    "mean": "reduce_sum",
+    "maximum": "max",
+    "minimum": "min",
+    "cast": "convert_element_type",
+    "concat": "concatenate",
+    "stack": "concatenate",
+    "permute": "transpose",
+    "swapaxes": "transpose",
+    "expand_dims": "broadcast_in_dim",
+    "broadcast_to": "broadcast_in_dim",
+    "zeros": "broadcast_in_dim",
+    "ones": "broadcast_in_dim",
+    "full": "broadcast_in_dim",
+    "arange": "iota",
+    "take": "gather",
+    "clip": "clamp",
+    "argsort": "sort",
+    "switch": "cond",
+    "if": "cond",
+    "allgather": "all_gather",
+    "alltoall": "all_to_all",
+    "normal": "random_bits",
+    "uniform": "random_bits",
 }
 
 
@@ -135,12 +212,21 @@ class Primitive(Word):
         known = builtin().entry(text)
         if known is not None:
             raise PathError(f"`{text}` is no primitive; JAX prints `{known.name}`")
-        raise _unknown("primitive", text, near_primitive(text, asking))
+        near = near_primitive(text, asking)
+        error = _unknown("primitive", text, near)
+        if not near:
+            error = PathError(f"{error}; one of your own is declared in `jaxpr_glossary`")
+        raise error
+
+    @classmethod
+    def known(cls, asking: Asking) -> Iterable[str]:
+        named = (name for group in table().primitives for name in group)
+        here = (name for block in asking.mentioned for name in block.primitives)
+        return {*asking.primitives, *named, *here}
 
     @classmethod
     def check_part(cls, text: str, asking: Asking) -> None:
-        names = {*asking.primitives, *(name for group in table().primitives for name in group)}
-        if not any(text in name for name in names) and not asking.meets(lambda p: text in p):
+        if not any(text in name for name in cls.known(asking)):
             near = near_primitive(text, asking)
             raise PathError(
                 f'no primitive has "{text[:80]}" in its name'
@@ -150,8 +236,8 @@ class Primitive(Word):
 
 def near_primitive(text: str, asking: Asking) -> str:
     """The known primitive that ``text`` may have been meant to be, or ``""``."""
-    if text in _FUNCTIONS:
-        return _FUNCTIONS[text]
+    if text in PRINTED:
+        return PRINTED[text]
     here = {name for block in asking.mentioned for name in block.primitives}
     return _near(text, sorted(here | asking.primitives))
 
@@ -169,13 +255,19 @@ class _Listed(Word):
     @classmethod
     def check(cls, text: str, asking: Asking) -> None:
         if text not in cls.words:
-            near = cls.meant.get(text.lower()) or _near(text.lower(), cls.words)
+            near = cls.meant.get(text.lower(), _near(text.lower(), cls.words)) or (
+                '""' if text.lower() in cls.meant else ""
+            )
             raise _unknown(cls.what, text, near, cls.words)
 
     @classmethod
     def check_part(cls, text: str, asking: Asking) -> None:
         if not any(text in word for word in cls.words):
             cls.check(text, asking)
+
+    @classmethod
+    def known(cls, asking: Asking) -> Iterable[str]:
+        return cls.words
 
 
 class Phase(_Listed):
@@ -300,6 +392,11 @@ class Dtype(Word):
         if not any(text in name for name in _dtypes()):
             cls.check(text, asking)
 
+    @classmethod
+    def known(cls, asking: Asking) -> Iterable[str]:
+        here = (name for block in asking.mentioned for name in block.dtypes)
+        return {*_dtypes(), *here}
+
     def has(self, part: str) -> bool:
         return part in self.key or part in long_dtype(self.key)
 
@@ -326,3 +423,8 @@ class ParameterName(Word):
             here = {name for block in blocks for name in block.parameters}
             near = _near(text, sorted(here)) or _near(text, sorted(table().spoken))
             raise _unknown("parameter", text, near)
+
+    @classmethod
+    def known(cls, asking: Asking) -> Iterable[str]:
+        here = (name for block in asking.mentioned for name in block.parameters)
+        return {*table().spoken, *here}

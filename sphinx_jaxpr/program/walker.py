@@ -16,7 +16,7 @@ from . import lookups
 from .arithmetic import MAX_ITEMS, binary, call, make_set, number, truth
 from .comparing import elements, kind, number_of, program_of, weigh
 from .equality import compare, denied
-from .evidence import Idle, Listing, Nothing, Pile, emptiness, idle, listing
+from .evidence import Idle, Listing, Nothing, Pile, emptiness, idle, listing, verdict_of
 from .given import is_flag
 from .glossary import known
 from .kinds import Asking, Version, View
@@ -25,6 +25,7 @@ from .same import same
 from .scope import BlockView, Scope
 from .values import Values
 from .views import OF_PROGRAMS, Equations
+from .vocabulary import Word, part_of
 
 _WORDS_OF_PROGRAMS: Final = frozenset(OF_PROGRAMS)
 
@@ -114,7 +115,7 @@ class Walker:
                 self.reached.add(node)
                 return found
             case ast.Subscript(value=inner, slice=key):
-                return self.item(self.visit(inner), key)
+                return self.item(self.visit(inner), key, self.expression.segment(inner))
             case ast.Call(func=ast.Name(id=name), args=arguments):
                 return call(name, [self.visit(argument) for argument in arguments], self.asking)
             case ast.Compare():
@@ -177,29 +178,33 @@ class Walker:
             return value[0].attribute(name, self.asking)
         raise PathError(f"{kind(value)} has no `.{name}`")
 
-    def item(self, value: Any, key: ast.expr) -> Any:
+    def item(self, value: Any, key: ast.expr, said: str = "the list") -> Any:
+        """``value[key]``; ``said`` is how the page writes the value."""
         value = program_of(value)
         if isinstance(value, View):
             place = self.key(key)
             if isinstance(key, ast.Slice) and isinstance(place, slice):
-                self.within(value, place, key)
+                self.within(value, place, key, said)
             return value.item(place, self.asking)
         if not isinstance(value, (tuple, str)):
             raise PathError(f"{kind(value)} takes no `[...]`")
         place = self.slice(key) if isinstance(key, ast.Slice) else number_of(self.visit(key))
         if isinstance(place, slice):
             self.asking.spend(len(value) // 10)
+            if isinstance(value, Word):
+                return part_of(value, place)
             if not isinstance(value, Listing):
                 return value[place]
-            self.within(value, place, key)
+            self.within(value, place, key, said)
             return listing(value[place], value.reason)
         if is_flag(place) or not isinstance(place, int):
             raise PathError(f"{kind(value)} takes a position in brackets, not {kind(place)}")
         if not -len(value) <= place < len(value):
-            raise PathError(f"{kind(value)} has {len(value)} elements, there is no `[{place}]`")
-        return value[place]
+            has = f"{len(value)} element{'' if len(value) == 1 else 's'}"
+            raise PathError(f"`{said}` has {has}, there is no `[{place}]`")
+        return part_of(value, place) if isinstance(value, Word) else value[place]
 
-    def within(self, value: Any, place: slice, key: ast.expr) -> None:
+    def within(self, value: Any, place: slice, key: ast.expr, said: str) -> None:
         """An error where a slice begins beyond the end of equations or values."""
         match value:
             case Equations():
@@ -207,7 +212,7 @@ class Walker:
             case Values():
                 count, what, path = len(value.values), "value", value.path
             case Listing():
-                count, what, path = len(value), "element", "the list"
+                count, what, path = len(value), "element", said
             case _:
                 return
         is_computed = isinstance(key, ast.Slice) and not isinstance(key.lower, ast.Constant)
@@ -274,7 +279,7 @@ class Walker:
         """``and``, ``or``: as idle as the part that decides, or as any where all count."""
         about: Nothing | None = None
         for node in values:
-            value = self.visit(node)
+            value = verdict_of(self.visit(node))
             reason = value.reason if isinstance(value, Idle) else None
             if truth(value) != is_and:
                 return not is_and if reason is None else idle(not is_and, reason)
@@ -283,6 +288,7 @@ class Walker:
 
     def unary(self, operator: ast.unaryop, value: Any) -> Any:
         if isinstance(operator, ast.Not):
+            value = verdict_of(value)
             return denied(value if isinstance(value, Idle) else truth(value))
         value = number_of(value)
         if not isinstance(value, (int, float)):

@@ -38,6 +38,12 @@ def _summed(x: Any, check: bool = True) -> Any:
     )(x)
 
 
+def _gathered(x: Any) -> Any:
+    mesh = AbstractMesh((4, 2), ("data", "model"), axis_types=(AxisType.Auto,) * 2)
+    spec = PartitionSpec("data", "model")
+    return jax.shard_map(jnp.sin, mesh=mesh, in_specs=spec, out_specs=spec)(x)
+
+
 def _branch(p: Any, x: Any) -> Any:
     return lax.cond(p, lambda y: y, jnp.cos, x)
 
@@ -54,6 +60,7 @@ def scope() -> Scope:
         "branch": block("branch", _branch, (True, eight), "p x"),
         "nothing": block("nothing", lambda x: x, (eight,), "x"),
         "powers": block("powers", lambda x: (x * x) + x, (eight,), "x"),
+        "ring": block("ring", _gathered, (jnp.ones((8, 4)),), "x"),
         "drawn": block("drawn", jax.random.split, (jax.random.key(0),), "key"),
     }
     return Scope(blocks, known.versions, frozenset({"my_primitive"}))
@@ -89,6 +96,16 @@ REFUSED = [
     ('not any("psun" in p for p in ops(total.all))', 'no primitive has "psun" in its name'),
     ('sorted(set(ops(waves)))[0] != "bos"', "unknown primitive `bos`"),
     ('[p for e in waves for p in [e.primitive]] != ["sinus"]', "unknown primitive `sinus`"),
+    ('"einsum" not in ops(waves)', "(did you mean `dot_general`?)"),
+    ("not waves[einsum]", "JAX prints `dot_general` for it"),
+    ('"own_kernel" not in ops(waves)', "one of your own is declared in `jaxpr_glossary`"),
+    # letters of a word
+    ('not any(p[:5] == "redoc" for p in ops(dense))', 'no primitive has "redoc" in this place'),
+    ('all(p[0] != "sin" for p in ops(waves))', 'no primitive has "sin" in this place'),
+    ('{p[:3] for p in ops(waves)} != {"six"}', 'no primitive has "six" in this place'),
+    ('waves[0].dtype[0] != "x"', 'no dtype has "x" in this place'),
+    ('dense.grad[-1].phase[:4] not in ("back", "forw")', 'no phase has "back" in this place'),
+    ('waves[0].inputs[0].origin[:3] != "arg"', 'no origin has "arg" in this place'),
     # phases, origins, dtypes, names of parameters
     ('not any(e.phase == "adjoint" for e in dense.grad)', "unknown phase `adjoint`"),
     ('all(e.phase != "backward" for e in dense.grad)', "(did you mean `transpose`?)"),
@@ -117,6 +134,7 @@ REFUSED = [
     ("waves[sin].uses not in ('1', '2')", "can't compare"),
     ("{e.uses for e in waves} != {'1'}", "can't compare"),
     ("waves[0:2] != waves[0]", "choose one of them, as in `waves[0:2][0]`"),
+    ("waves[mul].inputs != waves.inputs[x]", "choose one of them, as in `waves[mul].inputs[0]`"),
     # about nothing
     ('all(e.dtype == "f64" for e in waves[tanh])', "says nothing: `waves[tanh]` has no equations"),
     ('not any(e.uses > 9 for e in waves["while"])', '`not waves["while"]`'),
@@ -136,11 +154,30 @@ REFUSED = [
     ('"exp" not in ops(nothing)', "`nothing` has no equations"),
     ("sorted(ops(waves[exp])) == sorted(ops(waves[tan]))", "`waves[exp]` has no equations"),
     ("waves[exp] == waves[tan]", "`waves[exp]` has no equations"),
+    ("not set(ops(waves[exp])) & {'sin'}", "`waves[exp]` has no equations"),
+    ("not (set(ops(waves[exp])) & {'sin'} or dense[exp])", "`waves[exp]` has no equations"),
+    ("set(ops(waves[exp])) & set(ops(waves)) == set()", "`waves[exp]` has no equations"),
+    ("set(ops(waves[exp])) - {'sin'} == set()", "`waves[exp]` has no equations"),
+    ("ops(waves[exp]) <= ops(waves)", "`waves[exp]` has no equations"),
+    ("sorted(ops(waves[exp])) < ['sin']", "`waves[exp]` has no equations"),
+    ("(ops(waves[exp]), 1) == (ops(waves[tan]), 1)", "`waves[exp]` has no equations"),
+    ("all([len(waves) == 3, all(e.uses > 9 for e in waves[exp])])", "`waves[exp]` has no"),
+    ("(True, False) == (len(waves) == 3, any(e.uses for e in waves[exp]))", "`waves[exp]` has no"),
+    ("same(nothing, waves[exp])", "has no equations"),
+    ("waves[exp] != waves[0]", "`waves` has no equation `exp`"),
+    # a selection of what another has left out
+    ("not dense.scan[scan][tanh]", "`dense.scan[scan].jaxpr`"),
+    ("not loop['while'][:1][add]", """`loop["while"].body_jaxpr`, `loop["while"].cond_jaxpr`"""),
+    ("len(waves[sin][cos]) == 0", "all equations of `waves[sin]` are `sin`, so none is `cos`"),
+    ("not dense.grad.forward[mul].transpose", "of `dense.grad.forward` are `forward`, so none"),
+    ("not dense.vmap.kept.added", "all equations of `dense.vmap.kept` are `kept`, so none is"),
+    ("all(not waves.all[sin][p] for p in ('tanh', 'exp'))", "so none is `tanh`"),
+    ("jax", "`jax` alone says nothing: compare it"),
     # slices beyond the end
     ("same(waves[7:9], waves[7:9])", "`waves` has 3 equations, so `[7:9]` begins beyond the end"),
     ("not waves[3:]", "the last one is `[2]`"),
     ("not waves.inputs[2:]", "`waves.inputs` has 1 value, so `[2:]` begins beyond the end"),
-    ("ops(waves)[5:] == []", "begins beyond the end"),
+    ("ops(waves)[5:] == []", "`ops(waves)` has 3 elements, so `[5:]` begins beyond the end"),
     # words of parts that are skipped
     ("len(waves) == 3 or wave.grad", "there is no block `wave`; nearest: waves"),
     ("len(dense) == 4 or dense.vmpa", "no variant or attribute `vmpa`; nearest: vmap"),
@@ -151,6 +188,20 @@ REFUSED = [
     ("len(dense) == 4 or dense[tahn]", "unknown primitive `tahn`"),
     ("not [e.primitve for e in waves[exp]]", "an attribute `.primitve`; nearest: primitive"),
     ('not [e for e in waves if e.uses > 9 if e.dtype == "f23"]', "unknown dtype `f23`"),
+    ("len(dense) == 4 or all(p not in ops(dense) for p in ('tanh', 'tahn'))", "`tahn` (did you"),
+    ("len(dense) == 4 or not any(dense.all[p] for p in ('tanh', 'tahn'))", "`tahn` (did you"),
+    ("len(dense) == 4 or set(ops(dense)) & {'tahn'}", "unknown primitive `tahn`"),
+    ("len(dense) == 4 or not {e.phase for e in dense.grad} - {'bwd'}", "unknown phase `bwd`"),
+    ("len(dense) == 4 or dense.inputs[x].primitive == 'tanh'", "a value and has no `.primitive`"),
+    ("len(dense) == 4 or all(e.origin == 'input' for e in dense)", "`e` is an equation and has no"),
+    ("len(dense) == 4 or all(v.phase == '' for e in dense for v in e.inputs)", "`v` is a value"),
+    ("len(dense) == 4 or dense[0].shape.dtype == 'f32'", "`dense[0].shape` is a fact and has no"),
+    ("len(dense) == 4 or dense.inputs[y].shape == (8,)", "`dense.inputs` has no `y` (names: x, w"),
+    ('len(dense) == 4 or jax > "next"', '"next" is no version'),
+    ("len(dense) == 4 or dense[0].params[new_dtype] == 'fp32'", "(did you mean `f32`?)"),
+    ("len(dense) == 4 or jax > 0.12", "`jax` is a version and compares with a text"),
+    ("not dense.grad.bwd", "no variant or attribute `bwd`; nearest: transpose"),
+    ("not dense.grad.xyz", "(it has: all, inputs,"),
     # about no program
     ("1 == 1", "`1 == 1` says nothing about a program"),
     ("all(n > 0 for n in [1, 2])", "says nothing about a program"),
@@ -230,6 +281,36 @@ RIGHT = [
     'waves[0].shape != ("n",) and 8 in waves[0].shape and (8,) in [e.shape for e in waves]',
     "waves[:2] == [waves[0], waves[1]] and waves.inputs == [waves.inputs[x]]",
     'jax in ("0.0.1", jax) or jax > "0.1"',
+    # lists of one equation are lists
+    "waves[:1] != waves[:2] and waves[:2] != waves[:1] and waves[:1] == waves[sin]",
+    "waves[exp] != waves[:1] and waves[mul] != waves[:2] and waves[mul] == waves[2]",
+    "waves.inputs[:1] == waves.inputs[x] and waves[mul].inputs[:1] != waves[mul].inputs",
+    # parameters
+    "dense.grad[tanh].params == dense[tanh].params and twice[0].params == twice[1].params",
+    "dense.scan[scan].params != dense[tanh].params and branch[cond].params == branch[cond].params",
+    "waves[sin].params in [e.params for e in waves] and ring[shard_map].params != waves[0].params",
+    'ring[shard_map].params[newly_manual_axes] == {"data", "model"}',
+    'ring[shard_map].params[newly_manual_axes] == ("model", "data")',
+    '{"data"} < ring[shard_map].params[newly_manual_axes]',
+    'ring[shard_map].params[newly_manual_axes] - {"data"} == {"model"}',
+    'len(ring[shard_map].params[newly_manual_axes]) == 2',
+    # a selection of a selection
+    "not waves[exp][exp] and twice[pjit][jit] and twice[jit][pjit] and total.all[psum][psum]",
+    "dense.grad.forward.forward[tanh].kept and not dense.grad.transpose.kept",
+    "not dense.grad[tanh].transpose and not dense.grad.forward[exp]",
+    # letters of a word
+    'all(p[:6] != "reduce" for p in ops(waves)) and {p[0] for p in ops(waves)} == {"s", "c", "m"}',
+    'waves[0].dtype[0] == "f" and waves[0].dtype[1:] == "32" and waves[0].dtype[:2] != "bf"',
+    'waves[0].primitive[0] != waves[1].primitive[0] and waves[0].primitive[-1] in "mn"',
+    # what is drawn from something
+    'not set(ops(waves)) & {"exp"} and set(ops(waves)) & {"exp"} == set()',
+    "(len(waves), ops(waves[exp])) == (3, []) and all([len(waves) == 3, not waves[exp]])",
+    # words of skipped parts that are right
+    "len(waves) == 3 or all(b.inputs[0].uses == 1 and b.all[sin] for b in branch[cond].branches)",
+    "len(waves) == 3 or waves.inputs[x].uses[0].inputs[0].origin == 'input' or waves.error.type",
+    "len(waves) == 3 or all(dense.scan[scan].params[n] for n in ('length', 'num_carry'))",
+    "len(waves) == 3 or [e.shape for p in ('exp', 'tan') for e in waves[p]] or jax > '0.7'",
+    "not waves[scan] or waves[scan].jaxpr[exp].inputs[0].dtype == 'f32'",
 ]  # fmt: skip
 
 

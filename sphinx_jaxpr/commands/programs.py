@@ -6,7 +6,7 @@ from functools import cached_property
 from typing import Any
 
 from ..program import account
-from ..program.align import align
+from ..program.align import Aligned, aligned
 from ..program.inputs import Names, names_of
 from ..program.match import Match, match
 from ..program.model import EquationFacts, Printed
@@ -70,9 +70,15 @@ class Program:
         return parse(self.result.get("text", ""))
 
     @cached_property
+    def known(self) -> Aligned:
+        """What the jaxpr object knows."""
+        known = "facts" in self.result
+        return aligned(self.printed, self.result["facts"]) if known else Aligned()
+
+    @property
     def facts(self) -> dict[int, EquationFacts]:
         """What is known of each equation."""
-        return align(self.printed, self.result["facts"]) if "facts" in self.result else {}
+        return self.known.equations
 
     @property
     def inputs(self) -> Names:
@@ -94,7 +100,9 @@ class Program:
     @property
     def acted(self) -> list[Part]:
         """The computed line."""
-        return account.acted(self.printed, self.base, self.match)
+        base = self.base_outcome.get("result", {}) if self.label else {}
+        before = aligned(self.base, base["facts"]).programs if self.base and base else {}
+        return account.acted(self.printed, self.base, self.match, self.known.programs, before)
 
     @property
     def about(self) -> list[str]:

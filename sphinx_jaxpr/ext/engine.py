@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
@@ -74,6 +74,7 @@ class Engine:
         self.pages: dict[str, str] = {}  # what each page shows, as digests
         self.written: Written | None = None
         self._printed: dict[str, tuple[Printed, dict[int, EquationFacts]]] = {}
+        self._places: dict[str, dict[int, int]] = {}
         self._matches: dict[tuple[str, str], Match] = {}
         self._tolerated: set[str] = set()  # keys of programs whose failure may be no fault
         self.meanings = Meanings(app)
@@ -279,12 +280,18 @@ class Engine:
             return None
         name = self._name(block)
         if name not in self._printed:
-            from ..program.align import align
+            from ..program.align import aligned
             from ..program.printed import parse
 
             printed = parse(result["text"])
-            self._printed[name] = (printed, align(printed, result["facts"]))
+            known = aligned(printed, result["facts"])
+            self._printed[name] = (printed, known.equations)
+            self._places[name] = known.programs
         return self._printed[name]
+
+    def places(self, block: Block) -> Mapping[int, int]:
+        """The places of a block's programs in its facts, by their ``start``."""
+        return self._places.get(self._name(block), {}) if self.printed(block) else {}
 
     def matched(self, base: Block, variant: Block) -> Match:
         """How a variant's equations are those of its base; empty where one is missing."""

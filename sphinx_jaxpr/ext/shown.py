@@ -92,8 +92,15 @@ class Shown:
         found = self.engine.printed(block)
         if found is None:
             return []
-        base = self.engine.printed(self.gallery.blocks[0]) if block.label else None
-        return account.acted(found[0], base[0] if base else None, self.matched(block))
+        first = self.gallery.blocks[0]
+        base = self.engine.printed(first) if block.label else None
+        return account.acted(
+            found[0],
+            base[0] if base else None,
+            self.matched(block),
+            self.engine.places(block),
+            self.engine.places(first),
+        )
 
     def phases(self, block: Block) -> list[str]:
         """The phases that a block's equations are in, in printed order; none if only one."""
@@ -117,7 +124,7 @@ class Shown:
         base = self.engine.printed(self.gallery.blocks[0]) if block.label else None
         if base is None:
             return [], 0
-        gone = dropped(base[0], self.matched(block))
+        gone = dropped(base[0], self.matched(block), self.engine.places(self.gallery.blocks[0]))
         return gone[:MOST_DROPPED], max(0, len(gone) - MOST_DROPPED)
 
     def remarks(self, block: Block) -> list[str]:

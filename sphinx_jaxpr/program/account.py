@@ -7,22 +7,30 @@ from typing import Final
 
 from .match import ADDED, RESHAPED, Match
 from .model import EquationFacts, Printed
-from .summary import Part, counts, summary
+from .summary import NOWHERE, Part, Places, counts, summary
 
 
-def acted(printed: Printed, base: Printed | None, found: Match) -> list[Part]:
+def acted(
+    printed: Printed,
+    base: Printed | None,
+    found: Match,
+    places: Places = NOWHERE,
+    before: Places = NOWHERE,
+) -> list[Part]:
     """The computed line: first the counts of equations, then how the transform acted.
 
     ``found`` is the match with ``base``; the base itself, and a text alone, has none.
+    ``places`` are those of programs in the facts, ``before`` those of the base's: a program
+    that is printed twice counts once.
     """
     if printed.program is None:
         return []
-    own, nested = counts(printed)
+    own, nested = counts(printed, places)
     text = f"{own} equation{'' if own == 1 else 's'}"
     more = f" ({nested} with nested)" if nested != own else ""
     if base is None or base.program is None:
         return [Part("", text + more)]
-    parts = list(summary(base, printed, found))
+    parts = list(summary(base, printed, found, places, before))
     if not counts(base)[0] and not own:
         return [Part("", "no equations"), *parts]
     first = Part("", f"{counts(base)[0]} \u2192 {text}{more}")

@@ -96,14 +96,15 @@ class Index:
         self.made: dict[int, tuple[str, Equation | None]] = {}  # variable -> its origin
         self.readers: dict[int, list[Equation]] = {}  # variable -> equations that read it
         self.has_phases = any(known.phase for known in self.facts.values())
-        self.unnamed: set[int] = set()  # shared programs that nothing names
+        self.first: dict[int, Program] = {}  # place in the facts -> the first of its texts
+        self.apart: set[int] = set()  # programs that the outermost does not lead to
         if printed is None or printed.program is None:
             return
         programs = [*(program for _, program in printed.shared), printed.program]
         for program in programs:
             programs.extend(inner for e in program.equations for inner in e.programs)
             self.bind(program)
-        self.count(printed.program, {program.start: program for program in programs})
+        self.count(printed.program, programs)
 
     def bind(self, program: Program) -> None:
         self.made.update((v.index, (INPUT, None)) for v in program.inputs)
@@ -114,14 +115,21 @@ class Index:
             for index in {o.variable.index for o in equation.inputs if o.variable is not None}:
                 self.readers.setdefault(index, []).append(equation)
 
-    def count(self, whole: Program, programs: dict[int, Program]) -> None:
+    def count(self, whole: Program, every: list[Program]) -> None:
         """How often each program is used, with those that use it counted first."""
+        programs = {program.start: program for program in every}
         inner = {start: self.used_by(program) for start, program in programs.items()}
+        reached = _reached(whole.start, inner)
+        self.apart = programs.keys() - reached
+        for program in sorted(every, key=lambda one: (one.start in self.apart, one.start)):
+            self.first.setdefault(self.tables.get(program.start, -1 - program.start), program)
+        # A text in front that only repeats what an object prints is no further use of it.
+        known = {self.tables.get(start, -1) for start in reached}
         waiting = Counter(start for found in inner.values() for start in set(found))
         ready = [start for start in programs if not waiting[start]]
-        self.unnamed = {start for start in ready if start != whole.start}
         self.calls = dict.fromkeys(programs, 0)
-        self.calls.update(dict.fromkeys(ready, 1))
+        for start in ready:
+            self.calls[start] = int(start in reached or self.tables.get(start, -2) not in known)
         while ready:
             current = ready.pop()
             for start, times in Counter(inner[current]).items():
@@ -149,13 +157,17 @@ class Index:
                 texts.setdefault(self.tables[start], []).append(start)
         for same in texts.values():
             if len(same) > 1:
-                named = [start for start in same if start not in self.unnamed] or same[:1]
+                named = [start for start in same if start not in self.apart] or same[:1]
                 total = min(sum(self.calls[start] for start in named), MAX_CALLS)
                 self.calls.update(dict.fromkeys(same, total))
 
     def member(self, member: Program | str) -> Program | None:
         """A program that a parameter holds, printed there or shared."""
         return self.shared.get(member) if isinstance(member, str) else member
+
+    def meant(self, program: Program) -> Program:
+        """The first of a program's texts to which paths lead: the one that all stand for."""
+        return self.first.get(self.tables.get(program.start, -1), program)
 
     def opaque(self, program: Program) -> str:
         """What of a program can't be read, ``""`` where all is: not what it holds."""
@@ -182,6 +194,16 @@ class Index:
         if equation is None or known is None or len(known.types) != len(equation.outputs):
             return ""
         return known.types[[v.index for v in equation.outputs].index(variable.index)]
+
+
+def _reached(start: int, inner: Mapping[int, Iterable[int]]) -> set[int]:
+    """What one program leads to, itself among it."""
+    found, todo = {start}, [start]
+    while todo:
+        more = set(inner.get(todo.pop(), ())) - found
+        found |= more
+        todo.extend(more)
+    return found
 
 
 def dtype_of(kind: str) -> str:

@@ -23,7 +23,7 @@ from .numbering import Computed, Inner, Numbering, Table, printed_parameters
 LEVELS: Final = 3
 
 #: How often the variant is read for more.
-ROUNDS: Final = 8
+ROUNDS: Final = 10
 
 #: Equations of one primitive on the same operands that are looked at, and steps between values.
 LOOKED_AT: Final = 16
@@ -104,6 +104,11 @@ def signature(place: Computed, text: str) -> tuple[object, ...]:
     return kinds, printed_parameters(place.equation, text)
 
 
+def called(place: Computed, text: str) -> str:
+    """The name of the function that an equation with a body calls, if it has one."""
+    return next((text[p.start : p.end] for p in place.equation.parameters if p.name == "name"), "")
+
+
 def surroundings(place: Computed, level: int) -> int:
     """What holds an equation: calls and all, calls left out, or no matter what."""
     return place.around[level] if level < len(place.around) else -1
@@ -151,8 +156,13 @@ class Pairs:
             _Variant(variant, table, self, known, found)
             if not self.is_open():
                 break
-            if (len(self.of), len(found.carries)) == before:
+            if (len(self.of), len(found.carries)) != before:
+                continue
+            if found.waits and found.is_patient:
+                found.is_patient = False
+            else:
                 found.level += 1
+                found.is_patient, found.waits = True, False
                 if found.level == LEVELS - 1:
                     self.unwrap(found)
                 if found.level == LEVELS:
@@ -188,12 +198,16 @@ class Found:
 
     ``carries`` are variables that stand for a carry of the base; ``around`` are loops,
     by ``start``, that the transform put around what the base computes; ``level`` says
-    how alike has to be what is around two equations.
+    how alike has to be what is around two equations.  While ``is_patient``, an equation
+    of the base waits for one with its own parameters, if the variant has any left;
+    ``waits``: one did.
     """
 
     carries: dict[int, int] = field(default_factory=dict)
     around: set[int] = field(default_factory=set)
     level: int = 0
+    is_patient: bool = True
+    waits: bool = False
 
 
 class _Variant(Standing):
@@ -204,6 +218,7 @@ class _Variant(Standing):
     ) -> None:
         self.pairs, self.base = pairs, base
         self.found = found
+        self.wanting: dict[str, Counter[object]] = {}  # parameters of what is left, in this round
         self.like: dict[int, list[int]] = {}  # equation -> those of the base that it could be
         self.children: dict[int, list[int]] = {}
         self.sources: dict[int, tuple[int, ...]] = {}  # what an added arrangement is made of
@@ -255,7 +270,9 @@ class _Variant(Standing):
         free = list(self.free(place, (primitive, place.operands), candidates))
         same = [n for n in free if self.base.signature(n) == own]
         if same or (free and place.operands):
-            return (same or free)[0]
+            best = same or self.willing(free, own)
+            if best:
+                return best[0]
         found = self.by_some(place) if place.operands else None
         if found is None:
             again = next((n for n in candidates[:LOOKED_AT] if own in self.known_as(n)), None)
@@ -263,6 +280,29 @@ class _Variant(Standing):
                 self.like[index] = candidates[:LOOKED_AT]
                 self.stand(place, self.base.computed[again])
         return found
+
+    def willing(self, free: list[int], own: tuple[object, ...]) -> list[int]:
+        """Those with the same parameters; else those whose parameters no other one has."""
+        alike = [n for n in free if self.base.signature(n)[1] == own[1]]
+        if alike or not self.found.is_patient:
+            return alike or free
+        ready = [n for n in free if not self.is_wanted(n)]
+        self.found.waits = self.found.waits or len(ready) < len(free)
+        return ready
+
+    def is_wanted(self, index: int) -> bool:
+        """Whether the variant has an equation left with just these parameters."""
+        primitive = self.base.computed[index].equation.primitive
+        parameters = self.base.signature(index)[1]
+        if not parameters:
+            return False
+        if primitive not in self.wanting:
+            self.wanting[primitive] = Counter(
+                signature(place, self.text)[1]
+                for n, place in enumerate(self.exact.computed)
+                if place.equation.primitive == primitive and n not in self.pairs.of
+            )
+        return self.wanting[primitive][parameters] > 0
 
     def known_as(self, index: int) -> tuple[tuple[object, ...], ...]:
         """The types and parameters of an equation of the base, and of its partner."""
@@ -283,6 +323,8 @@ class _Variant(Standing):
                 yield n
 
     def is_near(self, place: Computed, other: Computed) -> bool:
+        if place.holds and called(place, self.text) != called(other, self.base.text):
+            return False  # the call of another function
         level = self.found.level
         return surroundings(place, level) == surroundings(other, level)
 
@@ -307,7 +349,8 @@ class _Variant(Standing):
         reached = [self.reached(number) for number in place.operands]
         for number in dict.fromkeys(n for numbers in reached for n in numbers):
             key = primitive, number
-            for candidate in self.free(place, key, self.base.by_one.get(key, [])):
+            free = self.free(place, key, self.base.by_one.get(key, []))
+            for candidate in self.willing(list(free), signature(place, self.text)):
                 other = self.base.computed[candidate]
                 if len(other.equation.outputs) > len(place.equation.outputs):
                     continue

@@ -28,11 +28,10 @@ def everything(block: Block, program: Program) -> list[Equation]:
     """Equations at any depth, a shared program once, as printed.
 
     A program that is printed twice, which JAX does with what objects hold, is
-    there once: where something names it, else where it was printed first.
+    there once: where paths lead to it, else where it was printed first.
     """
-    index, found = block.index, dict[int, Program]()
-    for current in sorted(inside(block, program), key=lambda one: one.start in index.unnamed):
-        found.setdefault(index.tables.get(current.start, -1 - current.start), current)
+    index = block.index
+    found = {one.start: one for one in map(index.meant, inside(block, program))}
     return sorted((e for one in found.values() for e in one.equations), key=lambda e: e.start)
 
 

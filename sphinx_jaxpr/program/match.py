@@ -115,6 +115,8 @@ class _Account:
         for index in range(len(self.base.computed) - 1, -1, -1):
             place = self.base.computed[index]
             lacks = place.equation.start not in self.covered and place.number not in computed
+            # What nothing leads to is a text in front of what an object prints again.
+            lacks = lacks and index not in self.base.apart
             if lacks and (index not in holding or index in losing):
                 gone.add(place.equation.start)
             holding.add(place.owner)

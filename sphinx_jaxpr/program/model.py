@@ -168,6 +168,16 @@ def walk(program: Program) -> Iterator[Equation]:
         stack.extend(iter(p.equations) for p in reversed(equation.programs))
 
 
+def programs(printed: Printed) -> list[Program]:
+    """Every program at any depth, shared ones and the outermost first."""
+    found = [program for _, program in printed.shared]
+    if printed.program is not None:
+        found.append(printed.program)
+    for equation in printed.walk():
+        found.extend(equation.programs)
+    return found
+
+
 @dataclass(frozen=True, slots=True)
 class EquationFacts:
     """What the jaxpr object knows of an equation and its text does not.

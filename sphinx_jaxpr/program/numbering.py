@@ -81,7 +81,10 @@ _Reads = Generator[Any, Inner, Inner]
 
 
 class Numbering:
-    """Reads one printed program; ``computed`` lists its equations as they are reached."""
+    """Reads one printed program; ``computed`` lists its equations as they are reached.
+
+    ``apart`` are the places of those that nothing leads to, which come last.
+    """
 
     def __init__(self, printed: Printed, table: Table) -> None:
         self.text = printed.text
@@ -99,11 +102,15 @@ class Numbering:
         self.run(printed.program)
         # Programs that are named only where the text is opaque.
         apart = [program for _, program in printed.shared if program.start not in self.seen]
-        for order, program in enumerate(apart):
+        first = len(self.computed)
+        for program in apart:
             if program.start not in self.seen:
+                looks = tuple(v.type for v in program.inputs), _primitives(program)
+                order = self.count(("apart", looks))
                 for place, variable in enumerate(program.inputs):
-                    self.values[variable.index] = table.of("apart", order, place)
+                    self.values[variable.index] = table.of("apart", looks, order, place)
                 self.run(program)
+        self.apart = range(first, len(self.computed))
 
     def run(self, program: Program) -> None:
         """Read a program; a stack of generators, as programs may be nested very deep."""
@@ -317,6 +324,10 @@ class Numbering:
         for reference, operand in zip(operands, place.equation.inputs, strict=True):
             if operand.variable is not None and is_reference(operand.variable.type):
                 self.written[reference] = number
+
+
+def _primitives(program: Program) -> tuple[str, ...]:
+    return tuple(equation.primitive for equation in program.equations)
 
 
 def printed_parameters(equation: Equation, text: str) -> tuple[str, ...]:

@@ -8,15 +8,22 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Final, TypeAlias
 
 from .bodies import bare
 from .match import KEPT, RESHAPED, Match
-from .model import Equation, Printed, Program, Variable, walk
+from .model import Equation, Printed, Program, Variable, programs
 
 _TYPE = re.compile(r"(?P<dtype>[^\[\]{}]+)\[(?P<dims>[^\]]*)\](?:\{(?P<mark>[^}]*)\})?")
 _SHARDED = re.compile(r"@(\([^()]*\)|[^,()]*)")
+
+
+#: Where programs are in the facts, by their ``start``.
+Places: TypeAlias = Mapping[int, int]
+NOWHERE: Final[Places] = MappingProxyType({})
 
 
 @dataclass(frozen=True)
@@ -27,20 +34,28 @@ class Part:
     text: str
 
 
-def summary(base: Printed, variant: Printed, found: Match) -> tuple[Part, ...]:
+def summary(
+    base: Printed,
+    variant: Printed,
+    found: Match,
+    places: Places = NOWHERE,
+    before: Places = NOWHERE,
+) -> tuple[Part, ...]:
     """The parts of the line.
 
     ``grows``, ``nests``, ``reshapes``, ``splits``, ``drops``, ``rewrites``, ``keeps``.
 
-    Empty where one of the two is no program.
+    Empty where one of the two is no program.  ``places`` are those of the variant's
+    programs in its facts, ``before`` those of the base's: see :func:`distinct`.
     """
     if base.program is None or variant.program is None:
         return ()
+    census = _census(distinct(base, before)), _census(distinct(variant, places))
     parts = [
-        *([] if found.nested else _grows(base, variant)),
+        *([] if found.nested else _grows(base, variant, *census)),
         *_nests(base.program, variant, found),
         *_reshapes(base, variant, found),
-        *_drops(base, variant, found),
+        *_drops(dropped(base, found, before), *census),
     ]
     count = len(base.program.equations)
     if not parts and count and _is_kept(variant, found):
@@ -48,19 +63,30 @@ def summary(base: Printed, variant: Printed, found: Match) -> tuple[Part, ...]:
     return tuple(parts)
 
 
-def counts(printed: Printed) -> tuple[int, int]:
+def distinct(printed: Printed, places: Places = NOWHERE) -> list[Equation]:
+    """The equations at any depth, in printed order, those of a shared program once.
+
+    JAX prints a program that objects hold in each of them, and once more in front.
+    ``places`` are those of programs in the facts: texts of one place count once.
+    """
+    once = {places.get(p.start, -1 - p.start): p for p in reversed(programs(printed))}
+    return sorted((e for p in once.values() for e in p.equations), key=lambda e: e.start)
+
+
+def counts(printed: Printed, places: Places = NOWHERE) -> tuple[int, int]:
     """Equations at the top level, and at any depth (a shared program once)."""
     if printed.program is None:
         return 0, 0
-    shared = sum(1 for _, program in printed.shared for _ in walk(program))
-    return len(printed.program.equations), shared + sum(1 for _ in walk(printed.program))
+    return len(printed.program.equations), len(distinct(printed, places))
 
 
 def _equations(count: int) -> str:
     return f"{count} equation{'' if count == 1 else 's'}"
 
 
-def _grows(base: Printed, variant: Printed) -> list[Part]:
+def _grows(
+    base: Printed, variant: Printed, fewer: Counter[str], everywhere: Counter[str]
+) -> list[Part]:
     """More equations at the top level; by which primitives, where few account for all of it.
 
     What a primitive adds is net: how many more equations of it the variant has.
@@ -72,17 +98,17 @@ def _grows(base: Printed, variant: Printed) -> list[Part]:
     text = f"{len(before)} \u2192 {_equations(len(after))}"
     more = Counter(e.primitive for e in after)
     more.subtract(e.primitive for e in before)
-    everywhere = _census(variant)
-    everywhere.subtract(_census(base))
     named = {name: count for name, count in more.items() if count}
-    if len(named) <= 3 and all(0 < n <= everywhere[name] for name, n in named.items()):
+    if len(named) <= 3 and all(
+        0 < n <= everywhere[name] - fewer[name] for name, n in named.items()
+    ):
         text += f", adds {_list(named)}"
     return [Part("grows", text)]
 
 
-def _census(printed: Printed) -> Counter[str]:
-    """How many equations of each primitive there are, at any depth."""
-    return Counter(equation.primitive for equation in printed.walk())
+def _census(equations: Iterable[Equation]) -> Counter[str]:
+    """How many equations of each primitive there are."""
+    return Counter(equation.primitive for equation in equations)
 
 
 def _list(named: Mapping[str, int]) -> str:
@@ -138,14 +164,9 @@ def _reshapes(base: Printed, variant: Printed, found: Match) -> list[Part]:
 
 def _compared(variant: Printed, found: Match) -> list[Program]:
     """The programs in which equations of the base were found again."""
-    programs = [program for _, program in variant.shared]
-    if variant.program is not None:
-        programs.append(variant.program)
-    for equation in variant.walk():
-        programs.extend(equation.programs)
     return [
         program
-        for program in programs
+        for program in programs(variant)
         if any(equation.start in found.partner for equation in program.equations)
     ]
 
@@ -188,13 +209,12 @@ def _is_kept(variant: Printed, found: Match) -> bool:
     return not found.removed and all(found.change[e.start] == KEPT for e in variant.walk())
 
 
-def _drops(base: Printed, variant: Printed, found: Match) -> list[Part]:
+def _drops(removed: Iterable[Equation], before: Counter[str], after: Counter[str]) -> list[Part]:
     """Primitives that the variant has less often; what else it does not compute, it rewrites."""
-    gone = Counter(equation.primitive for equation in dropped(base, found))
+    gone = _census(removed)
     if not gone:
         return []
-    fewer = _census(base)
-    fewer.subtract(_census(variant))
+    fewer = before - after
     drops = {name: min(n, fewer[name]) for name, n in gone.items() if fewer[name] > 0}
     total = sum(drops.values())
     parts = []
@@ -205,10 +225,10 @@ def _drops(base: Printed, variant: Printed, found: Match) -> list[Part]:
     return parts
 
 
-def dropped(base: Printed, found: Match) -> list[Equation]:
+def dropped(base: Printed, found: Match, places: Places = NOWHERE) -> list[Equation]:
     """The equations of the base that the variant does not compute, in printed order."""
     gone = frozenset(found.removed)
-    return [equation for equation in base.walk() if equation.start in gone] if gone else []
+    return [e for e in distinct(base, places) if e.start in gone] if gone else []
 
 
 def in_words(equation: Equation) -> str:

@@ -127,7 +127,7 @@ class EquationView(View):
 
     def programs(self, parameter: Parameter, path: str) -> ProgramView | Programs:
         members = [self.block.index.member(member) for member in parameter.members]
-        found = [program for program in members if program is not None]
+        found = [self.block.index.meant(one) for one in members if one is not None]
         is_one = self.block.index.text[parameter.start] != "(" and not parameter.frame
         if len(found) == 1 and is_one:
             return ProgramView(self.block, path, found[0])
@@ -263,7 +263,12 @@ class Equations(View):
         path, found = f"{self.path}.{change}", self.block.match
         if change == "removed":
             gone = set(found.removed)
-            return Equations(base, path, [e for e in base.printed.walk() if e.start in gone], self)
+            return Equations(
+                base,
+                path,
+                [e for e in lookups.everything(base, base.printed.program) if e.start in gone],
+                self,
+            )
         kept = [e for e in equations if found.change.get(e.start) == change]
         return Equations(self.block, path, kept, self, "", ("change", change))
 

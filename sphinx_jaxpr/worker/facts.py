@@ -28,7 +28,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from ..tracing.places import is_project_file
-from .jaxprs import Held, open_jaxpr, primitive_name, short_type
+from .jaxprs import Held, open_jaxpr, parameters_of, primitive_name, short_type
 from .phases import phases
 
 PACKAGE = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "")
@@ -183,7 +183,7 @@ class _Walk:
         plain: dict[str, Any] = {}
         inner: dict[str, list[int]] = {}
         held = self.held.of(equation)
-        for name, value in equation.params.items():
+        for name, value in parameters_of(equation).items():
             if name in held:
                 inner[name] = [self.program(item, source, queue) for item in held[name]]
                 continue

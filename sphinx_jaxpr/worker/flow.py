@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Sequence
 from typing import Any, Final, NamedTuple, TypeAlias
 
-from .jaxprs import is_reference, open_jaxpr, primitive_name, short_type
+from .jaxprs import is_reference, open_jaxpr, parameters_of, primitive_name, short_type
 
 SURE: Final = 1
 MAYBE: Final = 2
@@ -131,7 +131,7 @@ def _cond(equation: Any, operands: Marks, programs: _Programs) -> Flow:
 
 def _scan(equation: Any, operands: Marks, programs: _Programs) -> Flow:
     """Carries go round until nothing changes."""
-    counts = _scan_counts(equation.params, len(operands))
+    counts = _scan_counts(parameters_of(equation), len(operands))
     if counts is None:
         return (yield from _unknown(equation, operands, programs))
     first, carries = counts
@@ -161,8 +161,8 @@ def _scan_counts(params: Any, operands: int) -> tuple[int, int] | None:
 
 def _while(equation: Any, operands: Marks, programs: _Programs) -> Flow:
     """Constants of the condition, those of the body, carries; both programs end with these."""
-    of_cond = int(equation.params["cond_nconsts"])
-    of_body = int(equation.params["body_nconsts"])
+    of_cond = int(parameters_of(equation)["cond_nconsts"])
+    of_body = int(parameters_of(equation)["body_nconsts"])
     consts, own = operands[:of_cond], operands[of_cond : of_cond + of_body]
     carries = operands[of_cond + of_body :]
     body, condition = programs["body_jaxpr"][0], programs["cond_jaxpr"][0]
@@ -191,10 +191,10 @@ def _reducer(equation: Any, operands: Marks, programs: _Programs) -> Flow:
 def _linear_solve(equation: Any, operands: Marks, programs: _Programs) -> Flow:
     """Constants of each program in turn, then the right-hand side."""
     try:
-        counts = [int(count) for count in equation.params["const_lengths"]]
+        counts = [int(count) for count in parameters_of(equation)["const_lengths"]]
         found = programs["jaxprs"]
         names = ["matvec", "vecmat", "solve", "transpose_solve"]
-        held = [getattr(equation.params["jaxprs"], name) for name in names]
+        held = [getattr(parameters_of(equation)["jaxprs"], name) for name in names]
     except (KeyError, TypeError, ValueError, AttributeError):
         return (yield from _unknown(equation, operands, programs))
     if len(counts) != len(held):

@@ -13,6 +13,9 @@ from typing import Any, Final
 MAX_DEPTH: Final = 12
 MAX_OBJECTS: Final = 10_000
 
+_OPERATION: Final = "_prim"
+_LINEARIZED: Final = ".linearized"
+_SHOWN: Final = frozenset({"nz_in_flat", "nz_out_flat", "has_sres"})
 _LAMBDA: Final = "{ lambda"
 _ATOMS = (str, bytes, int, float, complex, bool, type(None), type)
 
@@ -42,7 +45,29 @@ def is_reference(var: Any) -> bool:
 
 def primitive_name(equation: Any) -> str:
     """The printed name of an equation's primitive."""
-    return str(getattr(equation.primitive, "name", equation.primitive))
+    name = str(getattr(equation.primitive, "name", equation.primitive))
+    operation = equation.params.get(_OPERATION)
+    if operation is None:
+        return name
+    return type(operation).__name__ + _LINEARIZED * name.endswith("linearized")
+
+
+def parameters_of(equation: Any) -> Mapping[str, Any]:
+    """The parameters that an equation prints, by their names.
+
+    Newer JAX has primitives of which each is an object with parameters of its own; it is
+    that object's name that is printed, and its parameters.
+    """
+    params: Mapping[str, Any] = equation.params
+    operation = params.get(_OPERATION)
+    if operation is None:
+        return params
+    if primitive_name(equation).endswith(_LINEARIZED):
+        return {name: value for name, value in params.items() if name in _SHOWN}
+    try:
+        return dict(operation.pp_params())
+    except (AttributeError, TypeError, ValueError):
+        return {k: v for k, v in dict(operation.params).items() if not k.startswith("_")}
 
 
 class Held:
@@ -61,7 +86,7 @@ class Held:
 
 def _programs_of(equation: Any) -> dict[str, list[Any]]:
     found = {}
-    for name, value in equation.params.items():
+    for name, value in parameters_of(equation).items():
         if isinstance(value, _ATOMS):
             continue
         programs = [value] if is_jaxpr(value) else jaxprs_in(value)

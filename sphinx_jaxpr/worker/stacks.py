@@ -60,6 +60,8 @@ class Context(NamedTuple):
                 backward = "transpose"
             elif is_transform:
                 linear = linear or name == "jvp"
+                # What JAX differentiates here takes the tangents that were made before.
+                inside |= outside * (name == "jvp")
             elif found := _SCOPE.fullmatch(name):
                 bit = 1 << int(found[2])
                 outside |= bit * (found[1] == "outside")

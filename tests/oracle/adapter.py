@@ -44,8 +44,9 @@ class Product:
         """The computed line over a block, as its parts are put together for readers."""
         block = self.traced[name]
         base = block.base.printed if block.base else None
+        before = block.base.index.tables if block.base else {}
         assert block.printed is not None
-        parts = account.acted(block.printed, base, block.match)
+        parts = account.acted(block.printed, base, block.match, block.index.tables, before)
         return "; ".join(f"{part.verb} {part.text}".strip() for part in parts)
 
     def partners(self, name: str) -> dict[Any, Any]:

@@ -128,8 +128,11 @@ def bind(
     safe = _safe(order, labels, hidden)
     traced = [values[name] for name in order]
     if not bound and not any(by_name for _, by_name in plan):
-        return Stage.of(fn, traced, [safe[name] for name in order], shown)
-    return _written(fn, shown, plan, order, traced, bound, safe)
+        stage = Stage.of(fn, traced, [safe[name] for name in order], shown)
+    else:
+        stage = _written(fn, shown, plan, order, traced, bound, safe)
+    stage.own = {safe[name]: labels[name] for name in order if safe[name] != labels[name]}
+    return stage
 
 
 def _parameters(fn: Callable[..., Any]) -> dict[str, inspect.Parameter] | None:

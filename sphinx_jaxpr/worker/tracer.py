@@ -27,7 +27,8 @@ from .meshes import NO_MESH, current, mesh_of, under
 from .reach import Names
 from .recorder import Recorder
 from .stage import Stage
-from .target import load_module, modules_around, resolve
+from .target import load_module, resolve
+from .texts import modules_around
 from .transforms import BUILTIN
 from .values import abstract_source, attribute, describe, source_text
 
@@ -74,7 +75,7 @@ class Tracer:
             return {**self.known, **_program(target, ())}
         with self._mesh(request, module), hinting(request):
             stage = self._stage(request, target, module, shown)
-            shown_args = zip(stage.names, stage.args, strict=True)
+            shown_args = zip(stage.known_as, stage.args, strict=True)
             self.known["call"] = stage.call
             self.known["args"] = [[name, describe(arg)] for name, arg in shown_args]
             jaxpr, out = jax.make_jaxpr(stage.fn, return_shape=True)(*stage.args)
@@ -135,7 +136,7 @@ class Tracer:
                 f"{request.target!r} is a {type(target).__name__}: a target is a function,"
                 " another callable or a jaxpr",
             )
-        return BUILTIN["jit"](stage, {}) if request.jit else stage
+        return BUILTIN["jit"](stage, {}).after(stage) if request.jit else stage
 
     def _apply(self, step: Step, stage: Stage, request: Request) -> Stage:
         paths = dict(request.third_party)

@@ -295,6 +295,14 @@ def first(x: Any, y: Any = 1.0, /, z: Any = 2.0) -> Any:
     return x + y * z
 
 
+def weight(x: Any, weight: Any) -> Any:
+    return x * weight
+
+
+def total(sum: Any, jax: Any) -> Any:
+    return sum * jax
+
+
 def doubled(fn: Any, args: Any) -> Any:
     """A registered transform that uses the arguments' types."""
     total = sum(jax.tree.leaves(jax.tree.map(lambda leaf: getattr(leaf, "ndim", 0), args)))

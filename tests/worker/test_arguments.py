@@ -375,3 +375,38 @@ def test_other_errors_get_no_hint(tracer: Tracer) -> None:
     with pytest.raises(TypeError) as caught:
         trace(tracer, request("layer", "f32[2,3], f32[2,3]"))
     assert hint_of(caught.value) == ""
+
+
+@pytest.mark.parametrize(
+    ("target", "chain", "call", "names"),
+    [
+        ("weight", "", "weight", "x weight"),
+        (
+            "weight", "grad(argnums=weight)",
+            "jax.grad(lambda x, weight_: weight(x, weight_).sum(), argnums=1)", "x weight",
+        ),
+        ("weight", "vmap(in_axes={weight: 1})",
+         "jax.vmap(weight, in_axes=(None, 1), axis_size=8)", "x weight"),
+        ("weight", "jvp(argnums=weight) | vmap(in_axes=weight_dot)",
+         "jax.vmap(lambda x, weight_, weight_dot: jax.jvp(lambda weight_: weight(x, weight_),"
+         " (weight_,), (weight_dot,)), in_axes=(None, None, 0), axis_size=8)",
+         "x weight weight_dot"),
+        ("total", "scan(carry=jax, over=sum)",
+         "lambda sum_, jax_: jax.lax.scan(lambda jax_, sum_: (total(sum_, jax_), None), jax_,"
+         " sum_, length=4)[0]", "sum jax"),
+    ],
+)  # fmt: skip
+def test_arguments_keep_their_names_where_the_call_needs_others(
+    tracer: Tracer, target: str, chain: str, call: str, names: str
+) -> None:
+    result, stage = trace(tracer, request(target, "f32[3], f32[3]", chain))
+    assert result["call"] == call
+    assert [name for name, _ in result["args"]] == names.split()
+    assert [argument for argument, _ in result["inputs"]] == names.split()
+    assert by_hand(result["call"], stage) == result["text"]
+
+
+def test_a_renamed_argument_is_proposed_by_its_own_name(tracer: Tracer) -> None:
+    wanted = request("weight", "f32[3], f32[3]", "grad(argnums=wieght)")
+    with pytest.raises(RequestError, match=r"did you mean 'weight'\? \(arguments: x, weight\)"):
+        tracer.trace(wanted, tracer.prepare(wanted, lambda module: None))

@@ -117,7 +117,10 @@ def bind(
     given, labels = _given(callee, args, fixed, parameters is None)
     _check_complete(callee)
     plan = callee.plan()
-    values = {name: spec_value(value, names_of, labels[name]) for name, value in given.items()}
+    trees: list[tuple[Any, str]] = []
+    values = {
+        name: spec_value(value, names_of, labels[name], trees) for name, value in given.items()
+    }
     values = abstracted(values, labels, mesh)
     bound = {
         name: (static_value(value, names_of, name), source_text(value))
@@ -131,6 +134,7 @@ def bind(
         stage = Stage.of(fn, traced, [safe[name] for name in order], shown)
     else:
         stage = _written(fn, shown, plan, order, traced, bound, safe)
+    stage.trees = tuple(trees)
     stage.own = {safe[name]: labels[name] for name in order if safe[name] != labels[name]}
     return stage
 

@@ -24,7 +24,8 @@ class Stage:
     ``fn`` (``jax.grad(lambda x: f(x).sum())``); ``applied`` is that function
     applied to its names (``f(x, n=3)``).  ``tangents`` are the positions of
     arguments that a transform, this one or one before, introduced as tangents.
-    ``own`` has an argument's name as the author knows it where the call has another one.
+    ``own`` has an argument's name as the author knows it where the call has another one;
+    ``trees`` the structures of the objects that the page names, and the source of each.
     """
 
     fn: Callable[..., Any]
@@ -35,6 +36,7 @@ class Stage:
     tangents: frozenset[int] = frozenset()
     result: Any = field(default=None, repr=False)  # abstract; None until known
     own: Mapping[str, str] = field(default_factory=dict)
+    trees: tuple[tuple[Any, str], ...] = ()
 
     @classmethod
     def of(
@@ -88,6 +90,7 @@ class Stage:
         """This stage behind one whose arguments its own begin with: they stay what they are."""
         self.tangents |= before.tangents
         self.own = {**before.own, **self.own}
+        self.trees = before.trees
         return self
 
     @property

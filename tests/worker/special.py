@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import collections
+import enum
 import functools
 import math
 from typing import Any, NamedTuple
@@ -62,6 +64,35 @@ class Pair(NamedTuple):
 
 
 PAIR = Pair(jnp.ones((2, 2)), X)
+
+
+class Node:
+    """A pytree that only its own functions can make."""
+
+    def __init__(self) -> None:
+        self.children: Any = ({"w": jnp.ones((2, 3))}, 2.0)
+
+    @classmethod
+    def of(cls, _: Any, children: Any) -> Any:
+        made = object.__new__(cls)
+        made.children = children
+        return made
+
+
+jax.tree_util.register_pytree_node(Node, lambda node: (node.children, None), Node.of)
+NODE = Node()
+ORDERED = collections.OrderedDict(z=jnp.ones(2), a=NODE)
+DEFAULTS = collections.defaultdict(list, k=jnp.ones(2))
+
+
+class Level(enum.IntEnum):
+    """Numbers with names."""
+
+    LOW = 1
+
+
+def make_node() -> Any:
+    return Node()
 
 
 def make_ref() -> Any:

@@ -237,6 +237,36 @@ def test_a_registered_transform_is_shown_the_arguments(tracer: Tracer, args: str
     assert by_hand(result["call"], stage) == result["text"]
 
 
+@pytest.mark.parametrize("chain", ["own", "vmap | own", "own | jit | own"])
+@pytest.mark.parametrize(
+    "args", ["NODE", "make_node", "ORDERED", "DEFAULTS", "{a: [NODE, 1.0], b: PAIR}", "PARTIAL"]
+)
+def test_trees_without_a_literal_are_shown_by_their_leaves(
+    tracer: Tracer, args: str, chain: str
+) -> None:
+    result, stage = trace(tracer, request("leaves", args, chain, third_party=OWN))
+    assert by_hand(result["call"], stage) == result["text"]
+
+
+@pytest.mark.parametrize("args", ["Level.LOW", "WIDE", "ZERO", "(Level.LOW, nan)"])
+def test_numbers_of_other_classes_are_shown_by_their_types(tracer: Tracer, args: str) -> None:
+    result, stage = trace(tracer, request("nothing", args, "own", third_party=OWN))
+    assert by_hand(result["call"], stage) == result["text"]
+
+
+@pytest.mark.parametrize(
+    ("target", "args"),
+    [
+        *[("read", "Ref{f32[4@a,8]}"), ("read", "Ref{f32[4]}"), ("plain", "f32<host>[4]")],
+        *[("draws", "key<fry>[2]"), ("plain", "f32[4@a]")],
+    ],
+)
+def test_shown_arguments_need_no_devices(tracer: Tracer, target: str, args: str) -> None:
+    wanted = request(target, args, "own", mesh="MESH", third_party=OWN)
+    result, stage = trace(tracer, wanted)
+    assert by_hand(result["call"], stage, special.MESH) == result["text"]
+
+
 OWN = (("own", f"{special.__name__}:doubled"),)
 
 REFUSED = [

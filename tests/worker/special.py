@@ -238,6 +238,7 @@ class Linear(NamedTuple):
 
 MLP = Linear(jnp.ones(3))
 W = jnp.arange(16.0).reshape(4, 4)
+LIMITS = np.ones(40)
 
 
 def apply(m: Any, x: Any) -> Any:
@@ -314,6 +315,10 @@ def starred(x: Any, *rest: Any, z: Any = 1) -> Any:
     return x + sum(rest) + z
 
 
+def summed(x: Any, *rest: Any, **named: Any) -> Any:
+    return x + sum(rest) - sum(named.values())
+
+
 def late(x: Any, n: Any = 2, *, k: Any = 1.0, **named: Any) -> Any:
     return x * n * k + sum(named.values())
 
@@ -324,6 +329,46 @@ def hides(W: Any, w: Any) -> Any:
 
 def first(x: Any, y: Any = 1.0, /, z: Any = 2.0) -> Any:
     return x + y * z
+
+
+def named_only(f: Any) -> Any:
+    """A wrapper that takes keywords alone."""
+
+    @functools.wraps(f)
+    def wrapper(**named: Any) -> Any:
+        return f(**named)
+
+    return wrapper
+
+
+def giving(f: Any) -> Any:
+    """A wrapper that gives the first argument itself, and says so."""
+
+    @functools.wraps(f)
+    def wrapper(x: Any) -> Any:
+        return f(W, x)
+
+    return wrapper
+
+
+def giving_loosely(f: Any) -> Any:
+    """A wrapper that gives the first argument itself, and tells nobody."""
+
+    @functools.wraps(f)
+    def wrapper(*args: Any, **named: Any) -> Any:
+        return f(W, *args, **named)
+
+    return wrapper
+
+
+def scaled_layer(w: Any, x: Any, n: Any = 2, *, limits: Any = LIMITS) -> Any:
+    return (w @ x) * n + limits.sum()
+
+
+keywords = named_only(scaled_layer)
+given = giving(scaled_layer)
+given_jitted = jax.jit(giving(scaled_layer))
+given_loosely = giving_loosely(scaled_layer)
 
 
 def weight(x: Any, weight: Any) -> Any:

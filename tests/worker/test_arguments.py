@@ -328,6 +328,16 @@ CALLED: list[tuple[str, str, str, str, Callable[..., Any]]] = [
     ("scaled", "x=f32[2]", "n=3.0", "lambda x: scaled(x, 3.0)", lambda x: special.scaled(x, 3.0)),
     ("unsigned", "f32[2]", "0=3", "lambda args1: unsigned(3, args1)",
      lambda x: special.unsigned(3, x)),
+    ("keywords", "x=f32[4]", "w=W", "lambda x: keywords(w=W, x=x)",
+     lambda x: special.keywords(w=special.W, x=x)),
+    ("given", "f32[4]", "", "given", lambda x: special.given(x)),
+    ("given_jitted", "x=f32[4]", "", "given_jitted", lambda x: special.given_jitted(x)),
+    ("given_loosely", "f32[4]", "", "given_loosely", lambda x: special.given_loosely(x)),
+    ("given_loosely", "f32[4]", "n=3", "lambda w: given_loosely(w, n=3)",
+     lambda x: special.given_loosely(x, n=3)),
+    ("summed", "f32[2], f32[2], rest0=f32[2]", "",
+     "lambda x, rest0_, rest0: summed(x, rest0_, rest0=rest0)",
+     lambda x, y, z: special.summed(x, y, rest0=z)),
     ("starred", "f32[2], f32[2]", "z=2", "lambda x, rest0: starred(x, rest0, z=2)",
      lambda x, y: special.starred(x, y, z=2)),
     ("starred", "f32[2], f32[2]", "1=5, z=2", "lambda x, rest1: starred(x, 5, rest1, z=2)",
@@ -365,11 +375,17 @@ def test_positions_stay_positions(
 
 GAPS = [
     ("starred", "f32[2]", "2=5", "'rest1' of starred(x, *rest, z=1) goes by position, so 'rest0'"),
-    ("late", "f32[2]", "4=3", "static position 4: late(x, n=2, *, k=1.0, **named) has 2"),
+    ("late", "f32[2]", "4=3", "static position 4: late(x, n=2, *, k=1.0, **named) takes 2"),
     ("late", "f32[2]", f"{'9' * 400}=3", "static position 99999999999999999999: late("),
     ("named", "f32[2]", "1=3, n=3", "static gives 'n' by position and by name"),
     ("starred", "f32[2], rest=f32[2]", "", "args names 'rest', which is no parameter"),
-]
+    ("late", "f32[2]", "2=3", "takes 2 positional arguments; give others by name, as in k=3"),
+    ("keywords", "f32[4]", "w=W",
+     "args has 1 spec, but keywords(*, w, x, n=2, limits=...) takes 0 positional arguments"),
+    ("given", "f32[4]", "n=3", "static names 'n', which is no parameter of given(x)"),
+    ("given_loosely", "", "", "no spec for 'w', 'x' of given_loosely(w, x, n=2, *, limits=...)"),
+    ("scaled_layer", "f32[4,4]", "", "no spec for 'x' of scaled_layer(w, x, n=2, *, limits=...)"),
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("target", "args", "static", "part"), GAPS)

@@ -42,7 +42,7 @@ def abstract_source(value: Any, trees: Sequence[tuple[Any, str]]) -> str:
 
 
 def _is_leaf(value: Any) -> bool:
-    return jax.tree_util.all_leaves([value])
+    return bool(jax.tree_util.all_leaves([value]))
 
 
 def _is_literal(value: Any) -> bool:

@@ -12,6 +12,7 @@ import jax
 import jax.numpy as jnp
 
 from ..tracing.grammar import DTYPES, KEYS, Aval, Name, Ref, Value, shorten
+from ..tracing.spellings import meant_name
 from .avals import abstract_leaf, in_host_memory, is_abstract, printed, ref_of
 from .failures import RequestError
 from .meshes import only_mesh, split
@@ -61,7 +62,9 @@ def attribute(names: Names, path: str, option: str, what: str) -> Any:
         where = ""
         if error.inside is not None:
             where = f"{error.inside!r} " if error.inside else f"module {error.module!r} "
-        message = f"{option}: {what}: {where}{error}"
+        meant = meant_name(path)
+        hint = f"; for the value, write {meant}" if meant else ""
+        message = f"{option}: {what}: {where}{error}{hint}"
         raise RequestError("option", message, option=option) from None
 
 

@@ -278,6 +278,8 @@ REFUSED = [
     ("plain", "f32[4]", "MASH", "mesh: MASH: module 'tests.worker.special' has no attribute"),
     ("plain", "f32[4]", "INF", "mesh names a float"),
     ("two_refs", "SHARED, SHARED", "", "one and two would get one Ref twice"),
+    ("plain", "f32", "", "has no attribute 'f32'; for the value, write f32[]"),
+    ("plain", "infinity", "", "; for the value, write inf"),
     ("leaves", "(SHARED, SHARED)", "", "tree would get one Ref twice"),
 ]  # fmt: skip
 

@@ -38,6 +38,7 @@ from .specs import (
     Step,
     Value,
 )
+from .spellings import meant_call
 
 __all__ = [
     "DTYPES",
@@ -93,6 +94,8 @@ def static(text: str) -> tuple[tuple[str | int, Value], ...]:
         value = reader.value()
         if _holds(value, (Aval, Ref)):
             raise GrammarError(f"{key!r} is a spec: specs belong in args", start)
+        if meant := meant_call(value):
+            raise GrammarError(f"{key!r} is a call; write {meant}", start)
         if _holds(value, Call):
             raise GrammarError(
                 f"{key!r} is a call: name an attribute of the target's module instead", start
@@ -186,6 +189,8 @@ def _step(reader: Reader) -> Step:
 def _check_spec(value: Value, offset: int) -> None:
     if _holds(value, str) or _holds(value, bool):
         raise GrammarError("strings and flags are no specs: they belong in static", offset)
+    if meant := meant_call(value):
+        raise GrammarError(f"a call is no spec; write {meant}", offset)
     if _holds(value, Call):
         raise GrammarError("a call is no spec: name a function without parameters instead", offset)
     if _holds(value, int) and any(not -(2**63) <= n < 2**64 for n in _integers(value)):

@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from typing import Any, Final
 
 from .specs import DTYPES, KEYS, MEMORIES, Aval, Call, Name, Ref, Value
+from .spellings import meant_dtype, separating
 
 MAX_LENGTH: Final = 10_000
 MAX_DEPTH: Final = 40
@@ -123,7 +124,8 @@ class Reader:
         if self.offset >= len(self.text):
             return False
         if not separated:
-            raise GrammarError(f"expected ',' before {self.rest()!r}", self.offset)
+            rest = self.rest()
+            raise GrammarError(f"expected ',' before {rest!r}{separating(rest)}", self.offset)
         self.started = True
         return True
 
@@ -230,8 +232,14 @@ class Reader:
             name = f"key<{self.match('name') or ''}>"
             if not self.accept(">"):
                 raise GrammarError("expected '>' as in key<fry>[]", self.offset)
+        if name == "lambda":
+            raise GrammarError(
+                "options hold no code: define the function in a module and name it", start
+            )
         if name == "Ref" and self.text.startswith("{", self.offset):
             return self.ref(start)
+        if name == "Ref" and self.text.startswith(("[", "("), self.offset):
+            raise GrammarError("a mutable array is written Ref{f32[3]}", start)
         if self.text.startswith("<", self.offset) and name in DTYPES:
             return self.aval(name, start, self.memory(name))
         if self.text.startswith("[", self.offset):
@@ -241,6 +249,8 @@ class Reader:
         return _WORDS[name] if name in _WORDS else Name(name)
 
     def call(self, name: str, start: int) -> Call:
+        if name in DTYPES or name in KEYS:
+            raise GrammarError(f"dimensions stand in brackets, as in {name}[8,128]", start)
         self.offset += 1
         place = self.offset
         if self.keyword():
@@ -278,14 +288,17 @@ class Reader:
 
     def aval(self, dtype: str, start: int, memory: str = "") -> Aval:
         if dtype not in DTYPES and dtype not in KEYS:
-            short = {long: short for short, long in DTYPES.items()}.get(dtype)
-            hint = f", did you mean {short!r}?" if short else nearest(dtype, [*DTYPES, *KEYS])
+            meant = meant_dtype(dtype)
+            hint = f", did you mean {meant!r}?" if meant else "; an attribute takes no index here"
             raise GrammarError(f"unknown dtype {shorten(dtype)}{hint}", start)
         self.offset += 1
         dims: list[int] = []
         axes: list[tuple[str, ...]] = []
         while not self.accept("]"):
-            dim = self.value()
+            dim = None if self.peek("@") else self.value()
+            if self.peek("@") and not isinstance(dim, int):
+                message = f"before @ is a dimension, as in {dtype}[4@a,8]"
+                raise GrammarError(message, start)
             if not isinstance(dim, int) or isinstance(dim, bool) or not 0 <= dim < MAX_DIMENSION:
                 raise GrammarError(
                     f"a dimension of {dtype}[...] is a number, as in {dtype}[8,128]", start

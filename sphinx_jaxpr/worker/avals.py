@@ -128,5 +128,6 @@ def printed(leaf: Any) -> str:
 
 def _short(leaf: Any) -> str:
     short = {long: short for short, long in DTYPES.items()}
-    name = short.get(str(leaf.dtype), str(leaf.dtype))
+    long = "float0" if leaf.dtype == jax.dtypes.float0 else str(leaf.dtype)
+    name = short.get(long, long)
     return f"{name}[{','.join(map(str, leaf.shape))}]"

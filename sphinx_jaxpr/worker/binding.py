@@ -6,94 +6,16 @@ left out: wrappers such as ``jax.vmap(f, in_axes=1)`` treat keywords in other wa
 
 from __future__ import annotations
 
-import inspect
 import keyword
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 from ..tracing.grammar import Value, nearest, shorten
+from .callee import Callee, callee_of
 from .failures import RequestError
 from .reach import Names
-from .stage import Stage, fresh
+from .stage import Stage
 from .values import abstracted, roots_of, source_text, spec_value, static_value
-
-_POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
-
-
-@dataclass
-class _Callee:
-    """The parameters of a target, and which of its arguments are known.
-
-    An argument of ``*rest`` has the name ``rest0``, ``rest1`` and so on; ``starred`` has
-    the place of each that is given.
-    """
-
-    shown: str
-    parameters: dict[str, inspect.Parameter]
-    starred: dict[str, int] = field(default_factory=dict)
-    known: set[str] = field(default_factory=set)
-
-    def __post_init__(self) -> None:
-        kinds = {name: p.kind for name, p in self.parameters.items()}
-        self.positional = [name for name, kind in kinds.items() if kind in _POSITIONAL]
-        self.star = next((n for n, p in self.parameters.items() if p.kind is p.VAR_POSITIONAL), "")
-        self.takes_any = any(p.kind is p.VAR_KEYWORD for p in self.parameters.values())
-        # ``*args, **kwargs`` themselves are no names to give an argument by.
-        self.named = {
-            name for name, p in self.parameters.items()
-            if p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)
-        }  # fmt: skip
-
-    def __str__(self) -> str:
-        plain = [p.replace(annotation=inspect.Parameter.empty) for p in self.parameters.values()]
-        return f"{self.shown}{inspect.Signature(plain)}"
-
-    def at(self, position: int) -> str:
-        """The name of the argument at a position, ``""`` where there is none."""
-        if position < len(self.positional):
-            return self.positional[position]
-        if not self.star:
-            return ""
-        place = position - len(self.positional)
-        name = fresh(tuple(self.parameters), f"{self.star}{place}")
-        self.starred[name] = place
-        return name
-
-    def takes(self, name: str) -> bool:
-        """Whether an argument may be given by this name."""
-        return name in self.named or self.takes_any
-
-    def plan(self) -> list[tuple[str, bool]]:
-        """All known arguments in the order of the call, and whether each goes by keyword."""
-        found: list[tuple[str, bool]] = []
-        skipped = ""
-        for name in self.positional:
-            if name not in self.known:
-                skipped = skipped or name
-                continue
-            only = self.parameters[name].kind is inspect.Parameter.POSITIONAL_ONLY
-            if only and skipped:
-                raise self._gap(name, skipped)
-            found.append((name, bool(skipped)))
-        for place, name in enumerate(sorted(self.starred, key=self.starred.__getitem__)):
-            if place != self.starred[name]:
-                skipped = skipped or f"{self.star}{place}"
-            if skipped:
-                raise self._gap(name, skipped)
-            found.append((name, False))
-        done = {name for name, _ in found}
-        rest = [name for name in self.parameters if name in self.known]
-        rest += sorted(self.known - set(self.parameters))
-        return [*found, *((name, True) for name in rest if name not in done)]
-
-    def _gap(self, name: str, skipped: str) -> RequestError:
-        return RequestError(
-            "option",
-            f"{shorten(name)} of {self} goes by position, so {shorten(skipped)} before it needs"
-            " a value too",
-            option="args",
-        )
 
 
 def bind(
@@ -108,16 +30,16 @@ def bind(
 
     ``mesh`` is the one that specs such as ``f32[4@a,8]`` are split over.
     """
-    parameters = _parameters(fn)
-    if parameters is None:
-        callee = _Callee(shown, {"x": inspect.Parameter("x", inspect.Parameter.VAR_POSITIONAL)})
-    else:
-        callee = _Callee(shown, parameters)
-    fixed = _fixed(callee, static, parameters is None)
-    given, labels = _given(callee, args, fixed, parameters is None)
-    _check_complete(callee)
+    callee = callee_of(fn, shown)
+    callee.spoken = frozenset(str(key) for key, _ in (*args, *static))
+    fixed = _fixed(callee, static)
+    given, labels = _given(callee, args, fixed)
+    fn = callee.complete(fn)
     plan = callee.plan()
-    values = {name: spec_value(value, names_of, labels[name]) for name, value in given.items()}
+    trees: list[tuple[Any, str]] = []
+    values = {
+        name: spec_value(value, names_of, labels[name], trees) for name, value in given.items()
+    }
     values = abstracted(values, labels, mesh)
     bound = {
         name: (static_value(value, names_of, name), source_text(value))
@@ -128,31 +50,28 @@ def bind(
     safe = _safe(order, labels, hidden)
     traced = [values[name] for name in order]
     if not bound and not any(by_name for _, by_name in plan):
-        return Stage.of(fn, traced, [safe[name] for name in order], shown)
-    return _written(fn, shown, plan, order, traced, bound, safe)
+        stage = Stage.of(fn, traced, [safe[name] for name in order], shown)
+    else:
+        stage = _written(fn, shown, plan, order, traced, bound, safe)
+    stage.trees = tuple(trees)
+    stage.own = {safe[name]: labels[name] for name in order if safe[name] != labels[name]}
+    return stage
 
 
-def _parameters(fn: Callable[..., Any]) -> dict[str, inspect.Parameter] | None:
-    try:
-        return dict(inspect.signature(fn).parameters)
-    except (TypeError, ValueError):
-        return None
-
-
-def _fixed(
-    callee: _Callee, static: Sequence[tuple[str | int, Value]], unsigned: bool
-) -> dict[str, Value]:
+def _fixed(callee: Callee, static: Sequence[tuple[str | int, Value]]) -> dict[str, Value]:
     """What ``static`` gives, by the name of the argument."""
     fixed: dict[str, Value] = {}
     for key, value in static:
         if isinstance(key, int):
             name = callee.at(key) if key < 1_000 else ""
             if not name:
-                count = len(callee.positional)
-                raise _refused(
-                    f"static position {str(key)[:20]}: {callee} has {count} positional parameters"
+                only = [n for n in callee.parameters if n in callee.named - {*callee.positional}]
+                hint = (
+                    f"; give others by name, as in {only[0]}={source_text(value)}" if only else ""
                 )
-        elif unsigned:
+                taken = _counted(len(callee.positional), "positional argument")
+                raise _refused(f"static position {str(key)[:20]}: {callee} takes {taken}{hint}")
+        elif callee.unsigned:
             raise _refused(
                 f"static names {shorten(key)}, but {callee.shown} does not tell its parameters;"
                 " give a position, as in 0=3"
@@ -171,15 +90,18 @@ def _fixed(
     return fixed
 
 
+def _counted(count: int, what: str) -> str:
+    return f"{count} {what}{'' if count == 1 else 's'}"
+
+
 def _refused(message: str) -> RequestError:
     return RequestError("option", message, option="static")
 
 
 def _given(
-    callee: _Callee,
+    callee: Callee,
     args: Sequence[tuple[str, Value]],
     fixed: dict[str, Value],
-    unsigned: bool,
 ) -> tuple[dict[str, Value], dict[str, str]]:
     """What ``args`` gives, by the name of the argument; and the label of each."""
     given: dict[str, Value] = {}
@@ -187,7 +109,7 @@ def _given(
     position = 0
     for label, value in args:
         name = label
-        if not label or unsigned:
+        if not label or callee.unsigned:
             while (name := callee.at(position)) in fixed and name:
                 position += 1
             position += 1
@@ -213,30 +135,16 @@ def _given(
 
 
 def _too_many(
-    callee: _Callee, args: Sequence[tuple[str, Value]], fixed: dict[str, Value]
+    callee: Callee, args: Sequence[tuple[str, Value]], fixed: dict[str, Value]
 ) -> RequestError:
     count = sum(1 for label, _ in args if not label)
     free = sum(1 for name in callee.positional if name not in fixed)
     return RequestError(
         "option",
-        f"args has {count} specs, but {callee} takes {free} positional arguments",
+        f"args has {_counted(count, 'spec')}, but {callee} takes"
+        f" {_counted(free, 'positional argument')}",
         option="args",
     )
-
-
-def _check_complete(callee: _Callee) -> None:
-    missing = [
-        name
-        for name, p in callee.parameters.items()
-        if p.default is p.empty and name in callee.named and name not in callee.known
-    ]
-    if missing:
-        raise RequestError(
-            "option",
-            f"no spec for {', '.join(map(repr, missing))} of {callee};"
-            f" write args as in {', '.join(f'{name}=f32[8]' for name in missing)}",
-            option="args",
-        )
 
 
 def _safe(order: Iterable[str], labels: dict[str, str], hidden: set[str]) -> dict[str, str]:

@@ -140,7 +140,7 @@ def pushforward_of(name: str) -> Callable[[Stage, Options], Stage]:
         count = len(stage.args)
         names, dots = list(stage.names), []
         for place in where:
-            dots.append(fresh(tuple(names), f"{stage.names[place]}_dot"))
+            dots.append(fresh(tuple(names), f"{stage.known_as[place]}_dot"))
             names.append(dots[-1])
         args = [*stage.args, *(jax.tree.map(_tangent, stage.args[i]) for i in where)]
         primals = ", ".join(stage.names[i] for i in where)

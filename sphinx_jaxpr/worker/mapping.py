@@ -65,7 +65,7 @@ def vmap(stage: Stage, options: Options) -> Stage:
     """``jax.vmap``: specs of mapped arguments gain the axis."""
     stage.need("vmap")
     size = positive(options, "axis_size", 8)
-    axes = _axes(stage, options.get("in_axes", {stage.names[0]: 0}))
+    axes = _axes(stage, options.get("in_axes", {0: 0}))
     out_axes = options.get("out_axes", 0)
     axis_name = options.get("axis_name")
     if not isinstance(axis_name, (str, Name, type(None))):

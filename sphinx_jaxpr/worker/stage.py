@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import keyword
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
@@ -23,6 +24,8 @@ class Stage:
     ``fn`` (``jax.grad(lambda x: f(x).sum())``); ``applied`` is that function
     applied to its names (``f(x, n=3)``).  ``tangents`` are the positions of
     arguments that a transform, this one or one before, introduced as tangents.
+    ``own`` has an argument's name as the author knows it where the call has another one;
+    ``trees`` the structures of the objects that the page names, and the source of each.
     """
 
     fn: Callable[..., Any]
@@ -32,6 +35,8 @@ class Stage:
     applied: str
     tangents: frozenset[int] = frozenset()
     result: Any = field(default=None, repr=False)  # abstract; None until known
+    own: Mapping[str, str] = field(default_factory=dict)
+    trees: tuple[tuple[Any, str], ...] = ()
 
     @classmethod
     def of(
@@ -66,17 +71,26 @@ class Stage:
         return cls(anonymous, tuple(args), tuple(names), call, body, tangents)
 
     @property
+    def known_as(self) -> tuple[str, ...]:
+        """The names of the arguments for the author, each a word of the language of paths."""
+        own = (self.own.get(name, name) for name in self.names)
+        pairs = zip(own, self.names, strict=True)
+        return tuple(name if keyword.iskeyword(word) else word for word, name in pairs)
+
+    @property
     def inputs(self) -> list[list[str]]:
         """Argument and leaf for each flattened input, in JAX's own words: ``params['w']``."""
         return [
             [name, name + jax.tree_util.keystr(path)]
-            for name, arg in zip(self.names, self.args, strict=True)
+            for name, arg in zip(self.known_as, self.args, strict=True)
             for path, _ in jax.tree_util.tree_flatten_with_path(arg)[0]
         ]
 
     def after(self, before: Stage) -> Stage:
-        """This stage behind one whose arguments its own begin with: tangents stay tangents."""
+        """This stage behind one whose arguments its own begin with: they stay what they are."""
         self.tangents |= before.tangents
+        self.own = {**before.own, **self.own}
+        self.trees = before.trees
         return self
 
     @property
@@ -90,13 +104,15 @@ class Stage:
         """An argument that an option names, as a position."""
         if isinstance(value, Name) or (isinstance(value, str) and not value.isdigit()):
             text = value.text if isinstance(value, Name) else value
-            if text not in self.names:
-                raise RequestError(
-                    "option",
-                    f"{option} names {text!r}, which is no argument"
-                    f"{nearest(text, self.names)} (arguments: {', '.join(self.names) or 'none'})",
-                )
-            return self.names.index(text)
+            for names in ([self.own.get(name, name) for name in self.names], self.names):
+                if text in names:
+                    return names.index(text)
+            known = self.known_as
+            raise RequestError(
+                "option",
+                f"{option} names {text!r}, which is no argument"
+                f"{nearest(text, known)} (arguments: {', '.join(known) or 'none'})",
+            )
         if isinstance(value, int) and not isinstance(value, bool):
             if not -len(self.args) <= value < len(self.args):
                 raise RequestError(

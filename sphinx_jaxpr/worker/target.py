@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import importlib.util
-import inspect
 import os
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from types import ModuleType
 from typing import Any, Final
 
@@ -41,7 +40,7 @@ def resolve(
         name, _, path = target.partition(":")
         return *_attribute(Names(load(name), allowed), path, roots), path
     try:
-        module, path = _longest(target, load)
+        module, path = longest(target, load)
     except RequestError as error:
         if around and (hint := _meant(target, around, allowed)):
             raise RequestError("target", f"{error}; {hint}", **error.more) from None
@@ -49,7 +48,7 @@ def resolve(
     return *_attribute(Names(module, allowed), path, roots), path
 
 
-def _longest(dotted: str, load: Callable[[str], ModuleType]) -> tuple[ModuleType, str]:
+def longest(dotted: str, load: Callable[[str], ModuleType]) -> tuple[ModuleType, str]:
     """The module that a dotted name begins with, and the rest of it."""
     name, *rest = dotted.split(".")
     module = load(name)
@@ -66,38 +65,6 @@ def _meant(target: str, around: Sequence[ModuleType], allowed: tuple[str, ...]) 
         return ""
     last = target.rpartition(".")[2]
     return f"in a docstring, write '{module.__name__}:{target}', or '.{last}' inside of its class"
-
-
-def modules_around(entry: str, load: Callable[[str], ModuleType]) -> list[ModuleType]:
-    """The modules of a text: one named itself, or those of the object ``module:object``.
-
-    An object is defined in the module of its code; ``__module__`` may be another one, as
-    packages set it to where the object is public.
-    """
-    name, _, path = entry.partition(":")
-    try:
-        module = load(name)
-    except RequestError:  # of a class: the page tells module and class by a dot alone
-        module, path = _longest(entry.replace(":", "."), load)
-    if not path:
-        return [module]
-    try:
-        found = Names(module).reach(path)
-    except Unreachable:
-        return [module]
-    owners = [*_code_modules(found), getattr(found, "__module__", None)]
-    modules = [sys.modules.get(owner) for owner in owners if isinstance(owner, str)]
-    return list(dict.fromkeys(m for m in modules if m is not None)) or [module]
-
-
-def _code_modules(found: Any) -> Iterator[str]:
-    """Names of the modules that hold the code of a function, or of a class."""
-    members = vars(found).values() if isinstance(found, type) else [found]
-    for member in members:
-        code = inspect.unwrap(member) if callable(member) else member
-        if inspect.isfunction(code):
-            yield code.__globals__["__name__"]
-            return
 
 
 def _is_submodule(package: ModuleType, name: str) -> bool:

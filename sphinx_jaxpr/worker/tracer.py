@@ -26,10 +26,12 @@ from .jaxprs import is_jaxpr, open_jaxpr
 from .meshes import NO_MESH, current, mesh_of, under
 from .reach import Names
 from .recorder import Recorder
+from .sources import abstract_source
 from .stage import Stage
-from .target import load_module, modules_around, resolve
+from .target import load_module, resolve
+from .texts import modules_around
 from .transforms import BUILTIN
-from .values import abstract_source, attribute, describe, source_text
+from .values import attribute, describe, source_text
 
 #: Stages kept, so that the variants of one directive share what they build on.
 KEPT_STAGES = 64
@@ -74,7 +76,7 @@ class Tracer:
             return {**self.known, **_program(target, ())}
         with self._mesh(request, module), hinting(request):
             stage = self._stage(request, target, module, shown)
-            shown_args = zip(stage.names, stage.args, strict=True)
+            shown_args = zip(stage.known_as, stage.args, strict=True)
             self.known["call"] = stage.call
             self.known["args"] = [[name, describe(arg)] for name, arg in shown_args]
             jaxpr, out = jax.make_jaxpr(stage.fn, return_shape=True)(*stage.args)
@@ -135,7 +137,7 @@ class Tracer:
                 f"{request.target!r} is a {type(target).__name__}: a target is a function,"
                 " another callable or a jaxpr",
             )
-        return BUILTIN["jit"](stage, {}) if request.jit else stage
+        return BUILTIN["jit"](stage, {}).after(stage) if request.jit else stage
 
     def _apply(self, step: Step, stage: Stage, request: Request) -> Stage:
         paths = dict(request.third_party)
@@ -166,10 +168,13 @@ class Tracer:
         same = len(args) == len(stage.args)
         names = stage.names if same else tuple(f"x{place}" for place in range(len(args)))
         options_text = "".join(f", {key}={source_text(value)}" for key, value in step.options)
-        shown_args = abstract_source(tuple(stage.args))
+        shown_args = abstract_source(tuple(stage.args), stage.trees)
         call = f"{attribute}({stage.call}, {shown_args}{options_text})[0]"
         after = Stage.of(made[0], args, names, call)
-        return after.after(stage) if same else after
+        if same:
+            return after.after(stage)
+        after.trees = stage.trees
+        return after
 
 
 def _plain(value: Any) -> Any:

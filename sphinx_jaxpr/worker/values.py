@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 import inspect
 import math
@@ -13,9 +12,10 @@ import jax
 import jax.numpy as jnp
 
 from ..tracing.grammar import DTYPES, KEYS, Aval, Name, Ref, Value, shorten
-from .avals import abstract_leaf, in_host_memory, is_abstract, is_ref, printed, ref_of, type_of
+from ..tracing.spellings import meant_name
+from .avals import abstract_leaf, in_host_memory, is_abstract, printed, ref_of
 from .failures import RequestError
-from .meshes import mesh_source, only_mesh, split
+from .meshes import only_mesh, split
 from .reach import Names, Unreachable
 
 
@@ -62,24 +62,32 @@ def attribute(names: Names, path: str, option: str, what: str) -> Any:
         where = ""
         if error.inside is not None:
             where = f"{error.inside!r} " if error.inside else f"module {error.module!r} "
-        message = f"{option}: {what}: {where}{error}"
+        meant = meant_name(path)
+        hint = f"; for the value, write {meant}" if meant else ""
+        message = f"{option}: {what}: {where}{error}{hint}"
         raise RequestError("option", message, option=option) from None
 
 
-def spec_value(value: Value, names: Names, what: str) -> Any:
-    """What a spec means, as a pytree in which types of arrays are as they were written."""
+def spec_value(value: Value, names: Names, what: str, trees: list[tuple[Any, str]]) -> Any:
+    """What a spec means, as a pytree in which types of arrays are as they were written.
+
+    ``trees`` is told the structure of each object that is named, and its source.
+    """
     if isinstance(value, Name):
-        found = attribute(names, value.text, "args", what)
+        found, text = attribute(names, value.text, "args", what), value.text
         # What is called and no pytree can be no argument itself.
         if callable(found) and jax.tree.structure(found) == jax.tree.structure(0):
-            found = _call(found, value.text)
+            found, text = _call(found, text), f"{text}()"
+        trees.append((jax.tree.structure(found), text))
         return found
     # Of specs; what is abstract already may be a tree of any other kind.
     if isinstance(value, dict) and type(value) is dict:
-        return {key: spec_value(item, names, f"{what}[{key!r}]") for key, item in value.items()}
+        return {
+            key: spec_value(item, names, f"{what}[{key!r}]", trees) for key, item in value.items()
+        }
     if isinstance(value, (tuple, list)) and type(value) in (tuple, list):
         items = enumerate(value)
-        return type(value)(spec_value(item, names, f"{what}[{i}]") for i, item in items)
+        return type(value)(spec_value(item, names, f"{what}[{i}]", trees) for i, item in items)
     return value
 
 
@@ -171,10 +179,10 @@ def source_text(value: Value) -> str:
     """A value as Python source, for the call that is shown."""
     if isinstance(value, Name):
         return value.text
-    return _nested(value, source_text) or _number(value)
+    return nested_source(value, source_text) or number_source(value)
 
 
-def _nested(value: Any, each: Any) -> str:
+def nested_source(value: Any, each: Any) -> str:
     """The source of a dict, tuple or list; ``""`` of anything else."""
     if type(value) is dict:
         return "{" + ", ".join(f"{k!r}: {each(v)}" for k, v in value.items()) + "}"
@@ -186,48 +194,13 @@ def _nested(value: Any, each: Any) -> str:
     return f"({inner},)" if len(value) == 1 else f"({inner})"
 
 
-def _number(value: Any) -> str:
+def number_source(value: Any) -> str:
     """Any other value as source: Python has no literal for what is not finite."""
     if isinstance(value, float) and not math.isfinite(value):
         return f'float("{float(value)!r}")'
     if isinstance(value, complex) and not (math.isfinite(value.real) and math.isfinite(value.imag)):
-        return f"complex({_number(value.real)}, {_number(value.imag)})"
+        return f"complex({number_source(value.real)}, {number_source(value.imag)})"
     return repr(value)
-
-
-def abstract_source(value: Any) -> str:
-    """An abstract argument as Python source that makes it."""
-    if nested := _nested(value, abstract_source):
-        return nested
-    if isinstance(value, tuple) and hasattr(value, "_fields"):
-        pairs = zip(value._fields, value, strict=True)
-        inner = ", ".join(f"{name}={abstract_source(item)}" for name, item in pairs)
-        return f"{type(value).__qualname__}({inner})"
-    if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        names = [field.name for field in dataclasses.fields(value) if field.init]
-        inner = ", ".join(f"{name}={abstract_source(getattr(value, name))}" for name in names)
-        return f"{type(value).__qualname__}({inner})"
-    return _type_source(value) if is_abstract(value) else _number(value)
-
-
-def _type_source(value: Any) -> str:
-    aval = type_of(value)
-    if is_ref(aval):
-        return f"jax.typeof(jax.new_ref(jax.numpy.zeros({aval.shape}, {str(aval.dtype)!r})))"
-    if not isinstance(value, jax.ShapeDtypeStruct):
-        array = f"jax.numpy.zeros({aval.shape}, {str(aval.dtype)!r})"
-        return f"jax.typeof(jax.device_put({array}, jax.memory.Space.Host))"
-    dtype = repr(str(aval.dtype))
-    if jnp.issubdtype(aval.dtype, jax.dtypes.prng_key):
-        kind = KEYS.get(str(aval.dtype), "threefry2x32")
-        dtype = f"jax.random.key(0, impl={kind!r}).dtype"
-    more = ", weak_type=True" if aval.weak_type else ""
-    sharding = value.sharding
-    if isinstance(sharding, jax.NamedSharding) and not sharding.mesh.empty:
-        mesh = mesh_source(sharding.mesh.abstract_mesh)
-        entries = ", ".join(map(repr, tuple(sharding.spec)))
-        more += f", sharding=jax.NamedSharding({mesh}, jax.P({entries}))"
-    return f"jax.ShapeDtypeStruct({value.shape}, {dtype}{more})"
 
 
 def describe(value: Any) -> str:

@@ -176,7 +176,7 @@ TRACED = [
          ("static names 'moed', which is no parameter of by_name(x, *, mode='a')",
           "did you mean 'mode'?"), at="static"),
     Case("static_place", "bugs:second", {"args": "x=f32[4]", "static": "2=1"}, "option",
-         ("static position 2: second(x, y=0) has 2 positional parameters",), at="static"),
+         ("static position 2: second(x, y=0) takes 2 positional arguments",), at="static"),
     Case("static_value", "bugs:second", {"args": "x=f32[4]", "static": "y=jax.no"}, "option",
          ("static: y: 'jax' has no attribute 'no'",), at="static"),
     Case("argument", "layers:dense", {**GOOD, "transforms": "grad(argnums=v)"}, "option",

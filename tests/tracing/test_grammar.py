@@ -117,8 +117,8 @@ REFUSED: list[tuple[Any, str, str, int]] = [
     (arguments, "x='a'", "they belong in static", 0),
     (arguments, "x={a: [True]}", "they belong in static", 0),
     (arguments, "x=f(1)", "a call is no spec", 0),
-    (arguments, "lambda x: x", "expected ','", 7),
-    (arguments, "x=1+1", "expected ',' before '+1'", 3),
+    (arguments, "lambda x: x", "options hold no code: define the function in a module", 0),
+    (arguments, "x=1+1", "expected ',' before '+1'; options compute nothing", 3),
     (arguments, "x=1_", "'1_' is no number", 2),
     (arguments, "x=`a`", "expected a value", 2),
     (arguments, "'unclosed", "expected a value", 0),
@@ -140,7 +140,32 @@ REFUSED: list[tuple[Any, str, str, int]] = [
 ]
 
 
-@pytest.mark.parametrize(("parse", "text", "says", "offset"), REFUSED)
+# What people write from other languages, and what they mean.
+SPELLED: list[tuple[Any, str, str, int]] = [
+    (static, "act=lambda x: x", "options hold no code", 4),
+    (arguments, "W[0]", "unknown dtype 'W'; an attribute takes no index here", 0),
+    (arguments, "x: f32[2]", "expected ',' before ': f32[2]'; a name is joined with '='", 1),
+    (arguments, "x=jnp.float32[2]", "unknown dtype 'jnp.float32', did you mean 'f32'?", 2),
+    (arguments, "F32[2]", "did you mean 'f32'?", 0),
+    (arguments, "float[2]", "did you mean 'f32'?", 0),
+    (arguments, "int[2]", "did you mean 'i32'?", 0),
+    (arguments, "f8[2]", "did you mean 'f8_", 0),
+    (arguments, "i31[2]", "did you mean 'i32'?", 0),
+    (arguments, "bf32[2]", "did you mean 'bf16'?", 0),
+    (arguments, "f32(2, 3)", "dimensions stand in brackets, as in f32[8,128]", 0),
+    (arguments, "float('-inf')", "a call is no spec; write -inf", 0),
+    (static, 'x=float("Infinity")', "'x' is a call; write inf", 0),
+    (static, "x=float('3')", "name an attribute", 0),
+    (arguments, "Ref[f32[3]]", "a mutable array is written Ref{f32[3]}", 0),
+    (arguments, "Ref(f32[3])", "a mutable array is written Ref{f32[3]}", 0),
+    (arguments, "ref{f32[3]}", "a mutable array is written Ref{f32[3]}", 3),
+    (arguments, "f32[4]@a", "axes of a mesh stand behind a dimension, as in f32[4@a,8]", 6),
+    (arguments, "f32[a@4]", "before @ is a dimension, as in f32[4@a,8]", 0),
+    (arguments, "f32[@a,4]", "before @ is a dimension, as in f32[4@a,8]", 0),
+]
+
+
+@pytest.mark.parametrize(("parse", "text", "says", "offset"), [*REFUSED, *SPELLED])
 def test_what_is_refused_and_where(parse: Any, text: str, says: str, offset: int) -> None:
     with pytest.raises(GrammarError) as caught:
         parse(text)

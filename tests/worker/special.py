@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import collections
+import enum
 import functools
 import math
 from typing import Any, NamedTuple
@@ -62,6 +64,35 @@ class Pair(NamedTuple):
 
 
 PAIR = Pair(jnp.ones((2, 2)), X)
+
+
+class Node:
+    """A pytree that only its own functions can make."""
+
+    def __init__(self) -> None:
+        self.children: Any = ({"w": jnp.ones((2, 3))}, 2.0)
+
+    @classmethod
+    def of(cls, _: Any, children: Any) -> Any:
+        made = object.__new__(cls)
+        made.children = children
+        return made
+
+
+jax.tree_util.register_pytree_node(Node, lambda node: (node.children, None), Node.of)
+NODE = Node()
+ORDERED = collections.OrderedDict(z=jnp.ones(2), a=NODE)
+DEFAULTS = collections.defaultdict(list, k=jnp.ones(2))
+
+
+class Level(enum.IntEnum):
+    """Numbers with names."""
+
+    LOW = 1
+
+
+def make_node() -> Any:
+    return Node()
 
 
 def make_ref() -> Any:
@@ -207,6 +238,7 @@ class Linear(NamedTuple):
 
 MLP = Linear(jnp.ones(3))
 W = jnp.arange(16.0).reshape(4, 4)
+LIMITS = np.ones(40)
 
 
 def apply(m: Any, x: Any) -> Any:
@@ -283,6 +315,10 @@ def starred(x: Any, *rest: Any, z: Any = 1) -> Any:
     return x + sum(rest) + z
 
 
+def summed(x: Any, *rest: Any, **named: Any) -> Any:
+    return x + sum(rest) - sum(named.values())
+
+
 def late(x: Any, n: Any = 2, *, k: Any = 1.0, **named: Any) -> Any:
     return x * n * k + sum(named.values())
 
@@ -293,6 +329,54 @@ def hides(W: Any, w: Any) -> Any:
 
 def first(x: Any, y: Any = 1.0, /, z: Any = 2.0) -> Any:
     return x + y * z
+
+
+def named_only(f: Any) -> Any:
+    """A wrapper that takes keywords alone."""
+
+    @functools.wraps(f)
+    def wrapper(**named: Any) -> Any:
+        return f(**named)
+
+    return wrapper
+
+
+def giving(f: Any) -> Any:
+    """A wrapper that gives the first argument itself, and says so."""
+
+    @functools.wraps(f)
+    def wrapper(x: Any) -> Any:
+        return f(W, x)
+
+    return wrapper
+
+
+def giving_loosely(f: Any) -> Any:
+    """A wrapper that gives the first argument itself, and tells nobody."""
+
+    @functools.wraps(f)
+    def wrapper(*args: Any, **named: Any) -> Any:
+        return f(W, *args, **named)
+
+    return wrapper
+
+
+def scaled_layer(w: Any, x: Any, n: Any = 2, *, limits: Any = LIMITS) -> Any:
+    return (w @ x) * n + limits.sum()
+
+
+keywords = named_only(scaled_layer)
+given = giving(scaled_layer)
+given_jitted = jax.jit(giving(scaled_layer))
+given_loosely = giving_loosely(scaled_layer)
+
+
+def weight(x: Any, weight: Any) -> Any:
+    return x * weight
+
+
+def total(sum: Any, jax: Any) -> Any:
+    return sum * jax
 
 
 def doubled(fn: Any, args: Any) -> Any:

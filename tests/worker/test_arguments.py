@@ -241,6 +241,36 @@ def test_a_registered_transform_is_shown_the_arguments(tracer: Tracer, args: str
     assert by_hand(result["call"], stage) == result["text"]
 
 
+@pytest.mark.parametrize("chain", ["own", "vmap | own", "own | jit | own"])
+@pytest.mark.parametrize(
+    "args", ["NODE", "make_node", "ORDERED", "DEFAULTS", "{a: [NODE, 1.0], b: PAIR}", "PARTIAL"]
+)
+def test_trees_without_a_literal_are_shown_by_their_leaves(
+    tracer: Tracer, args: str, chain: str
+) -> None:
+    result, stage = trace(tracer, request("leaves", args, chain, third_party=OWN))
+    assert by_hand(result["call"], stage) == result["text"]
+
+
+@pytest.mark.parametrize("args", ["Level.LOW", "WIDE", "ZERO", "(Level.LOW, nan)"])
+def test_numbers_of_other_classes_are_shown_by_their_types(tracer: Tracer, args: str) -> None:
+    result, stage = trace(tracer, request("nothing", args, "own", third_party=OWN))
+    assert by_hand(result["call"], stage) == result["text"]
+
+
+@pytest.mark.parametrize(
+    ("target", "args"),
+    [
+        *[("read", "Ref{f32[4@a,8]}"), ("read", "Ref{f32[4]}"), ("plain", "f32<host>[4]")],
+        *[("draws", "key<fry>[2]"), ("plain", "f32[4@a]")],
+    ],
+)
+def test_shown_arguments_need_no_devices(tracer: Tracer, target: str, args: str) -> None:
+    wanted = request(target, args, "own", mesh="MESH", third_party=OWN)
+    result, stage = trace(tracer, wanted)
+    assert by_hand(result["call"], stage, special.MESH) == result["text"]
+
+
 OWN = (("own", f"{special.__name__}:doubled"),)
 
 REFUSED = [
@@ -252,6 +282,8 @@ REFUSED = [
     ("plain", "f32[4]", "MASH", "mesh: MASH: module 'tests.worker.special' has no attribute"),
     ("plain", "f32[4]", "INF", "mesh names a float"),
     ("two_refs", "SHARED, SHARED", "", "one and two would get one Ref twice"),
+    ("plain", "f32", "", "has no attribute 'f32'; for the value, write f32[]"),
+    ("plain", "infinity", "", "; for the value, write inf"),
     ("leaves", "(SHARED, SHARED)", "", "tree would get one Ref twice"),
 ]  # fmt: skip
 
@@ -302,6 +334,16 @@ CALLED: list[tuple[str, str, str, str, Callable[..., Any]]] = [
     ("scaled", "x=f32[2]", "n=3.0", "lambda x: scaled(x, 3.0)", lambda x: special.scaled(x, 3.0)),
     ("unsigned", "f32[2]", "0=3", "lambda args1: unsigned(3, args1)",
      lambda x: special.unsigned(3, x)),
+    ("keywords", "x=f32[4]", "w=W", "lambda x: keywords(w=W, x=x)",
+     lambda x: special.keywords(w=special.W, x=x)),
+    ("given", "f32[4]", "", "given", lambda x: special.given(x)),
+    ("given_jitted", "x=f32[4]", "", "given_jitted", lambda x: special.given_jitted(x)),
+    ("given_loosely", "f32[4]", "", "given_loosely", lambda x: special.given_loosely(x)),
+    ("given_loosely", "f32[4]", "n=3", "lambda w: given_loosely(w, n=3)",
+     lambda x: special.given_loosely(x, n=3)),
+    ("summed", "f32[2], f32[2], rest0=f32[2]", "",
+     "lambda x, rest0_, rest0: summed(x, rest0_, rest0=rest0)",
+     lambda x, y, z: special.summed(x, y, rest0=z)),
     ("starred", "f32[2], f32[2]", "z=2", "lambda x, rest0: starred(x, rest0, z=2)",
      lambda x, y: special.starred(x, y, z=2)),
     ("starred", "f32[2], f32[2]", "1=5, z=2", "lambda x, rest1: starred(x, 5, rest1, z=2)",
@@ -339,11 +381,17 @@ def test_positions_stay_positions(
 
 GAPS = [
     ("starred", "f32[2]", "2=5", "'rest1' of starred(x, *rest, z=1) goes by position, so 'rest0'"),
-    ("late", "f32[2]", "4=3", "static position 4: late(x, n=2, *, k=1.0, **named) has 2"),
+    ("late", "f32[2]", "4=3", "static position 4: late(x, n=2, *, k=1.0, **named) takes 2"),
     ("late", "f32[2]", f"{'9' * 400}=3", "static position 99999999999999999999: late("),
     ("named", "f32[2]", "1=3, n=3", "static gives 'n' by position and by name"),
     ("starred", "f32[2], rest=f32[2]", "", "args names 'rest', which is no parameter"),
-]
+    ("late", "f32[2]", "2=3", "takes 2 positional arguments; give others by name, as in k=3"),
+    ("keywords", "f32[4]", "w=W",
+     "args has 1 spec, but keywords(*, w, x, n=2, limits=...) takes 0 positional arguments"),
+    ("given", "f32[4]", "n=3", "static names 'n', which is no parameter of given(x)"),
+    ("given_loosely", "", "", "no spec for 'w', 'x' of given_loosely(w, x, n=2, *, limits=...)"),
+    ("scaled_layer", "f32[4,4]", "", "no spec for 'x' of scaled_layer(w, x, n=2, *, limits=...)"),
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("target", "args", "static", "part"), GAPS)
@@ -379,3 +427,38 @@ def test_other_errors_get_no_hint(tracer: Tracer) -> None:
     with pytest.raises(TypeError) as caught:
         trace(tracer, request("layer", "f32[2,3], f32[2,3]"))
     assert hint_of(caught.value) == ""
+
+
+@pytest.mark.parametrize(
+    ("target", "chain", "call", "names"),
+    [
+        ("weight", "", "weight", "x weight"),
+        (
+            "weight", "grad(argnums=weight)",
+            "jax.grad(lambda x, weight_: weight(x, weight_).sum(), argnums=1)", "x weight",
+        ),
+        ("weight", "vmap(in_axes={weight: 1})",
+         "jax.vmap(weight, in_axes=(None, 1), axis_size=8)", "x weight"),
+        ("weight", "jvp(argnums=weight) | vmap(in_axes=weight_dot)",
+         "jax.vmap(lambda x, weight_, weight_dot: jax.jvp(lambda weight_: weight(x, weight_),"
+         " (weight_,), (weight_dot,)), in_axes=(None, None, 0), axis_size=8)",
+         "x weight weight_dot"),
+        ("total", "scan(carry=jax, over=sum)",
+         "lambda sum_, jax_: jax.lax.scan(lambda jax_, sum_: (total(sum_, jax_), None), jax_,"
+         " sum_, length=4)[0]", "sum jax"),
+    ],
+)  # fmt: skip
+def test_arguments_keep_their_names_where_the_call_needs_others(
+    tracer: Tracer, target: str, chain: str, call: str, names: str
+) -> None:
+    result, stage = trace(tracer, request(target, "f32[3], f32[3]", chain))
+    assert result["call"] == call
+    assert [name for name, _ in result["args"]] == names.split()
+    assert [argument for argument, _ in result["inputs"]] == names.split()
+    assert by_hand(result["call"], stage) == result["text"]
+
+
+def test_a_renamed_argument_is_proposed_by_its_own_name(tracer: Tracer) -> None:
+    wanted = request("weight", "f32[3], f32[3]", "grad(argnums=wieght)")
+    with pytest.raises(RequestError, match=r"did you mean 'weight'\? \(arguments: x, weight\)"):
+        tracer.trace(wanted, tracer.prepare(wanted, lambda module: None))

@@ -110,7 +110,7 @@ REFUSED = [
     ("square", "f32[2], x=f32[2]", "", "option", "is given by position and by name"),
     ("defaults", "x=f32[2]", "flop=True", "option", "did you mean 'flip'?"),
     ("defaults", "x=f32[2], n=f32[]", "n=3", "option", "is in args and in static"),
-    ("square", "x=f32[2]", "4=3", "option", "has 1 positional parameters"),
+    ("square", "x=f32[2]", "4=3", "option", "takes 1 positional argument"),
     ("square", "missing", "", "option", "has no attribute 'missing'"),
     ("square", "needs_argument", "", "option", "takes parameters"),
     ("branch", "f32[2]", "act=jax.nn.rellu, n=1", "option", "did you mean 'relu'?"),

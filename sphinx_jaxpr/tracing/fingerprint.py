@@ -25,6 +25,8 @@ _PROBE = (
     " 'versions': {(d.name or '').lower(): d.version for d in m.distributions()},"
     " 'folders': [p for p in sys.path if os.path.isdir(p)]}))"
 )
+#: In place of a name: all distributions, for code that asks what there is.
+ALL_INSTALLED = "*"
 #: Inherited variables that change what JAX traces.
 FLAG_PREFIXES = ("JAX_", "XLA_")
 
@@ -98,9 +100,14 @@ class Installed:
         return platform.python_version() if self.own else self._other.get("python", "")
 
     def version(self, name: str) -> str:
-        """The version of a distribution, ``""`` where it is not installed."""
+        """The version of a distribution, ``""`` where it is not installed.
+
+        Of ``ALL_INSTALLED`` a digest of all names and versions.
+        """
         if name not in self.known:
-            if self.own:
+            if name == ALL_INSTALLED:
+                self.known[name] = digest(self._all())[:16]
+            elif self.own:
                 try:
                     self.known[name] = importlib.metadata.version(name)
                 except importlib.metadata.PackageNotFoundError:
@@ -108,6 +115,13 @@ class Installed:
             else:
                 self.known[name] = self._other.get("versions", {}).get(name.lower(), "")
         return self.known[name]
+
+    def _all(self) -> list[list[str]]:
+        if not self.own:
+            return sorted(map(list, self._other.get("versions", {}).items()))
+        folders = list(dict.fromkeys([*self.paths.roots, *sys.path]))
+        found = importlib.metadata.distributions(path=folders)
+        return sorted([one.name or "", one.version or ""] for one in found)
 
     def module(self, name: str) -> str:
         """Whether the interpreter finds a top-level module outside of the import roots."""

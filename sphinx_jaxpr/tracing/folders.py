@@ -108,16 +108,29 @@ class Folders:
 
 
 def kind(path: str, *, sized: bool = False) -> str:
-    """What stands at a path: ``folder``, ``file``, ``other``, or ``""``; a file's size too."""
+    """What stands at a path: ``folder``, ``file``, ``other``, or ``""``; a file's size too.
+
+    Of a link also where it leads, as a digest, and of a file whether it can be run.
+    """
+    try:
+        link = os.readlink(path)
+    except (OSError, ValueError):
+        return _kind(path, sized=sized)
+    target = hashlib.sha256(os.fsencode(link)).hexdigest()[:12]
+    return " ".join(filter(None, [f"link {target}", _kind(path, sized=sized)]))
+
+
+def _kind(path: str, *, sized: bool) -> str:
     try:
         state = os.stat(path)
     except (OSError, ValueError):
-        return "link" if os.path.islink(path) else ""
+        return ""
     if stat.S_ISDIR(state.st_mode):
         return "folder"
     if not stat.S_ISREG(state.st_mode):
         return "other"
-    return f"file of {state.st_size} bytes" if sized else "file"
+    file = "executable file" if state.st_mode & 0o111 else "file"
+    return f"{file} of {state.st_size} bytes" if sized else file
 
 
 def file_digest(path: str) -> str:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass, field, fields
 from typing import Any, Final
 
-from .fingerprint import Installed
+from .fingerprint import ALL_INSTALLED, Installed
 from .folders import Folders, file_digest, kind
 from .paths import Paths
 
@@ -149,6 +149,8 @@ def _told(part: str, name: str, before: str, now: str) -> str:
             return f"{last} {here}, it was {folder}{before}"
         case "missing":
             return f"the module {name!r} {'is installed now' if now else 'is gone'}"
+        case "distributions" if name == ALL_INSTALLED:
+            return "the distributions that are installed changed"
         case "distributions":
             return f"{name} {before or '(none)'} is now {now or 'not installed'}"
         case "variables":

@@ -17,7 +17,7 @@ from types import FrameType
 from typing import Any, Final
 from urllib.parse import unquote, urlsplit
 
-from ..tracing.fingerprint import FLAG_PREFIXES
+from ..tracing.fingerprint import ALL_INSTALLED, FLAG_PREFIXES
 from .recorder import Recorder
 
 _WRITING: Final = os.O_WRONLY | os.O_RDWR
@@ -42,6 +42,15 @@ _ASKING_PATHS: Final = ("exists", "lexists", "isfile", "isdir", "islink", "isjun
 _TELLING: Final = frozenset({"stat", "lstat", "getsize", "getmtime", "getctime", "getatime"})
 #: Where a look at the environment comes from, seen from ``os.environ``.
 _ENVIRON: Final = ("os", "collections.abc", "_collections_abc")
+#: Functions of the standard library that put variables into a text of the caller's.
+_FILLING: Final = frozenset(
+    (module, name)
+    for module, names in {
+        **dict.fromkeys(("posixpath", "ntpath"), ("expandvars", "repl")),
+        "string": ("convert",),
+    }.items()
+    for name in names
+)
 #: Libraries whose own questions decide nothing that a version of theirs does not.
 _OWN: Final = frozenset({"jax", "jaxlib"})
 
@@ -56,6 +65,7 @@ def watch(recorder: Recorder) -> None:
     for name in _ASKING_PATHS:
         if not hasattr(getattr(os.path, name, None), "__code__") and hasattr(os.path, name):
             watcher.wrap(os.path, name)
+    watcher.wrap_open()
     watcher.wrap_metadata()
     watcher.wrap_environment()
 
@@ -96,7 +106,9 @@ class _Watcher:
             file = _absolute(path)
             text = isinstance(mode, str) and bool(set(mode) & set("wax+"))
             if text or (isinstance(flags, int) and bool(flags & _WRITING)):
-                if self.recorder.tracked(file):
+                if _keeps(mode, flags) and file not in self.recorder.written:
+                    self._hand_over(file, frame)
+                elif self.recorder.tracked(file):
                     self.recorder.written.add(file)
             else:
                 self.recorder.handed.discard(file)
@@ -104,10 +116,9 @@ class _Watcher:
 
     def _list(self, args: tuple[Any, ...], frame: FrameType) -> None:
         folder = "." if args[0] is None else args[0]
-        if not isinstance(folder, int):
-            path = _absolute(folder)
-            if self.recorder.tracked(os.path.join(path, "")) and self._asks(frame):
-                self.recorder.note("folders", path, frame)
+        path = _behind(folder) if isinstance(folder, int) else _absolute(folder)
+        if path and self.recorder.tracked(os.path.join(path, "")) and self._asks(frame):
+            self.recorder.note("folders", path, frame)
 
     def _change(self, count: int, folders: int, args: tuple[Any, ...], frame: FrameType) -> None:
         if all(folder == -1 for folder in args[folders:]):
@@ -152,12 +163,30 @@ class _Watcher:
 
         @functools.wraps(plain)
         def asking(*args: Any, **options: Any) -> Any:
-            if not self._idle() and options.get("dir_fd") is None:
+            if not self._idle():
                 with contextlib.suppress(Exception), self.recorder.busy():
-                    path = args[0] if args else options["path"]
+                    path = _within(args[0] if args else options["path"], options.get("dir_fd"))
                     self._ask(path, sys._getframe(1), name in _STATE)
             return plain(*args, **options)
 
+        self._replace(module, name, plain, asking)
+
+    def wrap_open(self) -> None:
+        """Watch for files that are opened below an open folder: the event does not name it."""
+        plain = os.open
+
+        @functools.wraps(plain)
+        def opening(path: Any, flags: int, mode: int = 0o777, *, dir_fd: int | None = None) -> int:
+            if dir_fd is None or self._idle():
+                return plain(path, flags, mode, dir_fd=dir_fd)
+            with self.recorder.busy():
+                with contextlib.suppress(Exception):
+                    self._open((_within(path, dir_fd), None, flags), sys._getframe(1))
+                return plain(path, flags, mode, dir_fd=dir_fd)
+
+        self._replace(os, "open", plain, opening)
+
+    def _replace(self, module: Any, name: str, plain: Any, asking: Any) -> None:
         asking.__module__ = module.__name__
         setattr(module, name, asking)
         for found in ("supports_dir_fd", "supports_fd", "supports_follow_symlinks"):
@@ -210,6 +239,25 @@ class _Watcher:
             return plain(cls, name)
 
         kind.from_name = classmethod(from_name)
+        self._wrap_discovery(kind)
+
+    def _wrap_discovery(self, kind: Any) -> None:
+        """Watch for code that asks what is installed, as for entry points."""
+        plain = kind.discover.__func__
+
+        def discover(cls: Any, /, **options: Any) -> Any:
+            if not self._idle():
+                with contextlib.suppress(Exception), self.recorder.busy():
+                    reader: FrameType | None = sys._getframe(1)
+                    if reader is not None and reader.f_code.co_name == "from_name":
+                        reader = None  # one by its name
+                    while reader is not None and _is_metadata(reader):
+                        reader = reader.f_back
+                    if reader is not None and self._asks(reader):
+                        self.recorder.note("distributions", ALL_INSTALLED, reader)
+            return plain(cls, **options)
+
+        kind.discover = classmethod(discover)
 
     # -- the environment
 
@@ -247,7 +295,8 @@ class _Watcher:
         if getattr(self.recorder.local, "copied", None) == (id(reader), reader.f_lasti):
             return
         # The standard library reads for itself: the home folder, the search path.
-        if _top(reader) not in sys.stdlib_module_names and self._asks(reader):
+        by_name = (reader.f_globals.get("__name__"), reader.f_code.co_name) in _FILLING
+        if (by_name or _top(reader) not in sys.stdlib_module_names) and self._asks(reader):
             self.recorder.note("variables", name, reader)
 
 
@@ -264,6 +313,28 @@ def _is_metadata(frame: FrameType) -> bool:
 
 def _top(frame: FrameType) -> str:
     return str(frame.f_globals.get("__name__", "")).partition(".")[0]
+
+
+def _keeps(mode: Any, flags: Any) -> bool:
+    """Whether a file that is opened for writing is read as well, as for a memory map."""
+    if isinstance(mode, str):
+        return "r" in mode
+    return flags & _WRITING == os.O_RDWR and not flags & (os.O_CREAT | os.O_TRUNC)
+
+
+def _behind(descriptor: int) -> str:
+    """The path of an open folder, ``""`` where the system does not tell."""
+    try:
+        return os.readlink(f"/proc/self/fd/{descriptor}")
+    except OSError:
+        return ""
+
+
+def _within(path: Any, folder: int | None) -> Any:
+    """A path that is relative to an open folder."""
+    if folder is None or isinstance(path, int) or os.path.isabs(path):
+        return path
+    return os.path.join(_behind(folder), os.fsdecode(path))
 
 
 def _absolute(path: Any) -> str:

@@ -28,11 +28,11 @@ from typing import Any, Final
 import jax
 
 from .meddling import ANY_SETTING, meddles, words
-from .objects import Walk, details, is_public, namespaces, registries
-from .places import MISSING, Cache, Foreign, Function, Namespace, Place, same
+from .objects import Walk, details, is_public, namespaces, registries, traced_kinds
+from .places import MISSING, Cache, Foreign, Function, Kind, Namespace, Place, same
 from .registrations import Registrations
 from .scripts import Change, Refused, Script, State, equal
-from .settings import all_settings, seed
+from .settings import all_settings, decides_devices, seed
 
 _LOADERS: Final[tuple[Any, ...]] = (
     importlib.machinery.SourceFileLoader,
@@ -56,6 +56,8 @@ class Isolation:
         self.registrations = Registrations(self._by_whom)
         self.spent = ""  # what could not be put back
         self.traced_in: State = {}
+        self.devices: State | None = None  # settings under which JAX looks, or looked, for some
+        self.settled = False  # whether it surely did
         self.request = 0
         self._begin()
         self.running = False
@@ -71,13 +73,13 @@ class Isolation:
             loader.exec_module = self._watching(loader.exec_module)
         loaded = dict.fromkeys(sys.modules)
         public = [name for name in loaded if is_public(name)]
-        self.known: dict[int, Place] = {}
+        self.known: dict[tuple[int, str], Place] = {}
         self.named = all_settings()
         self.settings = [place for place, _ in self.named]
         self.near = [place for _, place in namespaces(public)]
         self.near += registries(public)
         self.spaces = dict(namespaces(name for name in loaded if not is_public(name)))
-        self.far = [*self.spaces.values(), *details(public)]
+        self.far = [*self.spaces.values(), *details(public), *traced_kinds()]
         self.places: dict[str, list[Place]] = {}  # of each module of the project
 
     # -- one request
@@ -105,7 +107,7 @@ class Isolation:
         self.touched: dict[int, Place] = {}
         self.active: set[str] = set()
         self.current: list[Place] = []  # places of the active modules
-        self.functions: list[Place] = []  # of those, the functions themselves
+        self.functions: list[Place] = []  # of those, functions and the classes of objects
         self.stack: list[Script] = []
         self.load: list[str] = []  # modules that one import ran
 
@@ -114,6 +116,7 @@ class Isolation:
         if not self.calm:
             self._flush()
         self.calm = False
+        self._settle_devices()
         if not equal(self.traced_in, self.now):
             jax.clear_caches()
         self.traced_in = dict(self.now)
@@ -126,6 +129,32 @@ class Isolation:
             if id(place) in settings
         )
 
+    def _settle_devices(self) -> None:
+        """Have JAX look for devices where a request sets how many there are.
+
+        It looks once in a process.  What the settings were then decides for all requests.
+        """
+        why = self._other_devices()
+        if why:
+            self._refuse(why)
+        if self.devices and not self.settled:
+            with contextlib.suppress(Exception):  # none of that kind is here
+                jax.devices()
+                self.settled = True
+
+    def _other_devices(self) -> str:
+        """Why the devices may be others than alone, or ``""``."""
+        settings = {key: new for key, new in self.now.items() if decides_devices(*key)}
+        if self.devices is None:
+            self.devices = settings
+        if equal(self.devices, settings):
+            return ""
+        place, name = next(iter(settings or self.devices))
+        why = f"{place.label(name)} was another when JAX looked for devices"
+        if not self.settled:  # perhaps it is this request that had it look
+            self.spent = why
+        return why
+
     @property
     def forgets(self) -> bool:
         """Whether the state is another than that in which the last request was traced."""
@@ -136,6 +165,8 @@ class Isolation:
         self._flush()
         if not equal(self.traced_in, self.now):
             self.traced_in = self.now  # the trace itself changed something
+        if not self.calm:
+            self._other_devices()
         for place in self.touched.values():
             if not place.put_back():
                 self.spent = f"{place.name} can't be put back"
@@ -276,7 +307,7 @@ class Isolation:
         package, _, last = name.rpartition(".")
         module, above = self.modules.get(name), self.modules.get(package)
         if module is not None and above is not None and last not in vars(above):
-            place = self.known.get(id(above))
+            place = self.known.get((id(above), ""))
             if place is not None:
                 self.touched[id(place)] = place
                 place.put(last, module)
@@ -284,7 +315,7 @@ class Isolation:
     def _attend(self, name: str) -> None:
         """Look at what a module holds from now on in this request."""
         for place in self.places.get(name, ()):
-            (self.functions if isinstance(place, Function) else self.current).append(place)
+            (self.functions if isinstance(place, (Function, Kind)) else self.current).append(place)
         self.meddled = self.meddled or name in self.meddling
         self._watch(self.setting.get(name, ()))
 
@@ -376,7 +407,7 @@ class Isolation:
         if name not in self.spaces and isinstance(getattr(module, "__dict__", None), dict):
             self.spaces[name] = Foreign(name, vars(module))
             self.far.append(self.spaces[name])
-            self.known[id(module)] = self.spaces[name]
+            self.known[id(module), ""] = self.spaces[name]
 
 
 def _shown(value: Any) -> str:

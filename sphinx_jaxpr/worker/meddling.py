@@ -54,8 +54,9 @@ def _sets_others(code: CodeType) -> bool:
     if not _NAMES.isdisjoint(names) or any("interpreters" in name for name in names):
         return True
     raw = code.co_code
+    becomes = "__class__" in names  # an object that becomes another is one for its holders
     return any(
-        op in _SETTING and not _of_first_argument(code, raw, place * 2)
+        op in _SETTING and (becomes or not _of_first_argument(code, raw, place * 2))
         for place, op in enumerate(raw[::2])
     )
 

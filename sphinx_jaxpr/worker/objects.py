@@ -20,6 +20,7 @@ from .places import (
     Content,
     Foreign,
     Function,
+    Kind,
     Listed,
     Mapped,
     Members,
@@ -34,15 +35,16 @@ MOST: Final = 5_000
 #: Bytes of an array up to which what it holds is compared.
 ARRAY_BYTES: Final = 2**16
 
+_IN_PYTHON: Final = 1 << 9  # a class that code can change
 _CACHE: Final = type(functools.lru_cache(lambda: None))
 _PLAIN: Final = (int, float, complex, str, bytes, type(None), type(Ellipsis), range, slice)
 _OPAQUE: Final = (ModuleType, jax.Array, np.dtype, np.generic, CellType)
 
 
 class Walk:
-    """Finds the places of one module; ``known`` are those of others, by identity."""
+    """Finds the places of one module; ``known`` are those of others, by identity and part."""
 
-    def __init__(self, known: dict[int, Place], ours: Callable[[str], bool]) -> None:
+    def __init__(self, known: dict[tuple[int, str], Place], ours: Callable[[str], bool]) -> None:
         self.known = known
         self.ours = ours  # whether a module of that name is one of the project
         self.met: set[int] = set()
@@ -53,6 +55,9 @@ class Walk:
         """The module's own names, and what is behind them."""
         name = module.__name__
         self._add(module, lambda: Namespace(name, vars(module)))
+        folders = vars(module).get("__path__")
+        if isinstance(folders, list):  # where the modules of a package are looked for
+            self._add(folders, lambda: Listed(f"{name}.__path__", folders))
         todo = collections.deque(
             (value, f"{name}.{key}", 0)
             for key, value in list(vars(module).items())
@@ -69,15 +74,17 @@ class Walk:
                     todo.append((part, below, depth + 1))
         return self.found
 
-    def _add(self, thing: Any, make: Callable[[], Place]) -> None:
-        if id(thing) not in self.known:
+    def _add(self, thing: Any, make: Callable[[], Place], part: str = "") -> None:
+        """Note the place of an object, or of one ``part`` of it."""
+        key = (id(thing), part)
+        if key not in self.known:
             try:
                 place = make()
             except Exception:  # an object that can't be read has no place
                 return
-            self.known[id(thing)] = place
+            self.known[key] = place
             self.kept.append(thing)
-        self.found.append(self.known[id(thing)])
+        self.found.append(self.known[key])
 
     def _look(self, value: Any, path: str) -> Iterator[tuple[Any, str]]:
         """Note what can be set of an object; what is behind it, with its path."""
@@ -131,6 +138,8 @@ class Walk:
             self._add(value, lambda: Value(path, value.getstate, value.setstate))
         elif isinstance(value, (np.random.Generator, np.random.RandomState)):
             self._add(value, lambda: _generator(path, value))
+        if self.ours(type(value).__module__):
+            self._add(value, lambda: Kind(path, value), "class")
         attributes = getattr(value, "__dict__", None)
         if isinstance(attributes, dict):
             self._add(attributes, lambda: Namespace(path, attributes))
@@ -249,12 +258,31 @@ def details(names: Iterable[str]) -> Iterator[Place]:
                 continue
             met.add(id(value))
             if isinstance(value, type):
-                if value.__flags__ & 1 << 9:  # made in Python: others can't be changed
+                if value.__flags__ & _IN_PYTHON:
                     yield _class(f"{name}.{key}", value)
             elif isinstance(value, FunctionType):
                 yield Function(f"{name}.{key}", value)
             elif isinstance(getattr(value, "__dict__", None), dict):
                 yield Foreign(f"{name}.{key}", vars(value))
+
+
+def traced_kinds() -> Iterator[Place]:
+    """The classes of what functions get while they are traced: ``type(x)`` of an argument.
+
+    Public modules do not name them, but code that is traced has one in its hands.
+    """
+    met: list[type] = []
+
+    def look(x: Any) -> Any:
+        met.extend(type(x).__mro__)
+        return x
+
+    jax.make_jaxpr(look)(0.0)
+    jax.make_jaxpr(jax.vmap(look))(np.zeros(1, np.float32))
+    jax.make_jaxpr(jax.grad(look))(0.0)
+    for kind in dict.fromkeys(met):
+        if kind.__flags__ & _IN_PYTHON:
+            yield _class(f"{kind.__module__}.{kind.__qualname__}", kind)
 
 
 def _class(path: str, cls: type) -> Place:

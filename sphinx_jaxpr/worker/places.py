@@ -160,7 +160,9 @@ class Namespace(Mapped):
         return f"{self.name}.{key}"
 
     def counts(self, key: Hashable, old: Any, new: Any) -> bool:
-        """All but what Python itself keeps there."""
+        """All but what Python itself keeps there; where a package looks is for code to set."""
+        if key == "__path__":
+            return True
         return not (isinstance(key, str) and key.startswith("__") and key.endswith("__"))
 
     def write(self, content: Content) -> None:
@@ -286,9 +288,12 @@ class Members(Place):
 
 
 class Function(Place):
-    """What can be set of a function: its code, its defaults, its attributes."""
+    """What can be set of a function: its code, its defaults, its names, its attributes."""
 
-    _NAMES: ClassVar = ("__code__", "__defaults__", "__kwdefaults__")
+    _NAMES: ClassVar = (
+        *("__code__", "__defaults__", "__kwdefaults__"),
+        *("__name__", "__qualname__", "__doc__"),
+    )
 
     def __init__(self, name: str, function: Any) -> None:
         self.function = function
@@ -297,10 +302,10 @@ class Function(Place):
 
     def _parts(self) -> tuple[Any, ...]:
         fn = self.function
-        return (fn.__code__, fn.__defaults__, fn.__kwdefaults__, *fn.__dict__.values())
+        return (*(getattr(fn, name) for name in self._NAMES), *fn.__dict__.values())
 
     def read(self) -> Content:
-        """The three and the attributes."""
+        """Those of the language and the attributes."""
         return {name: getattr(self.function, name) for name in self._NAMES} | dict(
             self.function.__dict__
         )
@@ -323,6 +328,32 @@ class Function(Place):
             if now.get(key, MISSING) is not value:
                 setattr(self.function, str(key), value)
         self.parts = self._parts()
+
+    def label(self, key: Hashable) -> str:
+        """As code names it."""
+        return f"{self.name}.{key}"
+
+
+class Kind(Place):
+    """The class of an object."""
+
+    def __init__(self, name: str, thing: Any) -> None:
+        self.thing = thing
+        self.kind = type(thing)
+        super().__init__(name)
+
+    def read(self) -> Content:
+        """The class alone."""
+        return {"__class__": type(self.thing)}
+
+    def unchanged(self) -> bool:
+        """The fast way."""
+        before, self.kind = self.kind, type(self.thing)
+        return before is self.kind
+
+    def write(self, content: Content) -> None:
+        """Past the object's own ``__setattr__``."""
+        object.__setattr__(self.thing, "__class__", content["__class__"])
 
     def label(self, key: Hashable) -> str:
         """As code names it."""

@@ -45,7 +45,8 @@ class Names:
     def find(self, path: str) -> tuple[Any, ModuleType]:
         """The attribute that ``path`` names, and the module that has it."""
         problems: list[Unreachable] = []
-        modules = list(dict.fromkeys([self.module, *self.further]))
+        # By identity: a module may have put any object in its place.
+        modules = list({id(one): one for one in (self.module, *self.further)}.values())
         for module in modules:
             try:
                 return self._in(module, path), module

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import contextvars
 import ctypes
+import decimal
 import gc
 import importlib
 import locale
@@ -13,6 +14,7 @@ import os
 import random
 import signal
 import sys
+import time
 import warnings
 from array import array
 from collections.abc import Callable, Hashable
@@ -85,6 +87,11 @@ def all_settings() -> list[tuple[Place, frozenset[str]]]:
         ),
         (Value("the garbage collector", _gc, _set_gc), "gc"),
         (Settings("signal", _handlers, _restore_handler), "signal"),
+        (Value("the umask", _umask, _set_umask), "umask"),
+        # Behind the environment, which it is read from.
+        (Value("the time zone", lambda: (time.tzname, time.timezone), _set_zone), "tzset"),
+        (Value("the standard streams", _closed, None), "close closefd"),
+        (Settings("decimal.DefaultContext", _digits, _set_digit), "DefaultContext"),
         (
             _Context("contextvars", _variables, _set_variable),
             "contextvars ContextVar decimal seterr errstate printoptions set_printoptions set",
@@ -93,6 +100,16 @@ def all_settings() -> list[tuple[Place, frozenset[str]]]:
     with contextlib.suppress(ImportError):  # not a Unix
         found.append((_limits(), "resource setrlimit prlimit"))
     return [(place, frozenset(text.split())) for place, text in found]
+
+
+def decides_devices(place: Place, key: Hashable) -> bool:
+    """Whether JAX reads a setting when it first looks for devices, and never again."""
+    if place.name == "os.environ":
+        return str(key).startswith("XLA_")
+    return place.name == "jax.config" and any(word in str(key) for word in _OF_DEVICES)
+
+
+_OF_DEVICES: Final = ("platform", "num_cpu_devices", "_backend", "cpu_collectives", "distributed")
 
 
 def _config_words() -> list[str]:
@@ -352,6 +369,38 @@ def _folder() -> Any:
         return os.getcwd()
     except OSError:  # it was removed
         return ""
+
+
+def _umask() -> int:
+    mask = os.umask(0o77)  # to be read it has to be set
+    os.umask(mask)
+    return mask
+
+
+def _set_umask(mask: int) -> None:
+    os.umask(mask)
+
+
+def _set_zone(zone: Any) -> None:
+    time.tzset()  # the environment's
+
+
+def _closed() -> tuple[Any, ...]:
+    """Which of them were closed: that can't be undone."""
+    streams = (sys.stdin, sys.stdout, sys.stderr)
+    return tuple(getattr(stream, "closed", None) for stream in streams)
+
+
+def _digits() -> Content:
+    """What new contexts of ``decimal`` are copies of."""
+    return {name: getattr(decimal.DefaultContext, name) for name in _DIGITS}
+
+
+_DIGITS: Final = ("prec", "rounding", "Emin", "Emax", "capitals", "clamp")
+
+
+def _set_digit(name: str, value: Any) -> None:
+    setattr(decimal.DefaultContext, name, value)
 
 
 def _set_locale(text: str) -> None:

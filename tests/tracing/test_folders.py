@@ -93,8 +93,17 @@ def test_kinds_and_names(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("abc")
     (tmp_path / "broken").symlink_to(tmp_path / "none")
     paths = [str(tmp_path / name) for name in ("", "file", "broken", "none", "file/x")]
-    assert [kind(path) for path in paths] == ["folder", "file", "link", "", ""]
-    assert kind(paths[1], sized=True) == "file of 3 bytes"
+    assert [kind(path) for path in paths][:2] == ["folder", "file"]
+    assert [kind(path) for path in paths[3:]] == ["", ""]
+    (tmp_path / "lead").symlink_to(tmp_path / "file")
+    links = [kind(paths[2]), kind(str(tmp_path / "lead"))]
+    assert links[0].startswith("link ") and links[1].endswith(" file")
+    (tmp_path / "lead").unlink()
+    (tmp_path / "lead").symlink_to("file")
+    assert kind(str(tmp_path / "lead")) != links[1]
+    (tmp_path / "lead").chmod(0o755)
+    assert kind(paths[1]) == "executable file"
+    assert kind(paths[1], sized=True) == "executable file of 3 bytes"
     before = Folders().digest(str(tmp_path))
     (tmp_path / "__pycache__").mkdir()
     (tmp_path / "file").write_text("other")

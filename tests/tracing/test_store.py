@@ -101,8 +101,14 @@ def needs_of(folder: Folder) -> Needs:
         parts=dict(zip(parts, ("", "slow.py"), strict=True)),
         modules=["pk", "helper"],
         missing=["optional_mod"],
+        distributions=["*"],
         variables=["TOKEN", "UNSET"],
     )
+
+
+def _install(folder: Path) -> None:
+    folder.mkdir()
+    (folder / "METADATA").write_text("Name: plug\nVersion: 1.0\n")
 
 
 #: A change, and what is said of it.
@@ -134,6 +140,10 @@ CHANGES: dict[str, tuple[Callable[[Folder], object], str]] = {
     "a module is installed": (
         lambda f: f.installed.add("optional_mod"),
         "the module 'optional_mod' is installed now",
+    ),
+    "what is installed": (
+        lambda f: _install(f.docs / "plug-1.0.dist-info"),
+        "the distributions that are installed changed",
     ),
     "a variable": (
         lambda f: f.environment.update(TOKEN="another secret"),

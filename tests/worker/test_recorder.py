@@ -342,6 +342,33 @@ ASKING = {
     "environ": ("import os\n'MY_FLAG' in os.environ", "variables", {"MY_FLAG"}),
     "all_of_it": ("import os\ndict(os.environ), os.environ.copy()", "variables", set()),
     "home": ("import os\nos.path.expanduser('~')", "variables", set()),
+    "filled": (
+        "import os, string\nos.path.expandvars('$MY_FLAG')\n"
+        "string.Template('$OTHER').safe_substitute(os.environ)",
+        "variables",
+        {"MY_FLAG", "OTHER"},
+    ),
+    "plugins": (
+        "import importlib.metadata as m\nm.entry_points(group='mine')",
+        "distributions",
+        {"*"},
+    ),
+    "mapped": (
+        "import mmap\nwith open(HERE + '/child.txt', 'r+b') as s: mmap.mmap(s.fileno(), 0)[0]",
+        "files",
+        {"child.txt", "pk/__init__.py", "pk/mapped.py"},
+    ),
+    "below": (
+        "import os\nos.open('child.txt', os.O_RDONLY, dir_fd=os.open(HERE, os.O_RDONLY))",
+        "files",
+        {"child.txt", "pk/__init__.py", "pk/below.py"},
+    ),
+    "listing_open": (
+        "import os\nos.listdir(os.open(HERE + '/data', os.O_RDONLY))",
+        "folders",
+        {"data"},
+    ),
+    "link": ("import os\nos.readlink(HERE + '/link')", "paths", {"link"}),
     "database": (
         "import sqlite3\nsqlite3.connect(HERE + '/t.db').execute('select * from t')",
         "files",
@@ -369,6 +396,7 @@ def asked(code: Code) -> tuple[Code, dict[str, dict[str, Any]]]:
     (code.folder / "data" / "deep").mkdir(parents=True)
     (code.folder / "data" / "a.csv").touch()
     (code.folder / "child.txt").write_text("1")
+    (code.folder / "link").symlink_to("child.txt")
     database = sqlite3.connect(code.folder / "t.db")
     database.execute("create table t (n)")
     database.close()

@@ -4,6 +4,7 @@ import math
 import os
 import random
 import sys
+import time
 
 import jax
 import jax.numpy as jnp
@@ -61,3 +62,34 @@ def root(x):
 
 def relu(x):
     return jax.jvp(jax.nn.relu, (x,), (x,))
+
+
+def negates(x):
+    return -x
+
+
+def prints(x):
+    print("a line")  # noqa: T201 - the point
+    return x * 4.0
+
+
+def zone(x):
+    return x * float(time.timezone)
+
+
+def mask(x):
+    before = os.umask(0o22)
+    os.umask(before)
+    return x * (1.0 if before != 0o77 else 0.0)
+
+
+def devices(x):
+    return x * float(jax.device_count())
+
+
+def inside(x):
+    try:
+        import package.helper
+    except ImportError:
+        return x * 1.0
+    return x * package.helper.VALUE

@@ -81,7 +81,7 @@ def test_every_block_shows_a_program(site: Build) -> None:
     ]
     assert len(kinds) > 15
     special = {(page, kind) for page, _, kind in kinds if "jaxpr-" in kind}
-    raising = ("expected-errors", "transforms", "control-flow")
+    raising = ("expected-errors", "transforms", "control-flow", "collectives")
     assert special == {(page, "jaxpr jaxpr-raises") for page in raising}
 
 

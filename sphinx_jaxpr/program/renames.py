@@ -55,6 +55,7 @@ class Renames:
     unordered: frozenset[tuple[str, str]] = frozenset()
     stateful: frozenset[str] = frozenset()
     written: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    former: frozenset[str] = frozenset()
     spoken: frozenset[str] = frozenset()
 
     def names(self, primitive: str) -> tuple[str, ...]:
@@ -71,9 +72,12 @@ class Renames:
         """The present names of all that ``name`` means, which are none or several.
 
         What JAX prints for one function may differ from use to use: ``psum`` is
-        ``psum_invariant`` too.
+        ``psum_invariant`` too.  A former name that another primitive has today
+        means that one where it is present.
         """
         own = self.primitive(name, present)
+        if own and name in self.former:
+            return (own,)
         meant = [other for known in self.names(name) for other in self.written.get(known, ())]
         others = (self.primitive(other, present) for other in meant)
         return tuple(dict.fromkeys(filter(None, (own, *others))))
@@ -157,5 +161,6 @@ def table() -> Renames:
         frozenset((row["primitive"], row["parameter"]) for row in data["unordered"]),
         frozenset(name for row in data["stateful"] for name in row["names"]),
         {row["name"]: tuple(row["prints"]) for row in data["written"]},
+        frozenset(row["name"] for row in data["written"] if row.get("former")),
         frozenset(data["parameters"]),
     )

@@ -108,6 +108,28 @@ ALONE: dict[str, tuple[Given, Given]] = {
 }
 
 
+def _marked(x: Any) -> Any:
+    """Both: the mark, and the collective that has its former name."""
+    mesh = AbstractMesh((4,), ("i",), axis_types=(AxisType.Auto,))
+    part = functools.partial(jax.shard_map, mesh=mesh, in_specs=(P("i"), P()), out_specs=P("i"))
+    return part(lambda x, y: lax.pbroadcast(x, "i", 0) + y)(x, jnp.float32(1))
+
+
+@pytest.mark.parametrize(
+    "function, claim, answer",
+    [
+        (_broadcast, '"pvary" in ops(f.all)', False),
+        (_broadcast, "not f.all[pvary]", True),
+        (_broadcast, "len(f.all[pbroadcast]) == 1", True),
+        (_marked, "len(f.all[pbroadcast]) == 1 and len(f.all[pvary]) == 1", True),
+    ],
+)
+def test_a_mark_is_not_the_collective_that_has_its_former_name(
+    function: Function, claim: str, answer: bool
+) -> None:
+    assert judge(claim, Scope({"f": block("f", function, (X,), "x")})).is_true is answer
+
+
 def test_each_recipe_has_its_counter_example() -> None:
     assert set(RECIPES) == set(CASES) | set(ALONE)
 

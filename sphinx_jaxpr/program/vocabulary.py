@@ -325,6 +325,7 @@ _SHORT: Final = {"bfloat": "bf", "float": "f", "uint": "u", "int": "i", "complex
 _BRIEF: Final = re.compile(r"(bf|f|u|i|c)(\d.*)")
 _LONGER: Final = {short: long for long, short in _SHORT.items()}
 _KEY: Final = re.compile(r"key<\w+>")
+_KEYS: Final = frozenset({"key<fry>", "key<rbg>", "key<urbg>"})  # JAX's own kinds
 _EIGHT: Final = "e3m4 e4m3 e4m3b11fnuz e4m3fn e4m3fnuz e5m2 e5m2fnuz e8m0fnu"
 _DTYPES: Final = frozenset(
     "bool float0 bf16 f16 f32 f64 c64 c128 f4_e2m1fn f6_e2m3fn f6_e3m2fn key<fry>".split()
@@ -380,11 +381,12 @@ class Dtype(Word):
 
     @classmethod
     def check(cls, text: str, asking: Asking) -> None:
-        if is_dtype(text) or not text:  # which nothing has: `e.dtype != ""`
+        is_known = is_dtype(text) and (text in _KEYS or not _KEY.fullmatch(text))
+        if is_known or not text:  # which nothing has: `e.dtype != ""`
             return
         if not any(short_dtype(text) in block.dtypes for block in asking.mentioned):
             bare = text.rpartition(".")[2]
-            near = bare if is_dtype(bare) else _MEANT.get(bare.lower(), "")
+            near = bare if is_dtype(bare) and bare != text else _MEANT.get(bare.lower(), "")
             raise _unknown("dtype", text, near or short_dtype(_near(bare.lower(), _dtypes())))
 
     @classmethod

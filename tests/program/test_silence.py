@@ -118,6 +118,7 @@ REFUSED = [
     ('dense.grad[convert_element_type][0].params[new_dtype] != "fp32"', "unknown dtype `fp32`"),
     ('"lenght" not in dense.scan[scan].params', "`lenght` (did you mean `length`?)"),
     ('"lengths" in dense.scan[scan].params or len(dense) == 4', "(did you mean `length`?)"),
+    ('drawn.inputs[key].dtype != "key<threefry>"', "(did you mean `key<fry>`?)"),
     # kinds that are never equal
     ("waves[0].shape != 8", "can't compare a list with a number"),
     ('len(waves) != "3"', "write a number without quotes, `3`"),
@@ -257,7 +258,7 @@ RIGHT = [
     " == dense.grad[convert_element_type][0].dtype",
     '[(e.primitive, e.dtype) for e in waves[:2]] == [("sin", "float32"), ("cos", "f32")]',
     '{(e.primitive, e.dtype) for e in waves[:2]} == {("sin", "float32"), ("cos", "f32")}',
-    'drawn.inputs[key].dtype == "key<fry>" and drawn[0].shape == (2,)',
+    'drawn.inputs[key].dtype == "key<fry>" != "key<rbg>" and drawn[0].shape == (2,)',
     '"check_rep" in total[shard_map].params and "length" not in waves[0].params',
     'all(p != "exp" for p in ops(waves)) and "my_primitive" not in ops(waves)',
     'any("sin" in p for p in ops(waves)) and "float" in waves[0].dtype',

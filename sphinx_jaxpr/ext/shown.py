@@ -80,7 +80,11 @@ class Shown:
         mesh = block.request.mesh if block.request else None
         if mesh is None:
             return ""
-        source = mesh.source if isinstance(mesh, Mesh) else f"{mesh.text}.abstract_mesh"
+        if isinstance(mesh, Mesh):
+            source = mesh.source
+        else:  # a function that returns one says so in the result
+            result = self.engine.result(block) or {}
+            source = f"{result.get('mesh', mesh.text)}.abstract_mesh"
         return f"with jax.sharding.use_abstract_mesh({source}):"
 
     def matched(self, block: Block) -> Match:

@@ -87,6 +87,11 @@ def ref_of(leaf: Any) -> Any:
     return _traced_type(jax.new_ref, leaf)
 
 
+def another(aval: Any) -> Any:
+    """A type equal to that of a mutable array: JAX takes one object for one array."""
+    return ref_of(_traced_type(lambda ref: ref[...], aval))
+
+
 def in_host_memory(leaf: Any) -> Any:
     """The type of such a value in the host's memory."""
     return _traced_type(lambda value: jax.device_put(value, jax.memory.Space.Host), leaf)

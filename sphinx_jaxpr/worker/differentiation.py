@@ -10,9 +10,11 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
+from .avals import another, is_ref
 from .failures import RequestError
 from .stacks import scope
 from .stage import Options, Stage, flag, fresh
+from .values import describe
 
 _LEVELS = itertools.count()
 
@@ -58,6 +60,7 @@ def _by_position(
     def differentiate(stage: Stage, options: Options) -> Stage:
         stage.need(name)
         where = stage.positions(options.get("argnums", 0), "argnums")
+        _refuse_refs(stage, where, name)
         inner = prepared(stage, options)
         shown = "" if where == 0 else f", argnums={where}"
         apply = _with_tangents_known(transform) if name in _MAKES_TANGENTS else transform
@@ -109,6 +112,20 @@ def _differentiated(stage: Stage, options: Options, name: str) -> tuple[tuple[in
     return where, Stage(fn, (), tuple(names), f"lambda {', '.join(names)}: {stage.applied}", "")
 
 
+def _refuse_refs(stage: Stage, where: tuple[int, ...] | int, name: str) -> None:
+    """Refuse a mutable array among what varies: its cotangent would be one as well."""
+    for place in where if isinstance(where, tuple) else (where,):
+        if any(map(is_ref, jax.tree.leaves(stage.args[place]))):
+            names = zip(stage.known_as, stage.args, strict=True)
+            others = [n for n, arg in names if not any(map(is_ref, jax.tree.leaves(arg)))]
+            hint = f"; argnums names another argument ({', '.join(others)})" if others else ""
+            raise RequestError(
+                "option",
+                f"{name} takes no derivative with respect to {stage.known_as[place]!r}, which is"
+                f" {describe(stage.args[place])}{hint}",
+            )
+
+
 def _closed(stage: Stage, where: tuple[int, ...], values: tuple[Any, ...]) -> Callable[..., Any]:
     """``stage.fn`` as a function of the arguments at ``where``, others fixed."""
     if where == tuple(range(len(stage.args))):
@@ -127,6 +144,8 @@ def _closed(stage: Stage, where: tuple[int, ...], values: tuple[Any, ...]) -> Ca
 def _tangent(leaf: Any) -> Any:
     """The abstract tangent of a leaf; a Python number's is a weakly typed scalar."""
     aval = jax.eval_shape(lambda: leaf) if not hasattr(leaf, "dtype") else leaf
+    if is_ref(aval):
+        return another(aval)
     if jnp.issubdtype(aval.dtype, jnp.inexact):
         return aval
     return jax.ShapeDtypeStruct(aval.shape, jax.dtypes.float0)
@@ -165,6 +184,7 @@ def pushforward_of(name: str) -> Callable[[Stage, Options], Stage]:
 def vjp(stage: Stage, options: Options) -> Stage:
     """``jax.vjp``: the cotangent of the result becomes an argument."""
     where, inner = _differentiated(stage, options, "vjp")
+    _refuse_refs(stage, where, "vjp")
     primals = ", ".join(stage.names[i] for i in where)
     cotangent = fresh(stage.names, "ct")
 

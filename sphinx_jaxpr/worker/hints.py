@@ -19,6 +19,17 @@ _STATIC = re.compile(
     r"Non-hashable static arguments|nondiff_argnums|Shapes must be 1D sequences of concrete"
 )
 
+#: What they say where that may be the reason.
+_LIKELY = re.compile(
+    r"unhashable type: '\w*Tracer'|must have __hash__ and __eq__|must (be|have) static"
+    r"|unsupported operand type\(s\) for \*: '(list|tuple|str)' and '\w*Tracer'"
+)
+_CONCRETE = (
+    jax.errors.ConcretizationTypeError,
+    jax.errors.TracerIntegerConversionError,
+    jax.errors.TracerArrayConversionError,
+)
+
 
 @contextmanager
 def hinting(request: Request) -> Iterator[None]:
@@ -32,8 +43,8 @@ def hinting(request: Request) -> Iterator[None]:
 
 
 def _static_hint(error: Exception, request: Request) -> str:
-    concrete = isinstance(error, jax.errors.ConcretizationTypeError)
-    if not concrete and not _STATIC.search(str(error)):
+    sure = _STATIC.search(str(error)) is not None
+    if not sure and not isinstance(error, _CONCRETE) and not _LIKELY.search(str(error)):
         return ""
     plain = [
         (name or str(place), value)
@@ -43,7 +54,7 @@ def _static_hint(error: Exception, request: Request) -> str:
     if plain:
         listed = ", ".join(f"{name}={source_text(value)[:40]}" for name, value in plain)
         return f"args are traced; give what the function needs as it is in static: {listed}"
-    return "" if concrete else "args are traced; give what must not be in static"
+    return "args are traced; give what must not be in static" if sure else ""
 
 
 def _holds_array(value: Any) -> bool:

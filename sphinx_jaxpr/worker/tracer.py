@@ -14,6 +14,7 @@ from typing import Any
 
 import jax
 import jax.extend.core
+from jax.sharding import AbstractMesh
 
 from ..tracing.grammar import Name, Step, nearest
 from ..tracing.request import Request
@@ -31,7 +32,7 @@ from .stage import Stage
 from .target import load_module, resolve
 from .texts import modules_around
 from .transforms import BUILTIN
-from .values import attribute, describe, source_text
+from .values import attribute, call, describe, source_text
 
 #: Stages kept, so that the variants of one directive share what they build on.
 KEPT_STAGES = 64
@@ -101,7 +102,11 @@ class Tracer:
         if mesh is None:
             return under(None)
         if isinstance(mesh, Name):
-            mesh = attribute(self.names(request, module), mesh.text, "mesh", mesh.text)
+            text = mesh.text
+            mesh = attribute(self.names(request, module), text, "mesh", text)
+            if callable(mesh) and not isinstance(mesh, (jax.sharding.Mesh, AbstractMesh)):
+                mesh = call(mesh, text, "mesh")
+                self.known["mesh"] = f"{text}()"
         return under(mesh_of(mesh))
 
     def _stage(self, request: Request, target: Any, module: ModuleType, shown: str) -> Stage:

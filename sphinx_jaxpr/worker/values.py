@@ -77,7 +77,7 @@ def spec_value(value: Value, names: Names, what: str, trees: list[tuple[Any, str
         found, text = attribute(names, value.text, "args", what), value.text
         # What is called and no pytree can be no argument itself.
         if callable(found) and jax.tree.structure(found) == jax.tree.structure(0):
-            found, text = _call(found, text), f"{text}()"
+            found, text = call(found, text, "args"), f"{text}()"
         trees.append((jax.tree.structure(found), text))
         return found
     # Of specs; what is abstract already may be a tree of any other kind.
@@ -91,7 +91,8 @@ def spec_value(value: Value, names: Names, what: str, trees: list[tuple[Any, str
     return value
 
 
-def _call(function: Any, path: str) -> Any:
+def call(function: Any, path: str, option: str) -> Any:
+    """What a function returns that an option names; it must need no argument."""
     try:
         inspect.signature(function).bind()
     except ValueError:  # it tells nothing of its parameters
@@ -99,9 +100,8 @@ def _call(function: Any, path: str) -> Any:
     except TypeError:
         raise RequestError(
             "option",
-            f"args: {path!r} takes parameters: a spec names a value, or a function without"
-            " parameters",
-            option="args",
+            f"{option}: {path!r} takes parameters: name a value, or a function without parameters",
+            option=option,
         ) from None
     return function()
 

@@ -95,6 +95,10 @@ def make_node() -> Any:
     return Node()
 
 
+def make_mesh() -> Any:
+    return jax.sharding.Mesh(jax.devices()[:1], ("a",), axis_types=(AxisType.Explicit,))
+
+
 def make_ref() -> Any:
     return jax.new_ref(jnp.zeros(3))
 
@@ -369,6 +373,22 @@ keywords = named_only(scaled_layer)
 given = giving(scaled_layer)
 given_jitted = jax.jit(giving(scaled_layer))
 given_loosely = giving_loosely(scaled_layer)
+
+
+def cut(x: Any, n: Any) -> Any:
+    return x[:n]
+
+
+def repeated(x: Any, n: Any) -> Any:
+    return jnp.stack([x] * n)
+
+
+def counted(x: Any, n: Any) -> Any:
+    return sum(x for _ in range(n))
+
+
+def chosen(x: Any, n: Any) -> Any:
+    return {1: x, 2: -x}[n]
 
 
 def weight(x: Any, weight: Any) -> Any:

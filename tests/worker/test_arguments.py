@@ -11,6 +11,8 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import pytest
+from jax.sharding import NamedSharding
+from jax.sharding import PartitionSpec as P
 
 from sphinx_jaxpr.tracing import grammar
 from sphinx_jaxpr.tracing.request import Request
@@ -412,6 +414,10 @@ def test_what_no_call_can_say_is_refused(
         ("shaped", "x=f32[2,3], shape=(2, 3)", "in static: shape=(2, 3)"),
         ("scaled", "x=f32[2], n=3", "in static: n=3"),
         ("checked", "x=f32[2], flag=1", "in static: flag=1"),
+        ("cut", "x=f32[4], n=2", "in static: n=2"),
+        ("repeated", "x=f32[4], n=2", "in static: n=2"),
+        ("counted", "x=f32[4], n=2", "in static: n=2"),
+        ("chosen", "x=f32[4], n=2", "in static: n=2"),
         ("named", "x=f32[2], n=f32[]", "args are traced; give what must not be in static"),
     ],
 )
@@ -462,3 +468,31 @@ def test_a_renamed_argument_is_proposed_by_its_own_name(tracer: Tracer) -> None:
     wanted = request("weight", "f32[3], f32[3]", "grad(argnums=wieght)")
     with pytest.raises(RequestError, match=r"did you mean 'weight'\? \(arguments: x, weight\)"):
         tracer.trace(wanted, tracer.prepare(wanted, lambda module: None))
+
+
+def test_a_mesh_from_a_function(tracer: Tracer) -> None:
+    result, _ = trace(tracer, request("zeros", "f32[4@a,8]", mesh="make_mesh"))
+    assert result["mesh"] == "make_mesh()"
+    with under(mesh_of(special.make_mesh())):
+        shape = array(4, 8, sharding=NamedSharding(jax.sharding.get_abstract_mesh(), P("a")))
+        assert result["text"] == mask(str(jax.make_jaxpr(special.zeros)(shape)))
+    with pytest.raises(RequestError, match="mesh: 'turn' takes parameters: name a value, or a"):
+        trace(tracer, request("plain", "f32[4]", mesh="turn"))
+
+
+@pytest.mark.parametrize("chain", ["jvp(argnums=ref)", "jvp(argnums=(ref, x)) | jit"])
+def test_the_tangent_of_a_ref_is_another_ref(tracer: Tracer, chain: str) -> None:
+    result, stage = trace(tracer, request("weigh", "Ref{f32[3]}, f32[3]", chain))
+    assert dict(result["args"])["ref_dot"] == "Ref{f32[3]}"
+    assert by_hand(result["call"], stage) == result["text"]
+
+
+@pytest.mark.parametrize("name", ["grad", "vjp", "jacfwd", "hessian"])
+def test_a_ref_is_nothing_to_differentiate_by(tracer: Tracer, name: str) -> None:
+    wanted = request("weigh", "Ref{f32[3]}, f32[3]", name)
+    found = tracer.prepare(wanted, lambda module: None)
+    with pytest.raises(RequestError) as caught:
+        tracer.trace(wanted, found)
+    assert "with respect to 'ref', which is Ref{f32[3]}; argnums names another argument (x)" in str(
+        caught.value
+    )

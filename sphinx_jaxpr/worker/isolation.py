@@ -27,7 +27,7 @@ from typing import Any, Final
 
 import jax
 
-from .meddling import ANY_SETTING, meddles, words
+from .meddling import ANY_SETTING, looks_around, meddles, words
 from .objects import Walk, details, is_public, namespaces, registries, traced_kinds
 from .places import MISSING, Cache, Foreign, Function, Kind, Namespace, Place, same
 from .registrations import Registrations
@@ -51,6 +51,7 @@ class Isolation:
         self.modules: dict[str, ModuleType] = {}
         self.part_of: dict[str, str] = {}  # module of a library -> the one whose import ran it
         self.meddling: set[str] = set()  # modules whose code may change what others hold
+        self.curious: set[str] = set()  # modules whose code may see that others were imported
         self.setting: dict[str, list[Place]] = {}  # module -> settings that its code may change
         self.unseen = False  # whether such code ran since all was looked at
         self.registrations = Registrations(self._by_whom)
@@ -183,6 +184,8 @@ class Isolation:
             return self.refusal
         if found := self.registrations.foreign(self.active, self.base, self.request):
             return found
+        if (curious := self.curious & self.active) and self.strangers:
+            return f"{min(curious)} may see what was imported for other blocks"
         for script in self.scripts.values():
             if script.blurred & self.active and script.module not in self.active:
                 return f"{script.module}, or a module that it imports, changed what others hold"
@@ -337,9 +340,12 @@ class Isolation:
         ]
         self.setting.setdefault(script.module, []).extend(settings)
         self._watch(settings)
-        if self.ours(script.module) and meddles(code):
-            self.meddling.add(script.module)
-            self.meddled = True
+        if self.ours(script.module):
+            if meddles(code):
+                self.meddling.add(script.module)
+                self.meddled = True
+            if looks_around(code):
+                self.curious.add(script.module)
 
     def _watching(self, plain: Callable[[Any, ModuleType], None]) -> Any:
         @functools.wraps(plain)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import array
 import collections
 import functools
 import random
@@ -134,6 +135,8 @@ class Walk:
         elif isinstance(value, np.ndarray):
             if value.flags.writeable and value.nbytes <= ARRAY_BYTES and not value.dtype.hasobject:
                 self._add(value, lambda: Value(path, value.tobytes, lambda b: _fill(value, b)))
+        elif isinstance(value, (bytearray, array.array)) and _size(value) <= ARRAY_BYTES:
+            self._add(value, lambda: Value(path, lambda: bytes(value), lambda b: _refill(value, b)))
         elif isinstance(value, random.Random):
             self._add(value, lambda: Value(path, value.getstate, value.setstate))
         elif isinstance(value, (np.random.Generator, np.random.RandomState)):
@@ -184,6 +187,18 @@ def _items(mapping: MutableMapping[Any, Any]) -> list[tuple[Any, Any]]:
 def _fill(array: Any, content: bytes) -> None:
     array.ravel()  # an error here is better than half an array
     array[...] = np.frombuffer(content, array.dtype).reshape(array.shape)
+
+
+def _size(value: Any) -> int:
+    return memoryview(value).nbytes
+
+
+def _refill(value: Any, content: bytes) -> None:
+    if isinstance(value, bytearray):
+        value[:] = content
+    else:
+        del value[:]
+        value.frombytes(content)
 
 
 def _generator(path: str, value: Any) -> Value:

@@ -114,6 +114,8 @@ class Place:
 class Mapped(Place):
     """A mapping that is changed in place: a namespace, a registry."""
 
+    ordered: ClassVar = True  # whether programs may see in which order it is
+
     def __init__(self, name: str, mapping: MutableMapping[Any, Any]) -> None:
         self.mapping = mapping
         super().__init__(name)
@@ -125,6 +127,15 @@ class Mapped(Place):
     def read(self) -> Content:
         """Its items."""
         return dict(self.mapping)
+
+    def changes(self) -> list[tuple[Hashable, Any, Any]]:
+        """What changed; where that is the order of the keys alone, the first that moved."""
+        last = self.last
+        found = super().changes()
+        if not found and self.ordered and self.last.keys() == last.keys():
+            moved = (key for key, before in zip(self.last, last, strict=False) if key != before)
+            found = [(key, last[key], last[key]) for key in moved][:1]
+        return found
 
     def unchanged(self) -> bool:
         """The fast way: the same objects in the same order."""
@@ -182,6 +193,8 @@ class Foreign(Namespace):
 
     What a library keeps for itself, and what it makes when first asked for, is its own affair.
     """
+
+    ordered: ClassVar = False
 
     def counts(self, key: Hashable, old: Any, new: Any) -> bool:
         """A function or a number that became another, or was added."""

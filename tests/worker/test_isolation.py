@@ -74,12 +74,17 @@ ALONE = {
     "plain:zone": "mul a 0.0",
     "plain:mask": "mul a 1.0",
     "replaces:f": "mul a 3.0",
+    "inherits:f": "mul a 1.0",
+    "around:inherit": "mul a 0.0",
+    "around:loaded": "mul a 1.0",
     # JAX looks for devices once in a process.
     "devices:f": "mul a 8.0",
     "plain:devices": "mul a 1.0",
     # What a trace leaves behind, also one that fails.
     "becomes:later": "mul a 8.0",
     "held:named": "name=scale",
+    "held:order": "mul a 1.0",
+    "held:raw": "mul a 2.0",
     "plain:negates": "neg a",
     "plain:prints": "mul a 4.0",
     "leaves:counts": "mul a 1.0",

@@ -29,5 +29,8 @@ def later(x):
     held.LAYER.__class__ = Other
     held.scale.__name__ = "renamed"
     type(x).__neg__ = lambda self: self * 6.0
+    held.ORDERED.move_to_end("first")
+    held.BYTES[0] = 7
+    held.NUMBERS.append(held.NUMBERS.pop() + 8.0)
     sys.stdout.close()
     return held.layer(x)

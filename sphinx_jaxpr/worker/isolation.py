@@ -51,6 +51,7 @@ class Isolation:
         self.modules: dict[str, ModuleType] = {}
         self.part_of: dict[str, str] = {}  # module of a library -> the one whose import ran it
         self.meddling: set[str] = set()  # modules whose code may change what others hold
+        self.elsewhere: dict[str, int] = {}  # module that another thread ran -> for which request
         self.curious: set[str] = set()  # modules whose code may see that others were imported
         self.setting: dict[str, list[Place]] = {}  # module -> settings that its code may change
         self.unseen = False  # whether such code ran since all was looked at
@@ -266,6 +267,8 @@ class Isolation:
         for end in range(1, len(parts) + 1):
             one = ".".join(parts[:end])
             one = self.part_of.get(one, one)
+            if self.elsewhere.get(one, self.request) != self.request:
+                self._refuse(f"{one} was imported by another thread, for another block")
             if one not in self.scripts:
                 continue
             if one not in self.active:
@@ -350,10 +353,12 @@ class Isolation:
     def _watching(self, plain: Callable[[Any, ModuleType], None]) -> Any:
         @functools.wraps(plain)
         def exec_module(loader: Any, module: ModuleType) -> None:
-            if not self.running or threading.get_ident() != self.thread:
-                plain(loader, module)
-            else:
+            if self.running and threading.get_ident() == self.thread:
                 self._execute(plain, loader, module)
+                return
+            if self.running and module.__name__.partition(".")[0] not in self.base:
+                self.elsewhere.setdefault(module.__name__, self.request)
+            plain(loader, module)
 
         return exec_module
 

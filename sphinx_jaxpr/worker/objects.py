@@ -27,6 +27,7 @@ from .places import (
     Members,
     Namespace,
     Place,
+    Public,
     Value,
 )
 
@@ -248,11 +249,12 @@ def is_public(name: str) -> bool:
 
 
 def namespaces(names: Iterable[str]) -> Iterator[tuple[str, Place]]:
-    """The names of modules that are loaded."""
+    """The names in modules that are loaded."""
     for name in names:
         module = sys.modules.get(name)
         if isinstance(getattr(module, "__dict__", None), dict):
-            yield name, Foreign(name, vars(module))
+            kind = Public if is_public(name) else Foreign
+            yield name, kind(name, vars(module))
 
 
 def registries(names: Iterable[str]) -> Iterator[Place]:

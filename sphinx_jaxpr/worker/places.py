@@ -204,6 +204,15 @@ class Foreign(Namespace):
         return callable(before) or isinstance(before, (float, complex))
 
 
+class Public(Foreign):
+    """The names of a public module of JAX or NumPy, which code may use as a notice board."""
+
+    def counts(self, key: Hashable, old: Any, new: Any) -> bool:
+        """Also a plain value."""
+        plain = isinstance(new if old is MISSING else old, (int, str, bytes))
+        return super().counts(key, old, new) or (plain and not str(key).startswith("_"))
+
+
 def _is_module(value: Any) -> bool:
     return isinstance(value, type(operator))
 

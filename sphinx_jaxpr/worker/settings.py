@@ -9,6 +9,7 @@ import decimal
 import gc
 import importlib
 import locale
+import logging
 import operator
 import os
 import random
@@ -87,6 +88,7 @@ def all_settings() -> list[tuple[Place, frozenset[str]]]:
         ),
         (Value("the garbage collector", _gc, _set_gc), "gc"),
         (Settings("signal", _handlers, _restore_handler), "signal"),
+        (Settings("logging", _levels, _set_level, "the level of the logger {key!r}"), "logging"),
         (Value("the umask", _umask, _set_umask), "umask"),
         # Behind the environment, which it is read from.
         (Value("the time zone", lambda: (time.tzname, time.timezone), _set_zone), "tzset"),
@@ -369,6 +371,27 @@ def _folder() -> Any:
         return os.getcwd()
     except OSError:  # it was removed
         return ""
+
+
+def _levels() -> Content:
+    """Of the loggers that have one, and the level up to which all are silent."""
+    named = {"root": logging.root, **logging.root.manager.loggerDict}
+    found: Content = {
+        name: logger.level
+        for name, logger in named.items()
+        if isinstance(logger, logging.Logger) and logger.level
+    }
+    return {**found, _ALL_LOGGERS: logging.root.manager.disable}
+
+
+_ALL_LOGGERS: Final = "logging.disable"
+
+
+def _set_level(name: str, level: Any) -> None:
+    if name == _ALL_LOGGERS:
+        logging.disable(level)
+    else:
+        logging.getLogger(name).setLevel(logging.NOTSET if level is MISSING else level)
 
 
 def _umask() -> int:

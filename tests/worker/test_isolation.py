@@ -77,6 +77,10 @@ ALONE = {
     "inherits:f": "mul a 1.0",
     "around:inherit": "mul a 0.0",
     "around:loaded": "mul a 1.0",
+    "threads:f": "mul a 1.0",
+    "threaded:f": "TypePromotionError",
+    "plain:debugs": "mul a 1.0",
+    "plain:board": "mul a 1.0",
     # JAX looks for devices once in a process.
     "devices:f": "mul a 8.0",
     "plain:devices": "mul a 1.0",

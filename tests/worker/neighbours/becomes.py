@@ -1,15 +1,19 @@
 """Changes what names do not show: classes, names of functions, folders of packages, the system."""
 
 import decimal
+import logging
 import os
 import sys
 import time
 
 import held
+import jax.numpy as jnp
 import package
 
 decimal.DefaultContext.prec = 2
 os.umask(0o77)
+logging.getLogger().setLevel(logging.DEBUG)
+jnp.OUR_SIZE = 7
 os.environ["TZ"] = "UTC-9"
 time.tzset()
 package.__path__.insert(0, os.path.join(os.path.dirname(__file__), "two"))

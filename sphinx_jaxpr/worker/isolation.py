@@ -27,12 +27,14 @@ from typing import Any, Final
 
 import jax
 
+from .callables import Cache, Function
+from .devices import Devices
 from .meddling import ANY_SETTING, looks_around, meddles, words
 from .objects import Walk, details, is_public, namespaces, registries, traced_kinds
-from .places import MISSING, Cache, Foreign, Function, Kind, Namespace, Place, same
+from .places import MISSING, Foreign, Kind, Namespace, Place, same
 from .registrations import Registrations
 from .scripts import Change, Refused, Script, State, equal
-from .settings import all_settings, decides_devices, seed
+from .settings import all_settings, seed
 
 _LOADERS: Final[tuple[Any, ...]] = (
     importlib.machinery.SourceFileLoader,
@@ -58,8 +60,7 @@ class Isolation:
         self.registrations = Registrations(self._by_whom)
         self.spent = ""  # what could not be put back
         self.traced_in: State = {}
-        self.devices: State | None = None  # settings under which JAX looks, or looked, for some
-        self.settled = False  # whether it surely did
+        self.devices = Devices()
         self.request = 0
         self._begin()
         self.running = False
@@ -118,7 +119,11 @@ class Isolation:
         if not self.calm:
             self._flush()
         self.calm = False
-        self._settle_devices()
+        why = self.devices.others(self.now)
+        if why:
+            self._wonder(why)
+            self._refuse(why)
+        self.devices.settle()
         if not equal(self.traced_in, self.now):
             jax.clear_caches()
         self.traced_in = dict(self.now)
@@ -131,31 +136,10 @@ class Isolation:
             if id(place) in settings
         )
 
-    def _settle_devices(self) -> None:
-        """Have JAX look for devices where a request sets how many there are.
-
-        It looks once in a process.  What the settings were then decides for all requests.
-        """
-        why = self._other_devices()
-        if why:
-            self._refuse(why)
-        if self.devices and not self.settled:
-            with contextlib.suppress(Exception):  # none of that kind is here
-                jax.devices()
-                self.settled = True
-
-    def _other_devices(self) -> str:
-        """Why the devices may be others than alone, or ``""``."""
-        settings = {key: new for key, new in self.now.items() if decides_devices(*key)}
-        if self.devices is None:
-            self.devices = settings
-        if equal(self.devices, settings):
-            return ""
-        place, name = next(iter(settings or self.devices))
-        why = f"{place.label(name)} was another when JAX looked for devices"
-        if not self.settled:  # perhaps it is this request that had it look
+    def _wonder(self, why: str) -> None:
+        """Perhaps it was this request that had JAX look for devices."""
+        if why and not self.devices.settled:
             self.spent = why
-        return why
 
     @property
     def forgets(self) -> bool:
@@ -168,7 +152,7 @@ class Isolation:
         if not equal(self.traced_in, self.now):
             self.traced_in = self.now  # the trace itself changed something
         if not self.calm:
-            self._other_devices()
+            self._wonder(self.devices.others(self.now))
         for place in self.touched.values():
             if not place.put_back():
                 self.spent = f"{place.name} can't be put back"

@@ -14,13 +14,12 @@ from typing import Any, Final
 import jax
 import numpy as np
 
+from .callables import Cache, Function
 from .places import (
     MISSING,
     Attributes,
-    Cache,
     Content,
     Foreign,
-    Function,
     Kind,
     Listed,
     Mapped,

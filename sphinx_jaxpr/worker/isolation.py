@@ -27,12 +27,14 @@ from typing import Any, Final
 
 import jax
 
-from .meddling import ANY_SETTING, meddles, words
+from .callables import Cache, Function
+from .devices import Devices
+from .meddling import ANY_SETTING, looks_around, meddles, words
 from .objects import Walk, details, is_public, namespaces, registries, traced_kinds
-from .places import MISSING, Cache, Foreign, Function, Kind, Namespace, Place, same
+from .places import MISSING, Foreign, Kind, Namespace, Place, same
 from .registrations import Registrations
 from .scripts import Change, Refused, Script, State, equal
-from .settings import all_settings, decides_devices, seed
+from .settings import all_settings, seed
 
 _LOADERS: Final[tuple[Any, ...]] = (
     importlib.machinery.SourceFileLoader,
@@ -51,13 +53,14 @@ class Isolation:
         self.modules: dict[str, ModuleType] = {}
         self.part_of: dict[str, str] = {}  # module of a library -> the one whose import ran it
         self.meddling: set[str] = set()  # modules whose code may change what others hold
+        self.elsewhere: dict[str, int] = {}  # module that another thread ran -> for which request
+        self.curious: set[str] = set()  # modules whose code may see that others were imported
         self.setting: dict[str, list[Place]] = {}  # module -> settings that its code may change
         self.unseen = False  # whether such code ran since all was looked at
         self.registrations = Registrations(self._by_whom)
         self.spent = ""  # what could not be put back
         self.traced_in: State = {}
-        self.devices: State | None = None  # settings under which JAX looks, or looked, for some
-        self.settled = False  # whether it surely did
+        self.devices = Devices()
         self.request = 0
         self._begin()
         self.running = False
@@ -116,7 +119,11 @@ class Isolation:
         if not self.calm:
             self._flush()
         self.calm = False
-        self._settle_devices()
+        why = self.devices.others(self.now)
+        if why:
+            self._wonder(why)
+            self._refuse(why)
+        self.devices.settle()
         if not equal(self.traced_in, self.now):
             jax.clear_caches()
         self.traced_in = dict(self.now)
@@ -129,31 +136,10 @@ class Isolation:
             if id(place) in settings
         )
 
-    def _settle_devices(self) -> None:
-        """Have JAX look for devices where a request sets how many there are.
-
-        It looks once in a process.  What the settings were then decides for all requests.
-        """
-        why = self._other_devices()
-        if why:
-            self._refuse(why)
-        if self.devices and not self.settled:
-            with contextlib.suppress(Exception):  # none of that kind is here
-                jax.devices()
-                self.settled = True
-
-    def _other_devices(self) -> str:
-        """Why the devices may be others than alone, or ``""``."""
-        settings = {key: new for key, new in self.now.items() if decides_devices(*key)}
-        if self.devices is None:
-            self.devices = settings
-        if equal(self.devices, settings):
-            return ""
-        place, name = next(iter(settings or self.devices))
-        why = f"{place.label(name)} was another when JAX looked for devices"
-        if not self.settled:  # perhaps it is this request that had it look
+    def _wonder(self, why: str) -> None:
+        """Perhaps it was this request that had JAX look for devices."""
+        if why and not self.devices.settled:
             self.spent = why
-        return why
 
     @property
     def forgets(self) -> bool:
@@ -166,7 +152,7 @@ class Isolation:
         if not equal(self.traced_in, self.now):
             self.traced_in = self.now  # the trace itself changed something
         if not self.calm:
-            self._other_devices()
+            self._wonder(self.devices.others(self.now))
         for place in self.touched.values():
             if not place.put_back():
                 self.spent = f"{place.name} can't be put back"
@@ -183,6 +169,8 @@ class Isolation:
             return self.refusal
         if found := self.registrations.foreign(self.active, self.base, self.request):
             return found
+        if (curious := self.curious & self.active) and self.strangers:
+            return f"{min(curious)} may see what was imported for other blocks"
         for script in self.scripts.values():
             if script.blurred & self.active and script.module not in self.active:
                 return f"{script.module}, or a module that it imports, changed what others hold"
@@ -263,6 +251,8 @@ class Isolation:
         for end in range(1, len(parts) + 1):
             one = ".".join(parts[:end])
             one = self.part_of.get(one, one)
+            if self.elsewhere.get(one, self.request) != self.request:
+                self._refuse(f"{one} was imported by another thread, for another block")
             if one not in self.scripts:
                 continue
             if one not in self.active:
@@ -337,17 +327,22 @@ class Isolation:
         ]
         self.setting.setdefault(script.module, []).extend(settings)
         self._watch(settings)
-        if self.ours(script.module) and meddles(code):
-            self.meddling.add(script.module)
-            self.meddled = True
+        if self.ours(script.module):
+            if meddles(code):
+                self.meddling.add(script.module)
+                self.meddled = True
+            if looks_around(code):
+                self.curious.add(script.module)
 
     def _watching(self, plain: Callable[[Any, ModuleType], None]) -> Any:
         @functools.wraps(plain)
         def exec_module(loader: Any, module: ModuleType) -> None:
-            if not self.running or threading.get_ident() != self.thread:
-                plain(loader, module)
-            else:
+            if self.running and threading.get_ident() == self.thread:
                 self._execute(plain, loader, module)
+                return
+            if self.running and module.__name__.partition(".")[0] not in self.base:
+                self.elsewhere.setdefault(module.__name__, self.request)
+            plain(loader, module)
 
         return exec_module
 

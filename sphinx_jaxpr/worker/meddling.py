@@ -18,6 +18,7 @@ _WORD: Final = re.compile(r"\w+")
 _LONGEST_NAME: Final = 200
 #: Code with one of these may change any setting.
 ANY_SETTING: Final = frozenset({"exec", "eval", "ctypes", "__enter__", "enter_context"})
+_AROUND: Final = frozenset({"__subclasses__", "get_objects", "get_referrers"})
 _NAMES: Final = frozenset(
     """setattr delattr exec eval vars __dict__ __setattr__ __delattr__ patch reload modules
     defjvp defjvps defvjp def_impl def_abstract_eval def_effectful_abstract_eval
@@ -40,6 +41,16 @@ def words(code: CodeType) -> set[str]:
 def meddles(code: CodeType) -> bool:
     """Whether a module's code, or a function in it, may change other modules' objects."""
     return any(_sets_others(one) for one in _all(code))
+
+
+def looks_around(code: CodeType) -> bool:
+    """Whether code may ask which modules are loaded, or which classes inherit from one."""
+    return any(
+        not _AROUND.isdisjoint(one.co_names)
+        # ``sys.modules[__name__]`` is the module itself.
+        or ("modules" in one.co_names and "__name__" not in one.co_names)
+        for one in _all(code)
+    )
 
 
 def _all(code: CodeType) -> Iterator[CodeType]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import array
 import collections
 import functools
 import random
@@ -13,19 +14,19 @@ from typing import Any, Final
 import jax
 import numpy as np
 
+from .callables import Cache, Function
 from .places import (
     MISSING,
     Attributes,
-    Cache,
     Content,
     Foreign,
-    Function,
     Kind,
     Listed,
     Mapped,
     Members,
     Namespace,
     Place,
+    Public,
     Value,
 )
 
@@ -134,6 +135,8 @@ class Walk:
         elif isinstance(value, np.ndarray):
             if value.flags.writeable and value.nbytes <= ARRAY_BYTES and not value.dtype.hasobject:
                 self._add(value, lambda: Value(path, value.tobytes, lambda b: _fill(value, b)))
+        elif isinstance(value, (bytearray, array.array)) and _size(value) <= ARRAY_BYTES:
+            self._add(value, lambda: Value(path, lambda: bytes(value), lambda b: _refill(value, b)))
         elif isinstance(value, random.Random):
             self._add(value, lambda: Value(path, value.getstate, value.setstate))
         elif isinstance(value, (np.random.Generator, np.random.RandomState)):
@@ -186,6 +189,18 @@ def _fill(array: Any, content: bytes) -> None:
     array[...] = np.frombuffer(content, array.dtype).reshape(array.shape)
 
 
+def _size(value: Any) -> int:
+    return memoryview(value).nbytes
+
+
+def _refill(value: Any, content: bytes) -> None:
+    if isinstance(value, bytearray):
+        value[:] = content
+    else:
+        del value[:]
+        value.frombytes(content)
+
+
 def _generator(path: str, value: Any) -> Value:
     """The state of one of NumPy's generators; its text is compared."""
     bits = getattr(value, "bit_generator", None) or value._bit_generator
@@ -233,11 +248,12 @@ def is_public(name: str) -> bool:
 
 
 def namespaces(names: Iterable[str]) -> Iterator[tuple[str, Place]]:
-    """The names of modules that are loaded."""
+    """The names in modules that are loaded."""
     for name in names:
         module = sys.modules.get(name)
         if isinstance(getattr(module, "__dict__", None), dict):
-            yield name, Foreign(name, vars(module))
+            kind = Public if is_public(name) else Foreign
+            yield name, kind(name, vars(module))
 
 
 def registries(names: Iterable[str]) -> Iterator[Place]:

@@ -114,6 +114,8 @@ class Place:
 class Mapped(Place):
     """A mapping that is changed in place: a namespace, a registry."""
 
+    ordered: ClassVar = True  # whether programs may see in which order it is
+
     def __init__(self, name: str, mapping: MutableMapping[Any, Any]) -> None:
         self.mapping = mapping
         super().__init__(name)
@@ -125,6 +127,15 @@ class Mapped(Place):
     def read(self) -> Content:
         """Its items."""
         return dict(self.mapping)
+
+    def changes(self) -> list[tuple[Hashable, Any, Any]]:
+        """What changed; where that is the order of the keys alone, the first that moved."""
+        last = self.last
+        found = super().changes()
+        if not found and self.ordered and self.last.keys() == last.keys():
+            moved = (key for key, before in zip(self.last, last, strict=False) if key != before)
+            found = [(key, last[key], last[key]) for key in moved][:1]
+        return found
 
     def unchanged(self) -> bool:
         """The fast way: the same objects in the same order."""
@@ -183,12 +194,23 @@ class Foreign(Namespace):
     What a library keeps for itself, and what it makes when first asked for, is its own affair.
     """
 
+    ordered: ClassVar = False
+
     def counts(self, key: Hashable, old: Any, new: Any) -> bool:
         """A function or a number that became another, or was added."""
         if not isinstance(key, str) or key.startswith("_") or _is_module(new):
             return False
         before = new if old is MISSING else old
         return callable(before) or isinstance(before, (float, complex))
+
+
+class Public(Foreign):
+    """The names of a public module of JAX or NumPy, which code may use as a notice board."""
+
+    def counts(self, key: Hashable, old: Any, new: Any) -> bool:
+        """Also a plain value."""
+        plain = isinstance(new if old is MISSING else old, (int, str, bytes))
+        return super().counts(key, old, new) or (plain and not str(key).startswith("_"))
 
 
 def _is_module(value: Any) -> bool:
@@ -287,53 +309,6 @@ class Members(Place):
         return self.name
 
 
-class Function(Place):
-    """What can be set of a function: its code, its defaults, its names, its attributes."""
-
-    _NAMES: ClassVar = (
-        *("__code__", "__defaults__", "__kwdefaults__"),
-        *("__name__", "__qualname__", "__doc__"),
-    )
-
-    def __init__(self, name: str, function: Any) -> None:
-        self.function = function
-        super().__init__(name)
-        self.parts = self._parts()
-
-    def _parts(self) -> tuple[Any, ...]:
-        fn = self.function
-        return (*(getattr(fn, name) for name in self._NAMES), *fn.__dict__.values())
-
-    def read(self) -> Content:
-        """Those of the language and the attributes."""
-        return {name: getattr(self.function, name) for name in self._NAMES} | dict(
-            self.function.__dict__
-        )
-
-    def unchanged(self) -> bool:
-        """The fast way: the same objects."""
-        parts = self._parts()
-        if len(parts) == len(self.parts) and all(map(operator.is_, parts, self.parts)):
-            return True
-        self.parts = parts
-        return False
-
-    def write(self, content: Content) -> None:
-        """What differs."""
-        now = self.read()
-        for key in now:
-            if key not in content:
-                del self.function.__dict__[key]
-        for key, value in content.items():
-            if now.get(key, MISSING) is not value:
-                setattr(self.function, str(key), value)
-        self.parts = self._parts()
-
-    def label(self, key: Hashable) -> str:
-        """As code names it."""
-        return f"{self.name}.{key}"
-
-
 class Kind(Place):
     """The class of an object."""
 
@@ -390,28 +365,31 @@ class Value(Place):
         return self.name
 
 
-class Cache(Place):
-    """A function that keeps what it computed.
+class Settings(Place):
+    """Several settings that are read together, and written one by one."""
 
-    How full it is says nothing to a program, but what is in it may: it was
-    computed for another program, perhaps while that was being traced.
-    """
-
-    def __init__(self, name: str, function: Any) -> None:
-        self.function = function
-        self.size = function.cache_info().currsize
+    def __init__(
+        self,
+        name: str,
+        read: Callable[[], Content],
+        write: Callable[[Any, Any], None],
+        label: str = "{name}[{key!r}]",
+    ) -> None:
+        self._read, self._write, self._label = read, write, label
         super().__init__(name)
 
     def read(self) -> Content:
-        """Nothing that can be compared."""
-        return {}
-
-    def unchanged(self) -> bool:
-        """What it keeps can't be seen."""
-        return True
+        """All of them."""
+        return self._read()
 
     def write(self, content: Content) -> None:
-        """Forget, where more was kept since."""
-        if self.function.cache_info().currsize > self.size:
-            self.function.cache_clear()
-            self.size = 0
+        """Those that differ."""
+        now = self._read()
+        for key in {*now, *content}:
+            value = content.get(key, MISSING)
+            if not same(now.get(key, MISSING), value):
+                self._write(key, value)
+
+    def label(self, key: Hashable) -> str:
+        """As code names it."""
+        return self._label.format(name=self.name, key=key)

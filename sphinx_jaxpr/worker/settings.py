@@ -5,16 +5,11 @@ from __future__ import annotations
 import contextlib
 import contextvars
 import ctypes
-import decimal
 import gc
 import importlib
-import locale
 import operator
-import os
 import random
-import signal
 import sys
-import time
 import warnings
 from array import array
 from collections.abc import Callable, Hashable
@@ -23,7 +18,8 @@ from typing import Any, Final
 import jax
 import numpy as np
 
-from .places import MISSING, Content, Foreign, Listed, Place, Value, same
+from .places import MISSING, Content, Foreign, Listed, Place, Settings, Value
+from .system import system_settings
 
 #: What a process begins with, so that one is as another.
 SEED: Final = 0
@@ -35,36 +31,6 @@ def seed() -> None:
     np.random.seed(SEED)
 
 
-class Settings(Place):
-    """Several settings that are read together, and written one by one."""
-
-    def __init__(
-        self,
-        name: str,
-        read: Callable[[], Content],
-        write: Callable[[Any, Any], None],
-        label: str = "{name}[{key!r}]",
-    ) -> None:
-        self._read, self._write, self._label = read, write, label
-        super().__init__(name)
-
-    def read(self) -> Content:
-        """All of them."""
-        return self._read()
-
-    def write(self, content: Content) -> None:
-        """Those that differ."""
-        now = self._read()
-        for key in {*now, *content}:
-            value = content.get(key, MISSING)
-            if not same(now.get(key, MISSING), value):
-                self._write(key, value)
-
-    def label(self, key: Hashable) -> str:
-        """As code names it."""
-        return self._label.format(name=self.name, key=key)
-
-
 def all_settings() -> list[tuple[Place, frozenset[str]]]:
     """Every setting that is known, as it is now, and words that code which changes it has."""
     found: list[tuple[Place, str]] = [
@@ -74,10 +40,7 @@ def all_settings() -> list[tuple[Place, frozenset[str]]]:
         (_System("sys", vars(sys)), "sys"),
         (Settings("sys", _interpreter, _set_interpreter, "{key}"), "sys"),
         (Settings("sys.modules", _made_modules, _set_module), "modules"),
-        (_Environment(), "os environ putenv unsetenv environb"),
-        (Value("the working folder", _folder, os.chdir), "chdir fchdir"),
         (_Filters("warnings.filters", warnings.filters), "warnings"),
-        (Value("the locale", lambda: locale.setlocale(locale.LC_ALL, None), _set_locale), "locale"),
         (Value("the state of random", _random_state, _set_random_state), "random"),
         (_NumpyRandom("the state of numpy.random", _numpy_state, _set_numpy_state), "random"),
         (Settings("numpy.seterr", lambda: {**np.geterr()}, _set_error), "seterr errstate"),
@@ -86,30 +49,13 @@ def all_settings() -> list[tuple[Place, frozenset[str]]]:
             "set_printoptions printoptions set_string_function",
         ),
         (Value("the garbage collector", _gc, _set_gc), "gc"),
-        (Settings("signal", _handlers, _restore_handler), "signal"),
-        (Value("the umask", _umask, _set_umask), "umask"),
-        # Behind the environment, which it is read from.
-        (Value("the time zone", lambda: (time.tzname, time.timezone), _set_zone), "tzset"),
-        (Value("the standard streams", _closed, None), "close closefd"),
-        (Settings("decimal.DefaultContext", _digits, _set_digit), "DefaultContext"),
+        *system_settings(),
         (
             _Context("contextvars", _variables, _set_variable),
             "contextvars ContextVar decimal seterr errstate printoptions set_printoptions set",
         ),
     ]
-    with contextlib.suppress(ImportError):  # not a Unix
-        found.append((_limits(), "resource setrlimit prlimit"))
     return [(place, frozenset(text.split())) for place, text in found]
-
-
-def decides_devices(place: Place, key: Hashable) -> bool:
-    """Whether JAX reads a setting when it first looks for devices, and never again."""
-    if place.name == "os.environ":
-        return str(key).startswith("XLA_")
-    return place.name == "jax.config" and any(word in str(key) for word in _OF_DEVICES)
-
-
-_OF_DEVICES: Final = ("platform", "num_cpu_devices", "_backend", "cpu_collectives", "distributed")
 
 
 def _config_words() -> list[str]:
@@ -334,103 +280,3 @@ def _print_options() -> Content:
 
 def _set_print_option(key: str, value: Any) -> None:
     np.set_printoptions(**{key: value})
-
-
-# -- the system
-
-
-class _Environment(Settings):
-    """The environment's variables; Python says when one is set."""
-
-    def __init__(self) -> None:
-        self.told = True
-        super().__init__("os.environ", lambda: dict(os.environ), _set_environment)
-        sys.addaudithook(self._audit)
-
-    def _audit(self, event: str, args: tuple[Any, ...]) -> None:
-        if event in ("os.putenv", "os.unsetenv"):
-            self.told = True
-
-    def unchanged(self) -> bool:
-        """Whether none was set since the last look."""
-        told, self.told = self.told, False
-        return not told
-
-
-def _set_environment(key: str, value: Any) -> None:
-    if value is MISSING:
-        os.environ.pop(key, None)
-    else:
-        os.environ[key] = value
-
-
-def _folder() -> Any:
-    try:
-        return os.getcwd()
-    except OSError:  # it was removed
-        return ""
-
-
-def _umask() -> int:
-    mask = os.umask(0o77)  # to be read it has to be set
-    os.umask(mask)
-    return mask
-
-
-def _set_umask(mask: int) -> None:
-    os.umask(mask)
-
-
-def _set_zone(zone: Any) -> None:
-    time.tzset()  # the environment's
-
-
-def _closed() -> tuple[Any, ...]:
-    """Which of them were closed: that can't be undone."""
-    streams = (sys.stdin, sys.stdout, sys.stderr)
-    return tuple(getattr(stream, "closed", None) for stream in streams)
-
-
-def _digits() -> Content:
-    """What new contexts of ``decimal`` are copies of."""
-    return {name: getattr(decimal.DefaultContext, name) for name in _DIGITS}
-
-
-_DIGITS: Final = ("prec", "rounding", "Emin", "Emax", "capitals", "clamp")
-
-
-def _set_digit(name: str, value: Any) -> None:
-    setattr(decimal.DefaultContext, name, value)
-
-
-def _set_locale(text: str) -> None:
-    locale.setlocale(locale.LC_ALL, text)
-
-
-_SIGNALS: Final = tuple(
-    getattr(signal, name)
-    for name in ("SIGINT", "SIGTERM", "SIGALRM", "SIGPROF", "SIGVTALRM", "SIGUSR1", "SIGUSR2")
-    if hasattr(signal, name)
-)
-
-
-def _handlers() -> Content:
-    return {number: signal.getsignal(number) for number in _SIGNALS}
-
-
-def _restore_handler(number: signal.Signals, handler: Any) -> None:
-    if number == getattr(signal, "SIGALRM", None):
-        signal.alarm(0)  # of whoever set the handler
-    if handler is not None and handler is not MISSING:
-        signal.signal(number, handler)
-
-
-def _limits() -> Place:
-    import resource
-
-    numbers = {name: getattr(resource, name) for name in dir(resource) if name[:7] == "RLIMIT_"}
-    return Settings(
-        "resource.setrlimit",
-        lambda: {name: resource.getrlimit(number) for name, number in numbers.items()},
-        lambda name, limits: resource.setrlimit(numbers[name], limits),
-    )

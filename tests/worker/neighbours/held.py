@@ -1,11 +1,16 @@
 """Objects that other modules change."""
 
+import array
+import collections
 import decimal
 import functools
 
 import jax
 
 REGISTRY = {}
+ORDERED = collections.OrderedDict(first=1.0, second=2.0)
+BYTES = bytearray(b"\x01")
+NUMBERS = array.array("d", [1.0])
 
 
 class Layer:
@@ -63,3 +68,11 @@ def context(x):
 
 def named(x):
     return jax.jit(scale)(x)
+
+
+def order(x):
+    return x * next(iter(ORDERED.values()))
+
+
+def raw(x):
+    return x * (BYTES[0] + NUMBERS[0])

@@ -1,5 +1,6 @@
 """Functions whose programs show the state in which they are traced."""
 
+import logging
 import math
 import os
 import random
@@ -93,3 +94,11 @@ def inside(x):
     except ImportError:
         return x * 1.0
     return x * package.helper.VALUE
+
+
+def debugs(x):
+    return x * (2.0 if logging.getLogger().isEnabledFor(logging.DEBUG) else 1.0)
+
+
+def board(x):
+    return x * float(getattr(jnp, "OUR_SIZE", 1))

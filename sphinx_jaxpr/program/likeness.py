@@ -221,6 +221,8 @@ class _Variant(Standing):
         self.wanting: dict[str, Counter[object]] = {}  # parameters of what is left, in this round
         self.like: dict[int, list[int]] = {}  # equation -> those of the base that it could be
         self.children: dict[int, list[int]] = {}
+        # What holds of the base that which the equation in hand holds: it can be no other.
+        self.voted: frozenset[int] = frozenset()
         self.sources: dict[int, tuple[int, ...]] = {}  # what an added arrangement is made of
         super().__init__(printed, table, pairs.variant)
 
@@ -319,7 +321,9 @@ class _Variant(Standing):
             start += 1
         self.base.free_from[key] = start
         for n in islice(candidates, start, start + LOOKED_AT):
-            if n not in taken and self.is_near(place, self.base.computed[n]):
+            if n in taken or not self.is_near(place, self.base.computed[n]):
+                continue
+            if not place.holds or not self.voted or n in self.voted:
                 yield n
 
     def is_near(self, place: Computed, other: Computed) -> bool:
@@ -333,6 +337,7 @@ class _Variant(Standing):
         votes: Counter[int] = Counter()
         for child in self.children.get(index, ()):
             votes.update({self.base.computed[n].owner for n in self.like.get(child, ())})
+        self.voted = frozenset(owner for owner in votes if owner >= 0)
         best = None
         for owner in sorted(votes):
             if owner < 0 or owner in self.pairs.taken or 2 * votes[owner] < self.base.bodies[owner]:

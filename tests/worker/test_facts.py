@@ -195,7 +195,9 @@ def test_primitives_that_are_objects_have_the_names_and_parameters_that_are_prin
     """Newer JAX has such: each equation holds the object under one primitive of all."""
 
     class Root:
-        params = {"solve_jaxpr": jax.make_jaxpr(jnp.sin)(1.0), "count": 3, "_tree": None}
+        def __init__(self) -> None:
+            program = jax.make_jaxpr(jnp.sin)(1.0)
+            self.params = {"solve_jaxpr": program, "count": 3, "_tree": None}
 
     class Shown(Root):
         def pp_params(self) -> dict[str, Any]:

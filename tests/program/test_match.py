@@ -375,3 +375,14 @@ def test_a_body_that_is_printed_in_front_is_nested_too() -> None:
     )
     line = [f"{p.verb} {p.text}" for p in summary(base, variant, match(base, variant))]
     assert line == ["nests the body in jit.jaxpr"]
+
+
+def test_a_batched_branch_is_found_behind_what_hides_it() -> None:
+    def chosen(x: Any, a: Any) -> Any:
+        return jax.lax.cond(x.sum() > 0, lambda: a * 2, lambda: a) + x
+
+    x = jnp.ones(3)
+    base = printed(chosen, x, x)
+    variant = printed(jax.vmap(chosen, in_axes=(0, None)), jnp.ones((8, 3)), x)
+    removed = match(base, variant).removed
+    assert "add" not in {e.primitive for e in base.walk() if e.start in removed}

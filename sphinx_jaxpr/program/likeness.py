@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import Final
 
-from .bodies import ARRANGES, BATCHED, LAYOUT, LOOPS, Body, bare, looped
+from .bodies import ARRANGES, BATCHED, CALLS, LAYOUT, LOOPS, Body, bare, looped
 from .model import Operand, Printed, Program, Variable
 from .numbering import Computed, Inner, Numbering, Table, printed_parameters
 
@@ -80,6 +80,7 @@ class _Base:
         self.free_from: dict[tuple[str, object], int] = {}
         self.bodies: Counter[int] = Counter()
         self.chosen: dict[tuple[int, ...], int] = {}  # results of branches -> of the cond
+        self.ending: dict[int, list[tuple[int, ...]]] = {}  # by what the last branch returns
         self.signatures: dict[int, tuple[object, ...]] = {}
         for index, place in enumerate(self.computed):
             primitive = place.equation.primitive
@@ -89,6 +90,7 @@ class _Base:
             self.bodies[place.owner] += 1
             for branches, result in zip(place.branches, place.results, strict=False):
                 self.chosen[branches] = result
+                self.ending.setdefault(branches[-1], []).append(branches)
 
     def signature(self, index: int) -> tuple[object, ...]:
         """Types and parameters."""
@@ -221,6 +223,8 @@ class _Variant(Standing):
         self.wanting: dict[str, Counter[object]] = {}  # parameters of what is left, in this round
         self.like: dict[int, list[int]] = {}  # equation -> those of the base that it could be
         self.children: dict[int, list[int]] = {}
+        # What holds of the base that which the equation in hand holds: it can be no other.
+        self.voted: frozenset[int] = frozenset()
         self.sources: dict[int, tuple[int, ...]] = {}  # what an added arrangement is made of
         super().__init__(printed, table, pairs.variant)
 
@@ -251,9 +255,8 @@ class _Variant(Standing):
             self.stand_batched(place)
         elif place.equation.primitive in ARRANGES:
             # A batched `cond` computes all branches, and chooses between their results.
-            chosen = self.base.chosen.get(place.operands[1:])
-            if chosen is not None and place.equation.primitive == "select_n":
-                place.results = (chosen,)
+            if place.equation.primitive == "select_n":
+                self.stand_chosen(place)
             for number in place.results:
                 self.sources.setdefault(number, place.operands)
         return place.number if found is None else self.base.computed[found].number
@@ -319,7 +322,9 @@ class _Variant(Standing):
             start += 1
         self.base.free_from[key] = start
         for n in islice(candidates, start, start + LOOKED_AT):
-            if n not in taken and self.is_near(place, self.base.computed[n]):
+            if n in taken or not self.is_near(place, self.base.computed[n]):
+                continue
+            if not place.holds or not self.voted or n in self.voted:
                 yield n
 
     def is_near(self, place: Computed, other: Computed) -> bool:
@@ -332,7 +337,9 @@ class _Variant(Standing):
         """The one with most of the same equations in its bodies."""
         votes: Counter[int] = Counter()
         for child in self.children.get(index, ()):
-            votes.update({self.base.computed[n].owner for n in self.like.get(child, ())})
+            alike = self.like.get(child, ())
+            votes.update({owner for n in alike for owner in self.holding(n, place)})
+        self.voted = frozenset(owner for owner in votes if owner >= 0)
         best = None
         for owner in sorted(votes):
             if owner < 0 or owner in self.pairs.taken or 2 * votes[owner] < self.base.bodies[owner]:
@@ -342,6 +349,18 @@ class _Variant(Standing):
             if same and self.is_near(place, other) and (best is None or votes[owner] > votes[best]):
                 best = owner
         return best
+
+    def holding(self, index: int, place: Computed) -> Iterator[int]:
+        """What holds an equation of the base; also what is around calls that have gone."""
+        owner = self.base.computed[index].owner
+        yield owner
+        wanted = place.equation.primitive
+        while owner >= 0 and wanted in LOOPS:
+            around = self.base.computed[owner]
+            if around.equation.primitive not in CALLS:
+                break
+            owner = around.owner
+            yield owner
 
     def by_some(self, place: Computed) -> int | None:
         """One whose operands are among these, or one from whose operands these are arranged."""
@@ -392,6 +411,20 @@ class _Variant(Standing):
             for n, number in enumerate(place.results)
         )
         return outputs
+
+    def stand_chosen(self, place: Computed) -> None:
+        """A choice between what branches return, or what that is arranged from."""
+        values = place.operands[1:]
+        reached = [self.reached(number) for number in values]
+        last = reached[-1] if reached else []
+        listed = (branches for n in last for branches in self.base.ending.get(n, ())[:LOOKED_AT])
+        for branches in (values, *listed):
+            chosen = self.base.chosen.get(branches)
+            if chosen is None or len(branches) != len(values):
+                continue
+            if all(old in new for old, new in zip(branches, reached, strict=True)):
+                place.results = (chosen,)
+                return
 
     def stand_batched(self, place: Computed) -> None:
         """A batched index by another primitive: its result stands for the same."""

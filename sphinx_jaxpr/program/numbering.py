@@ -241,6 +241,12 @@ class Numbering:
                     return [self.cast(n, type_of(o), v.type) for n, o, v in entering]
         first = operands[0] if operands else -1
         name = (equation.primitive, body.parameter, first)
+        count, results = len(operands), len(equation.outputs)
+        if equation.primitive == "pallas_call" and len(inputs) >= count + results:
+            # References to the operands, then to the results, then to scratch memory.
+            made = [of("held", *name, "result", n) for n in range(results)]
+            rest = [of("held", *name, "scratch", n) for n in range(len(inputs) - count - results)]
+            return [*(of("reference", n, r) for n, r in repeated(operands)), *made, *rest]
         return [of("held", *name, place_) for place_ in range(len(inputs))]
 
     def carry(

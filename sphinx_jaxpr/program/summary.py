@@ -120,10 +120,12 @@ def _nests(base: Program, variant: Printed, found: Match) -> list[Part]:
         return []
     total = len(base.equations)
     parts = []
+    left, shared = dict(found.nested), variant.named
     for equation in variant.walk():
         for parameter in equation.parameters:
-            for program in parameter.programs:
-                count = found.nested.get(program.start, 0)
+            for member in parameter.members:
+                program = shared.get(member) if isinstance(member, str) else member
+                count = left.pop(program.start, 0) if program is not None else 0
                 if count:
                     whole = "the body" if count == total else f"{count} of {_equations(total)}"
                     parts.append(Part("nests", f"{whole} in {equation.primitive}.{parameter.name}"))

@@ -46,7 +46,7 @@ class _Phases:
         self.found: dict[int, str] = {}
         self.known: dict[_Key, Answer] = {}
         self.written: set[_Key] = set()
-        self.contexts: dict[tuple[Context, int, bool], Context] = {}
+        self.contexts: dict[tuple[Context, int, bool, bool], Context] = {}
 
     def visit(self, first: _Visit) -> None:
         """Visit a program; iterative, since programs nest deeper than Python's stack."""
@@ -100,9 +100,12 @@ class _Phases:
     def context(self, around: Context, equation: Any) -> Context:
         """What is known at an equation; stacks are shared by many."""
         stack = getattr(equation.source_info, "name_stack", "")
-        key = (around, id(stack), primitive_name(equation) in REMAT)
+        is_remat = primitive_name(equation) in REMAT
+        # Only the program of one that was differentiated is computed again.
+        again = is_remat and bool(equation.params.get("differentiated", True))
+        key = (around, id(stack), is_remat, again)
         if key not in self.contexts:
-            self.contexts[key] = around.at(stack, key[2], self.has_remat)
+            self.contexts[key] = around.at(stack, is_remat, self.has_remat, again)
         return self.contexts[key]
 
     def equation(self, equation: Any, context: Context, operands: Marks, write: bool) -> _Run:

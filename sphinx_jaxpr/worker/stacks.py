@@ -32,7 +32,8 @@ class Context(NamedTuple):
 
     ``backward`` is ``"transpose"``, ``"recomputed"`` or ``""``; ``linear`` whether
     JAX differentiates forward here; ``outside`` and ``inside`` have a bit for each
-    level of :func:`scope` entered; ``in_remat``: what is inside is the program of a remat.
+    level of :func:`scope` entered; ``in_remat``: what is inside is the program of a
+    remat that was differentiated.
     """
 
     backward: str = ""
@@ -46,10 +47,11 @@ class Context(NamedTuple):
         """The levels at which tangents are made here."""
         return self.outside & ~self.inside
 
-    def at(self, name_stack: Any, is_remat: bool, dissolves: bool) -> Context:
+    def at(self, name_stack: Any, is_remat: bool, dissolves: bool, again: bool) -> Context:
         """That of an equation with this stack, in a program with this context.
 
-        ``dissolves``: there may be equations here that were in a remat.
+        ``dissolves``: there may be equations here that were in a remat.  ``again``: it
+        is a remat that computes its program a second time.
         """
         backward, linear = self.backward, self.linear
         outside, inside = self.outside, self.inside
@@ -76,7 +78,7 @@ class Context(NamedTuple):
                 if first or (dissolved and dissolves):
                     backward = "recomputed"
             before = "transform" if is_transform else "scope"
-        return Context(backward, linear, outside, inside, is_remat)
+        return Context(backward, linear, outside, inside, again)
 
 
 def items(name_stack: Any) -> Iterator[tuple[bool, str]]:

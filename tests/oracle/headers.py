@@ -148,10 +148,11 @@ class Header:
         if matched["t"] and int(matched["t"]) != total:
             return [f"the base has {total}"]
         wanted = int(matched["n"] or total)
+        own = {id(e) for e in body_of(self.base.block.closed).eqns}
         mine = {
             id(self.variant.raw[new])
             for new, old in self.traced.product.partners(self.name).items()
-            if new in self.variant.raw and old in self.base.raw
+            if new in self.variant.raw and old in self.base.raw and id(self.base.raw[old]) in own
         }
         for raw in self.variant.raw.values():
             value = params_of(raw).get(matched["name"])

@@ -325,3 +325,64 @@ def test_no_pair_of_programs_is_too_much() -> None:
 def test_counts_with_nested() -> None:
     assert counts(printed(jax.jit(dense), *ARGS)) == (1, 5)
     assert counts(parse("no program")) == (0, 0)
+
+
+def test_a_power_waits_for_its_own_exponent() -> None:
+    def powers(x: Any) -> Any:
+        return x**3 + x**-1 + 2**x
+
+    def pushed(x: Any, dot: Any) -> Any:
+        return jax.vmap(lambda v: jax.jvp(powers, (v,), (dot,)))(x)
+
+    one, many = jnp.ones(3), jnp.ones((8, 3))
+    base, variant = printed(powers, one), printed(pushed, many, one)
+    found = match(base, variant)
+    assert not found.removed
+    kept = {new: old for new, old in found.partner.items() if variant.text[new:].startswith("h:")}
+    assert [base.text[old:].partition(" ")[2][:21] for old in kept.values()] == [
+        "= integer_pow[y=-1] a"
+    ]
+
+
+def test_a_call_stands_for_a_call_of_the_same_function() -> None:
+    def rows(x: Any) -> Any:
+        return jnp.sort(x, axis=1), jnp.argsort(x, axis=0)
+
+    def total(x: Any) -> Any:
+        return sum(leaf.sum() for leaf in jax.tree.leaves(jax.jit(lambda v: rows(v))(x)))
+
+    x = jnp.ones((3, 4))
+    base, variant = printed(rows, x), printed(jax.grad(total), x)
+    found = match(base, variant)
+
+    def named(text: str, start: int) -> str:
+        return text[start:].partition("name=")[2].split()[0]
+
+    calls = {e.start for e in base.walk() if e.primitive in ("jit", "pjit")}
+    pairs = {
+        (named(variant.text, new), named(base.text, old))
+        for new, old in found.partner.items()
+        if old in calls
+    }
+    assert pairs == {("sort", "sort"), ("argsort", "argsort")}
+
+
+def test_a_body_that_is_printed_in_front_is_nested_too() -> None:
+    base = parse("{ lambda ; a:f32[3]. let b:f32[3] = sin a in (b,) }")
+    variant = parse(
+        "let f = { lambda ; a:f32[3]. let b:f32[3] = sin a in (b,) } in\n"
+        "{ lambda ; c:f32[3]. let d:f32[3] = jit[name=f jaxpr=f] c in (d,) }"
+    )
+    line = [f"{p.verb} {p.text}" for p in summary(base, variant, match(base, variant))]
+    assert line == ["nests the body in jit.jaxpr"]
+
+
+def test_a_batched_branch_is_found_behind_what_hides_it() -> None:
+    def chosen(x: Any, a: Any) -> Any:
+        return jax.lax.cond(x.sum() > 0, lambda: a * 2, lambda: a) + x
+
+    x = jnp.ones(3)
+    base = printed(chosen, x, x)
+    variant = printed(jax.vmap(chosen, in_axes=(0, None)), jnp.ones((8, 3)), x)
+    removed = match(base, variant).removed
+    assert "add" not in {e.primitive for e in base.walk() if e.start in removed}

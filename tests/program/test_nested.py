@@ -12,8 +12,10 @@ import pytest
 from jax.extend import core
 
 from sphinx_jaxpr.ext.html import code, equation_ids
+from sphinx_jaxpr.program.account import acted
 from sphinx_jaxpr.program.blocks import Block
 from sphinx_jaxpr.program.evaluate import Scope, evaluate
+from sphinx_jaxpr.program.match import Match
 from sphinx_jaxpr.program.paths import PathError
 from sphinx_jaxpr.program.printed import parse
 from sphinx_jaxpr.testing import trace
@@ -203,6 +205,32 @@ def test_nesting_of_objects_is_read_in_linear_time() -> None:
             value = wrap.format(text)
             text = f"{{ lambda ; a:f32[]. let b:f32[] = holder[value={value} n=1] a in (b,) }}"
         assert parse(text).program is not None
+
+
+def test_a_program_that_several_texts_print_is_one() -> None:
+    def solved(a: Any, b: Any) -> Any:
+        return jax.scipy.sparse.linalg.cg(lambda v: a @ v, b, maxiter=5)[0]
+
+    found = trace(solved, "f32[3,3], f32[3]", transforms="jvp", name="f")
+    for name in ("f", "f.jvp"):
+        printed = found[name].printed
+        assert printed is not None
+        count = found.evaluate(f"len({name}.all)")
+        line = acted(printed, None, Match(), found[name].index.tables)
+        assert f"({count} with nested)" in line[0].text
+    everything = set(found.evaluate("[e for e in f.all]"))
+    for place in range(4):
+        own = found.evaluate(f"[e for e in f[custom_linear_solve].jaxprs[{place}]]")
+        assert own
+        assert everything.issuperset(own)
+    # A symmetric solve has one program for both products, and what it runs is run once.
+    found.assert_claims(["f[custom_linear_solve].jaxprs[0].calls == 2"])
+    found.assert_claims(["{e.calls for e in f[custom_linear_solve].jaxprs[2]} == {1}"])
+
+
+def test_what_objects_print_again_is_not_called_removed() -> None:
+    found = trace(jnp.linalg.solve, "f32[3,3], f32[3]", transforms="jvp", name="f")
+    assert found.evaluate("len(f.jvp.removed)") == 0
 
 
 def test_a_text_that_lost_equations_is_not_asked() -> None:

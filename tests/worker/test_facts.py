@@ -6,6 +6,7 @@ import importlib
 import json
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import jax
@@ -13,7 +14,8 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from sphinx_jaxpr.worker import facts
+from sphinx_jaxpr.testing import trace
+from sphinx_jaxpr.worker import facts, jaxprs
 from tests.program.corpus import PROGRAMS
 
 SQUARE = jax.ShapeDtypeStruct((4, 4), jnp.float32)
@@ -187,3 +189,42 @@ _ruled.defjvp(lambda primals, tangents: (_ruled(*primals), tangents[0] @ TABLE))
 def test_captured_arrays_of_all_programs_count_once(fn: Any, arrays: int) -> None:
     found = collect(fn, jax.ShapeDtypeStruct((40,), jnp.float32))
     assert found["captured"] == [["f32[40,30]", 4800]] * arrays
+
+
+def test_primitives_that_are_objects_have_the_names_and_parameters_that_are_printed() -> None:
+    """Newer JAX has such: each equation holds the object under one primitive of all."""
+
+    class Root:
+        def __init__(self) -> None:
+            program = jax.make_jaxpr(jnp.sin)(1.0)
+            self.params = {"solve_jaxpr": program, "count": 3, "_tree": None}
+
+    class Shown(Root):
+        def pp_params(self) -> dict[str, Any]:
+            return {"count": 4}
+
+    def equation(name: str, **params: Any) -> Any:
+        return SimpleNamespace(primitive=SimpleNamespace(name=name), params=params)
+
+    plain = equation("call_hi_primitive", _prim=Root())
+    assert jaxprs.primitive_name(plain) == "Root"
+    assert set(jaxprs.parameters_of(plain)) == {"solve_jaxpr", "count"}
+    assert list(jaxprs.Held().of(plain)) == ["solve_jaxpr"]
+    assert jaxprs.parameters_of(equation("call_hi_primitive", _prim=Shown())) == {"count": 4}
+    half = equation("call_hi_primitive_linearized", _prim=Root(), has_sres=False, tree=None)
+    assert jaxprs.primitive_name(half) == "Root.linearized"
+    assert jaxprs.parameters_of(half) == {"has_sres": False}
+    usual = equation("sin", accuracy=None)
+    assert (jaxprs.primitive_name(usual), jaxprs.parameters_of(usual)) == (
+        "sin",
+        {"accuracy": None},
+    )
+
+
+def test_a_root_has_facts_on_every_version() -> None:
+    def root(x: Any) -> Any:
+        return jax.lax.custom_root(lambda y: y**3 - x, 1.0, lambda f, y: f(y), lambda g, y: y)
+
+    found = trace(root, "2.0", name="f")["f"]
+    assert found.printed is not None
+    assert all(equation.start in found.index.facts for equation in found.printed.walk())

@@ -247,6 +247,13 @@ def test_hessian_has_all_three() -> None:
     assert {"forward", "tangent", "transpose"} <= found
 
 
+def test_what_hessian_makes_of_second_derivatives_is_tangent() -> None:
+    """Also what unpacks the gradient, behind the backward half."""
+    found = equations(traced("chain", VECTOR, "hessian")[0])
+    unpacked = [row[1] for row in found if row[0] == "reshape"][-2:]
+    assert unpacked == ["forward", "tangent"]  # the gradient itself, and its derivative
+
+
 def test_nested_jacfwd_marks_both_levels() -> None:
     found = phases_of("chain", VECTOR, "jacfwd | jacfwd")
     assert found["sin"] >= {"forward"}
@@ -290,6 +297,7 @@ def test_a_scope_of_the_authors_is_no_phase(name: str) -> None:
         return [row[1] for row in equations(found)]
 
     assert phases(scoped) == ["", ""]
+    assert set(phases(jax.checkpoint(scoped))) == {""}
     assert phases(jax.grad(scoped)) == ["forward", "forward", "forward", "transpose", "transpose"]
     inside = phases(jax.grad(lambda x: jax.jit(scoped)(x)))
     assert set(inside) == {"forward", "transpose"}
@@ -312,7 +320,7 @@ def test_a_scope_of_the_authors_is_no_phase(name: str) -> None:
 )
 def test_a_stack_that_is_text_alone(stack: str, backward: str, linear: bool) -> None:
     """What a JAX without items of a stack would be read as."""
-    found = Context().at(stack, False, True)
+    found = Context().at(stack, False, True, False)
     assert (found.backward, found.linear) == (backward, linear)
 
 

@@ -18,7 +18,7 @@ PACKAGE = "sphinx_jaxpr"
 JAX = frozenset({"jax", "jaxlib", "numpy"})
 SPHINX = frozenset({"sphinx", "docutils", "pygments"})
 PRIVATE_JAX = ("jax._src", "jax.core")
-MAX_LINES = 420
+MAX_LINES = 600
 
 # A room is a file or a folder of the package.  What it may import beside the
 # standard library: other distributions, and parts of this package.
@@ -379,7 +379,7 @@ def test_package_keeps_its_layers() -> None:
         ("__init__.py", "from sphinx.application import Sphinx", "__init__.py must not import"),
         ("util.py", "", "is in no room of ROOMS"),
         ("lexer.py", "\ndef broken(:", ":2: is no Python 3.11: invalid syntax"),
-        ("program/paths.py", "\n" * 421, ":421: has 421 lines; 420 is the most"),
+        ("program/paths.py", "\n" * 601, ":601: has 601 lines; 600 is the most"),
     ],
 )
 def test_bad_source_is_found(path: str, source: str, finding: str) -> None:
@@ -404,7 +404,7 @@ def test_bad_source_is_found(path: str, source: str, finding: str) -> None:
         ("testing.py", "def f():\n    import jax\n    from .worker import tracer"),
         ("__init__.py", "def setup(app):\n    from sphinx_jaxpr.ext import setup"),
         ("__init__.py", "if TYPE_CHECKING:\n    from sphinx.application import Sphinx"),
-        ("program/paths.py", "\n" * 420),
+        ("program/paths.py", "\n" * 600),
     ],
 )
 def test_good_source_is_not(path: str, source: str) -> None:

@@ -181,7 +181,7 @@ OPTIONS: Final = (
         "jaxpr_depends",
         [],
         "",
-        "Files that programs depend on in ways that can't be followed, as patterns relative to"
+        "Files that programs depend on in ways that no build can follow, as patterns relative to"
         " the folder of `conf.py`: `data/*.csv`, `../src/**/*.so`, or a folder for all that is"
         " in it. When one of them changes, appears or goes, all programs are traced again.",
         _patterns,

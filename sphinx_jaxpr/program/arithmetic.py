@@ -231,10 +231,11 @@ def _ops(arguments: list[Any], asking: Asking) -> tuple[str, ...]:
     if isinstance(value, EquationView):
         return listing([value.primitive])
     if isinstance(value, Equations):
-        asking.spend(len(value.equations))
+        asking.spend(2 * len(value.equations))
         present = value.block.primitives
-        names = (Primitive(equation.primitive, present) for equation in value.equations)
-        return listing(names, emptiness(value))
+        names = [equation.primitive for equation in value.equations]
+        words = {name: Primitive(name, present) for name in set(names)}
+        return listing((words[name] for name in names), emptiness(value))
     for item in elements(value, asking, "`ops`"):
         if not isinstance(item, EquationView):
             raise PathError(f"`ops` takes a program or equations, not {kind(item)}")

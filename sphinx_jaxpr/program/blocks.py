@@ -97,6 +97,8 @@ class Index:
         self.readers: dict[int, list[Equation]] = {}  # variable -> equations that read it
         self.has_phases = any(known.phase for known in self.facts.values())
         self.first: dict[int, Program] = {}  # place in the facts -> the first of its texts
+        self.everything: dict[int, list[Equation]] = {}  # program -> its own and all inside
+        self.refusals: dict[int, str] = {}  # program -> why not all of it can be read
         self.apart: set[int] = set()  # programs that the outermost does not lead to
         if printed is None or printed.program is None:
             return
@@ -122,7 +124,8 @@ class Index:
         reached = _reached(whole.start, inner)
         self.apart = programs.keys() - reached
         for program in sorted(every, key=lambda one: (one.start in self.apart, one.start)):
-            self.first.setdefault(self.tables.get(program.start, -1 - program.start), program)
+            if program.start in self.tables:
+                self.first.setdefault(self.tables[program.start], program)
         # A text in front that only repeats what an object prints is no further use of it.
         known = {self.tables.get(start, -1) for start in reached}
         waiting = Counter(start for found in inner.values() for start in set(found))

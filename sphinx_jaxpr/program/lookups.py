@@ -31,8 +31,11 @@ def everything(block: Block, program: Program) -> list[Equation]:
     there once: where paths lead to it, else where it was printed first.
     """
     index = block.index
-    found = {one.start: one for one in map(index.meant, inside(block, program))}
-    return sorted((e for one in found.values() for e in one.equations), key=lambda e: e.start)
+    if program.start not in index.everything:
+        found = {one.start: one for one in map(index.meant, inside(block, program))}
+        equations = (e for one in found.values() for e in one.equations)
+        index.everything[program.start] = sorted(equations, key=lambda e: e.start)
+    return index.everything[program.start]
 
 
 def inside(block: Block, program: Program) -> list[Program]:
@@ -56,14 +59,18 @@ def inside(block: Block, program: Program) -> list[Program]:
 
 def unread(block: Block, program: Program, path: str) -> None:
     """Refuse what is asked of all equations where some can't be read."""
-    for current in inside(block, program):
-        if reason := block.index.opaque(current):
-            own = program is current
-            where = "" if own else " further inside"
-            raise PathError(
-                f"`{path}` can't be answered:{where} {reason}; ask for the equations of a program"
-                " that is read whole"
-            )
+    index = block.index
+    if program.start not in index.refusals:
+        reasons = ((one, index.opaque(one)) for one in inside(block, program))
+        where, reason = next(((one, said) for one, said in reasons if said), (program, ""))
+        index.refusals[program.start] = (
+            f"{'' if where is program else ' further inside'} {reason}" if reason else ""
+        )
+    if reason := index.refusals[program.start]:
+        raise PathError(
+            f"`{path}` can't be answered:{reason}; ask for the equations of a program"
+            " that is read whole"
+        )
 
 
 def cost(block: Block, program: Program, name: str) -> int:

@@ -69,11 +69,14 @@ def distinct(printed: Printed, places: Places = NOWHERE) -> list[Equation]:
     JAX prints a program that objects hold in each of them, and once more in front.
     ``places`` are those of programs in the facts: texts of one place count once.
     """
-    return sorted((e for p in _once(printed, places) for e in p.equations), key=lambda e: e.start)
+    return sorted(
+        (e for p in _once(programs(printed), places) for e in p.equations), key=lambda e: e.start
+    )
 
 
-def _once(printed: Printed, places: Places) -> list[Program]:
-    once = {places.get(p.start, -1 - p.start): p for p in reversed(programs(printed))}
+def _once(found: list[Program], places: Places) -> list[Program]:
+    """The first of each program's texts."""
+    once = {places.get(p.start, -1 - p.start): p for p in reversed(found)}
     return list(once.values())
 
 
@@ -170,11 +173,12 @@ def _reshapes(base: Printed, variant: Printed, found: Match, places: Places) -> 
 
 def _compared(variant: Printed, found: Match, places: Places) -> list[Program]:
     """The programs in which equations of the base were found again."""
-    return [
+    found_in = [
         program
-        for program in _once(variant, places)
+        for program in programs(variant)
         if any(equation.start in found.partner for equation in program.equations)
     ]
+    return _once(found_in, places)
 
 
 def _dims(variable: Variable) -> tuple[str, list[str], str] | None:
@@ -234,7 +238,11 @@ def _drops(removed: Iterable[Equation], before: Counter[str], after: Counter[str
 def dropped(base: Printed, found: Match, places: Places = NOWHERE) -> list[Equation]:
     """The equations of the base that the variant does not compute, in printed order."""
     gone = frozenset(found.removed)
-    return [e for e in distinct(base, places) if e.start in gone] if gone else []
+    holding = [p for p in programs(base) if any(e.start in gone for e in p.equations)]
+    return sorted(
+        (e for p in _once(holding, places) for e in p.equations if e.start in gone),
+        key=lambda e: e.start,
+    )
 
 
 def in_words(equation: Equation) -> str:

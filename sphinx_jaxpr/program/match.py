@@ -17,9 +17,10 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from .bodies import STATE, bodies
-from .likeness import Pairs, signature
+from .likeness import Pairs
 from .model import Printed
 from .numbering import Computed, Numbering, Table
+from .standing import signature
 
 KEPT: Final = "kept"
 RESHAPED: Final = "reshaped"

@@ -54,7 +54,7 @@ def summary(
     parts = [
         *([] if found.nested else _grows(base, variant, *census)),
         *_nests(base.program, variant, found),
-        *_reshapes(base, variant, found),
+        *_reshapes(base, variant, found, places),
         *_drops(dropped(base, found, before), *census),
     ]
     count = len(base.program.equations)
@@ -69,8 +69,15 @@ def distinct(printed: Printed, places: Places = NOWHERE) -> list[Equation]:
     JAX prints a program that objects hold in each of them, and once more in front.
     ``places`` are those of programs in the facts: texts of one place count once.
     """
-    once = {places.get(p.start, -1 - p.start): p for p in reversed(programs(printed))}
-    return sorted((e for p in once.values() for e in p.equations), key=lambda e: e.start)
+    return sorted(
+        (e for p in _once(programs(printed), places) for e in p.equations), key=lambda e: e.start
+    )
+
+
+def _once(found: list[Program], places: Places) -> list[Program]:
+    """The first of each program's texts."""
+    once = {places.get(p.start, -1 - p.start): p for p in reversed(found)}
+    return list(once.values())
 
 
 def counts(printed: Printed, places: Places = NOWHERE) -> tuple[int, int]:
@@ -132,13 +139,13 @@ def _nests(base: Program, variant: Printed, found: Match) -> list[Part]:
     return parts
 
 
-def _reshapes(base: Printed, variant: Printed, found: Match) -> list[Part]:
+def _reshapes(base: Printed, variant: Printed, found: Match, places: Places) -> list[Part]:
     """Values with another shape than their partner's, among those of the same programs."""
     before = {v.index: v for equation in base.walk() for v in equation.outputs}
     fronts: Counter[int] = Counter()
     splits: Counter[str] = Counter()
     other = total = 0
-    for program in _compared(variant, found):
+    for program in _compared(variant, found, places):
         for equation in program.equations:
             total += len(equation.outputs)
             if found.change[equation.start] != RESHAPED:
@@ -164,13 +171,14 @@ def _reshapes(base: Printed, variant: Printed, found: Match) -> list[Part]:
     return parts
 
 
-def _compared(variant: Printed, found: Match) -> list[Program]:
+def _compared(variant: Printed, found: Match, places: Places) -> list[Program]:
     """The programs in which equations of the base were found again."""
-    return [
+    found_in = [
         program
         for program in programs(variant)
         if any(equation.start in found.partner for equation in program.equations)
     ]
+    return _once(found_in, places)
 
 
 def _dims(variable: Variable) -> tuple[str, list[str], str] | None:
@@ -230,7 +238,11 @@ def _drops(removed: Iterable[Equation], before: Counter[str], after: Counter[str
 def dropped(base: Printed, found: Match, places: Places = NOWHERE) -> list[Equation]:
     """The equations of the base that the variant does not compute, in printed order."""
     gone = frozenset(found.removed)
-    return [e for e in distinct(base, places) if e.start in gone] if gone else []
+    holding = [p for p in programs(base) if any(e.start in gone for e in p.equations)]
+    return sorted(
+        (e for p in _once(holding, places) for e in p.equations if e.start in gone),
+        key=lambda e: e.start,
+    )
 
 
 def in_words(equation: Equation) -> str:

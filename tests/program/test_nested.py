@@ -243,3 +243,10 @@ def test_a_text_that_lost_equations_is_not_asked() -> None:
     assert ask("len(f) == 1", block)
     with pytest.raises(PathError, match="1 of its 2 equations can be read"):
         ask("not f.all[cos]", block)
+
+
+def test_a_text_alone_leads_into_each_of_its_programs() -> None:
+    body = "{ lambda ; c:f32[]. let d:f32[] = sin c in (d,) }"
+    text = f"{{ lambda ; a:f32[]. let b:f32[] = jit[jaxpr={body}] a in (b,) }}"
+    scope = Scope({"f": Block("f", parse(text))})
+    assert evaluate("ops(f[jit].jaxpr) == ['sin'] and len(f.all) == 2", scope).is_true

@@ -80,7 +80,7 @@ def cost(block: Block, program: Program, name: str) -> int:
     if name in ("inputs", "outputs", "consts"):
         return 4 * (len(program.inputs) + len(program.outputs) + len(program.constants))
     if name == "variables":
-        return 6 * (len(program.equations) + len(program.inputs))
+        return 9 * (len(program.equations) + len(program.inputs))
     return 4 * len(block.index.home)
 
 

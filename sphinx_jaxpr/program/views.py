@@ -87,6 +87,7 @@ class EquationView(View):
                 kind = self.block.index.type_of(equation.outputs[0])
                 return (lookups.shape if name == "shape" else lookups.dtype)(self.path, kind)
             case "params":
+                asking.spend(8 * len(equation.parameters))
                 return self.parameters(path)
             case "phase":
                 return lookups.phase(self.block, equation, self.path, asking)

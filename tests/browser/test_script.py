@@ -171,7 +171,7 @@ def test_what_binds_is_said(visit: Visit) -> None:
         variable(page, block, letter, 0).click()
         # From the binder a click leads to the first use.
         said[block, letter] = status(page, block)
-    assert said[GRAD, "b"] == "b: bf16[64,64], input, used once"
+    assert said[GRAD, "b"] == "b: bf16[64,64], input w, used once"
     assert said["#jaxpr-nested", "d"] == "d: f32[], input of scan, used once"
     assert said["#jaxpr-nested", "c"] == "c: f32[4,3], bound by scan, used once"
     assert said["#jaxpr-double", "b"] == "b: f32[8], bound by mul, used once"

@@ -7,14 +7,12 @@ from typing import Any
 
 from sphinx_jaxpr import testing
 from sphinx_jaxpr.program import account
-from sphinx_jaxpr.program import evaluate as evaluation
 from sphinx_jaxpr.program.blocks import Block
+from sphinx_jaxpr.program.evaluate import evaluate, judge
 from sphinx_jaxpr.program.paths import PathError
 
 #: What the programs are called in expressions.
 NAME = "f"
-
-_judge = getattr(evaluation, "judge", evaluation.evaluate)
 
 
 class Product:
@@ -31,12 +29,12 @@ class Product:
         Views of equations and values stay what they are: they are hashable, and equal
         where they are the same thing.
         """
-        return self.traced.evaluate(expression)
+        return evaluate(expression, self.traced.scope).value
 
     def judge(self, claim: str) -> bool | str:
         """The verdict of a claim, or why it has none, as a text."""
         try:
-            return _judge(claim, self.traced.scope).is_true
+            return judge(claim, self.traced.scope).is_true
         except PathError as error:
             return error.message
 

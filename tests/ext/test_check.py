@@ -247,7 +247,7 @@ import os
 
 import jax
 
-if os.environ.get("PRECISE"):
+if dict(os.environ).get("PRECISE"):  # a copy, which is not followed
     jax.config.update("jax_default_matmul_precision", "highest")
 
 

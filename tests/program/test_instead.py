@@ -57,8 +57,8 @@ SAID = [
     ("any(len(v.shape) == 9 for v in dense.consts)", "it holds for none of 0: there are none"),
     ("all([True, False])", "`[True, False]` is (True, False)"),
     (
-        "dense.grad[mul][:1] == dense.grad[mul][1:]",
-        "have the same primitives (mul), but are not one thing",
+        "dense.grad[dot_general][:1] == dense.grad[dot_general][1:]",
+        "have the same primitives (dot_general), but are not one thing",
     ),
     ("same(dense.vmap, dense)", "`dense.vmap` has one more: broadcast_in_dim"),
     ("same(dense.vmap[:1], dense[:1])", "the first difference is "),

@@ -205,13 +205,15 @@ class Comparison:
     def parameters(self, equation: Equation, eqn: Any, names: dict[Any, Variable]) -> None:
         found = {p.name: p for p in equation.parameters}
         assert len(found) == len(equation.parameters)
+        # A primitive that is an object itself has the parameters that are printed.
+        params = eqn.params["_prim"].params if "_prim" in eqn.params else eqn.params
         if equation.primitive not in PRINTED_DIFFERENTLY:
-            extra = found.keys() - eqn.params.keys()
+            extra = found.keys() - params.keys()
             assert extra <= {"name", "jvp", "fwd", "bwd"} or "_prim" in eqn.params
         for key, parameter in found.items():
             assert self.text[parameter.start - len(key) - 1 : parameter.start] == f"{key}="
-            self.value(parameter, eqn.params.get(key))
-        for key, value in eqn.params.items():
+            self.value(parameter, params.get(key))
+        for key, value in params.items():
             assert not held(value) or key in found
 
     def value(self, parameter: model.Parameter, value: Any) -> None:

@@ -54,6 +54,9 @@ class Value(View):
         return Origin(self.block.index.made.get(self.variable.index, (INPUT, None))[0])
 
     def attribute(self, name: str, asking: Asking) -> Any:
+        if self.variable is None and self.operand is not None and self.operand.text == "_":
+            # JAX before 0.8 returns what it printed as dropped.
+            raise PathError(f"`{self.path}` is printed as `_`, which does not say what it is")
         match name:
             case "shape":
                 return lookups.shape(self.path, self.type)

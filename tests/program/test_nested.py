@@ -250,3 +250,12 @@ def test_a_text_alone_leads_into_each_of_its_programs() -> None:
     text = f"{{ lambda ; a:f32[]. let b:f32[] = jit[jaxpr={body}] a in (b,) }}"
     scope = Scope({"f": Block("f", parse(text))})
     assert evaluate("ops(f[jit].jaxpr) == ['sin'] and len(f.all) == 2", scope).is_true
+
+
+def test_a_result_without_a_letter_is_no_literal() -> None:
+    text = "{ lambda ; a:f32[2]. let _:f32[2] _:i32[2] b:i32[2] = sort a in (_, b) }"
+    scope = Scope({"f": Block("f", parse(text))})
+    assert evaluate("f.outputs[1].origin == 'equation'", scope).is_true
+    for name in ("origin", "shape", "text"):
+        with pytest.raises(PathError, match="is printed as `_`"):
+            evaluate(f"f.outputs[0].{name}", scope)

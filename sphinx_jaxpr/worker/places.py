@@ -302,7 +302,7 @@ class Members(Place):
     def write(self, content: Content) -> None:
         """In place: others hold the same set."""
         self.members.clear()
-        self.members.update(content)  # type: ignore[attr-defined]
+        self.members.update(content)  # type: ignore[attr-defined]  # no name of MutableSet
 
     def label(self, key: Hashable) -> str:
         """The set itself."""

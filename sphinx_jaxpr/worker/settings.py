@@ -240,7 +240,7 @@ class _NumpyRandom(Value):
     def __init__(self, name: str, get: Callable[[], Any], put: Callable[[Any], None]) -> None:
         super().__init__(name, get, put)
         # (Its own annotations leave it out.)
-        self.generator: Callable[[], Any] = getattr(np.random, "get_bit_generator")  # noqa: B009
+        self.generator: Callable[[], Any] = getattr(np.random, "get_bit_generator")  # noqa: B009 - as above
         self.memory = self._memory()
 
     def _memory(self) -> bytes:

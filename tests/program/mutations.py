@@ -197,6 +197,18 @@ def reordered(choose: random.Random, program: Body) -> Body | None:
     return renumbered(program, order, [program.ops[n] for n in order], program.outputs)
 
 
+def _read_instead(
+    choose: random.Random, program: Body, found: list[tuple[int, int, Any]]
+) -> Body | None:
+    """One of ``found``, (operation, operand, value to read instead), carried out."""
+    if not found:
+        return None
+    place, position, other = choose.choice(found)
+    op = program.ops[place]
+    operands = (*op.operands[:position], other, *op.operands[position + 1 :])
+    return with_op(program, place, replace(op, operands=operands))
+
+
 def equal_read(choose: random.Random, program: Body) -> Body | None:
     """An operand replaced by another value that is equal to it."""
     known, starts = numbers(program), program.starts()
@@ -208,12 +220,7 @@ def equal_read(choose: random.Random, program: Body) -> Body | None:
         for other in range(starts[place])
         if other != operand and known[other] == known[operand]
     ]
-    if not found:
-        return None
-    place, position, other = choose.choice(found)
-    op = program.ops[place]
-    operands = (*op.operands[:position], other, *op.operands[position + 1 :])
-    return with_op(program, place, replace(op, operands=operands))
+    return _read_instead(choose, program, found)
 
 
 def exchanged_outputs(choose: random.Random, program: Body) -> Body | None:
@@ -277,12 +284,7 @@ def other_operand(choose: random.Random, program: Body) -> Body | None:
         for other in range(starts[place])
         if known[other] != known[operand]
     ]
-    if not found:
-        return None
-    place, position, other = choose.choice(found)
-    op = program.ops[place]
-    operands = (*op.operands[:position], other, *op.operands[position + 1 :])
-    return with_op(program, place, replace(op, operands=operands))
+    return _read_instead(choose, program, found)
 
 
 def dropped(choose: random.Random, program: Body) -> Body | None:

@@ -14,13 +14,13 @@ from sphinx.util.display import status_iterator
 
 from .. import __version__
 from ..tracing import lock
-from ..tracing.files import digest, write_changed
+from ..tracing.files import digest
 from ..tracing.jobs import Job
 from ..tracing.locked import LockFolder
 from ..tracing.needs import Needs
 from ..tracing.paths import Paths, mask
 from ..tracing.request import Request
-from ..tracing.store import Seen, Store
+from ..tracing.store import FAILED, Seen, Store
 from . import config as settings
 from .meanings import Meanings
 from .pages import Written
@@ -107,7 +107,7 @@ class Engine:
                     continue
                 key = self.storage.key(request, block.digest)
                 fresh = self.recorder is not None and self.recorder.fresh
-                known = self._known(key, gallery.tolerates(block))
+                known = self._known(key, request, gallery.tolerates(block))
                 if fresh and known is not None:
                     before = self.store.load(known.key) or {}
                     self.stored[block.digest] = (known.seen, before.get("settings", []))
@@ -140,8 +140,7 @@ class Engine:
         """The lock of this project, opened when first asked for."""
         if self._locks is None:
             folder = settings.lock_folder(self.app.config, self.confdir)
-            cache = self.storage.writable()
-            self._locks = LockFolder(folder, self.paths.stored(str(folder)), cache)
+            self._locks = LockFolder(folder, self.paths.stored(str(folder)), self.storage.cache)
         return self._locks
 
     def from_lock(self, block: Block) -> bool:
@@ -174,13 +173,13 @@ class Engine:
 
     # -- the store
 
-    def _known(self, key: str, tolerated: bool) -> Outcome | None:
+    def _known(self, key: str, request: Request, tolerated: bool) -> Outcome | None:
         """What the store has: a result, or a failure that the page does not mind."""
-        found = self.store.fresh(key)
+        found = self.store.fresh(key, raises=request.expects_error)
         if found is not None:
             return Outcome(key, found)
-        failed = f"{key}-failed"
-        found = self.store.fresh(failed) if tolerated else None
+        failed = key + FAILED
+        found = self.store.fresh(failed, raises=True) if tolerated else None
         entry = self.store.load(failed) if found is not None else None
         return Outcome(failed, found, entry["error"]) if found and entry else None
 
@@ -188,11 +187,6 @@ class Engine:
     def store(self) -> Store:
         """The results of this project."""
         return self.storage.store
-
-    @property
-    def folder(self) -> Path:
-        """Where results are kept."""
-        return self.storage.folder
 
     def _trace(self, x64: bool, jobs: dict[str, Job]) -> None:
         from ..tracing.pool import backwards, run
@@ -232,7 +226,7 @@ class Engine:
             failed = self.paths.hide_all({"error": error})
             needs = Needs.from_json(outcome["needs"])
             made = self.storage.made(job.request.x64)
-            self.store.save(f"{job.key}-failed", job.request, failed, needs, made)
+            self.store.save(job.key + FAILED, job.request, failed, needs, made)
         return Outcome(job.key, Seen(digest(_shown(error)), ""), error)
 
     def _cleaned(self, error: dict[str, Any]) -> dict[str, Any]:
@@ -241,11 +235,8 @@ class Engine:
         hidden = self.paths.hide_all({**error, "traceback": "", "output": ""})
         cleaned: dict[str, Any] = {**hidden, "searched": searched}
         if trace:
-            trace = mask(self.paths.hide(trace))
-            name = hashlib.sha256(trace.encode()).hexdigest()[:12]
-            file = self.folder / "tracebacks" / f"{name}.log"
-            write_changed(file, trace)
-            cleaned["log"] = self.paths.stored(str(file))
+            file = self.storage.log(mask(self.paths.hide(trace)))
+            cleaned |= {"log": file} if file else {}
         return cleaned
 
     # -- what the writers ask

@@ -146,7 +146,7 @@ def update(app: Sphinx, env: BuildEnvironment) -> list[str]:
     if pageless:
         return []
     engine.pages = engine.page_digests(galleries, domain.lists, shown)
-    engine.written = Written(app, engine.folder, engine.pages)
+    engine.written = Written(app, Path(app.doctreedir) / "jaxpr", engine.pages)
     return engine.written.outdated()
 
 

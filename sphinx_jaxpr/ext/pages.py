@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import filecmp
 import hashlib
 import shutil
@@ -16,7 +17,7 @@ from sphinx.builders import Builder
 from sphinx.domains import Domain
 from sphinx.environment import BuildEnvironment
 
-from ..tracing.files import canonical, read, write_changed
+from ..tracing.files import Cache
 
 STATIC = Path(__file__).parents[1] / "static"
 
@@ -52,6 +53,7 @@ class PageDomain(Domain):
 class Written:
     """Digests of what pages show, kept in ``folder`` for each builder's output.
 
+    The folder is one of the doctrees: what lies elsewhere may be older or newer than they are.
     ``now`` has what each page shows in this build, as any text.
     """
 
@@ -59,12 +61,13 @@ class Written:
         self.app = app
         self.now = {page: _digest(shown) for page, shown in now.items()}
         output = _digest(f"{app.builder.name}\n{app.outdir}")
-        self.file = folder / f"pages-{output}.txt"
+        self.kept = Cache(folder)
+        self.file = f"pages-{output}.txt"
         self.resolved: set[str] = set()  # pages that this build has made nodes of
 
     def before(self) -> dict[str, str]:
         """The digests as of the last finished build of this builder."""
-        found = read(self.file)
+        found = self.kept.data(self.file)
         return found if isinstance(found, dict) else {}
 
     def outdated(self) -> list[str]:
@@ -81,8 +84,9 @@ class Written:
             for page in {*self.now, *before} & self.app.env.found_docs
             if (digest := (self.now if page in self.resolved else before).get(page))
         }
-        if found != before:
-            write_changed(self.file, canonical(found) + "\n")
+        if found != before and not self.kept.keep(self.file, found):
+            with contextlib.suppress(OSError):  # rather all pages again than too few
+                (self.kept.folder / self.file).unlink()
 
 
 def _digest(text: str) -> str:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import os
-import tempfile
 from functools import cached_property
 from pathlib import Path
 
@@ -12,7 +12,7 @@ from sphinx.application import ENV_PICKLE_FILENAME, Sphinx
 from sphinx.util import logging
 
 from ..tracing import depends
-from ..tracing.files import digest
+from ..tracing.files import Cache, digest
 from ..tracing.fingerprint import Installed, environment_facts, made_by
 from ..tracing.needs import Present
 from ..tracing.paths import Paths
@@ -32,42 +32,37 @@ class Storage:
         self.confdir = Path(app.confdir)
         self._environments: dict[bool, tuple[str, dict[str, str]]] = {}
         self._opened: Store | None = None
+        folder = settings.cache_folder(app.config, self.confdir, Path(app.doctreedir))
         #: The folder of results.
-        self.folder = settings.cache_folder(app.config, self.confdir, Path(app.doctreedir))
-        self._temporary: tempfile.TemporaryDirectory[str] | None = None
+        self.cache = Cache(folder, self._not_kept)
 
-    def writable(self) -> Path:
-        """The folder of results, or where it can't be written one that lasts for this build."""
-        if self._temporary is None:
-            self.folder = self._writable(self.folder)
-        return self.folder
-
-    def _writable(self, folder: Path) -> Path:
-        try:
-            folder.mkdir(parents=True, exist_ok=True)
-            if os.access(folder, os.W_OK):
-                return folder
-            problem = "it is read-only"
-        except OSError as error:
-            problem = error.strerror or str(error)
+    def _not_kept(self, reason: str) -> None:
+        folder = self.paths.stored(str(self.cache.folder))
         self._warn(
             "jaxpr_cache_dir",
-            f"results can't be kept in {self.paths.stored(str(folder))!r}: {problem};"
-            " every build traces all anew",
+            f"results can't be kept in {folder!r}: {reason}; this build shows every program, but"
+            " the next one traces again what this one traced",
         )
-        self._temporary = tempfile.TemporaryDirectory(prefix="sphinx-jaxpr-")  # gone with us
-        return Path(self._temporary.name)
+
+    def log(self, text: str) -> str:
+        """Keep a traceback; its file as messages name it, ``""`` where it can't be kept."""
+        name = f"tracebacks/{hashlib.sha256(text.encode(errors='replace')).hexdigest()[:12]}.log"
+        file = self.cache.folder / name
+        if not self.cache.write(name, text):
+            return ""
+        with contextlib.suppress(OSError):  # it is in use, however old its text is
+            os.utime(file)
+        return self.paths.stored(str(file))
 
     @property
     def store(self) -> Store:
         """The results of this project, opened when first asked for."""
         if self._opened is None:
             setup = settings.setup_of(self.app.config, self.confdir, False)
-            folder = self.writable()
-            installed = Installed(setup.python, setup.environment, folder, self.paths)
-            outputs = (str(self.app.outdir), str(self.app.doctreedir), str(folder))
+            installed = Installed(setup.python, setup.environment, self.cache, self.paths)
+            outputs = (str(self.app.outdir), str(self.app.doctreedir), str(self.cache.folder))
             present = Present(self.paths, installed, self._depends(outputs), outputs)
-            self._opened = Store(folder, present)
+            self._opened = Store(self.cache, present)
         return self._opened
 
     def flush(self) -> None:
@@ -125,6 +120,5 @@ class Storage:
         return self.store.why(key, request.digest, self.made(request.x64))
 
 
-def _damaged(files: list[str]) -> str:
-    count = len(files)
-    return f"{count} stored jaxpr{'s' * (count != 1)} damaged or of another version: made again"
+def _damaged(count: int) -> str:
+    return f"{count} stored jaxpr{'s' * (count != 1)} damaged: made again where a page asks for it"

@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict
 from functools import cached_property
-from pathlib import Path
 from typing import Any, Final, cast
 
 from sphinx.application import Sphinx
 from sphinx.builders.html import StandaloneHTMLBuilder
 
 from .. import __version__
-from ..tracing.files import canonical, digest, read, write_changed
+from ..tracing.files import digest
 from .domain import JaxprDomain
 from .engine import Engine
 from .records import FALSE, TRUE, UNJUDGED, WRONG, Gallery, Place, Quote, Verdict
@@ -42,21 +41,16 @@ class Verdicts:
         """The versions that expressions may ask for."""
         return self.scopes.versions
 
-    @property
-    def file(self) -> Path:
-        """What was judged so far."""
-        return self.engine.folder / "verdicts.txt"
-
     @cached_property
     def known(self) -> dict[str, Any]:
         """What the last build asked for."""
-        found = read(self.file)
+        found = self.engine.storage.cache.data("verdicts.txt")
         return found if isinstance(found, dict) else {}
 
     def save(self) -> None:
         """Keep what this build asked for."""
         if self.used and self.used != self.known:
-            write_changed(self.file, canonical(self.used) + "\n")
+            self.engine.storage.cache.keep("verdicts.txt", self.used)
 
     def of(self, page: str, quote: Quote, inside: Gallery | None = None) -> Verdict:
         """The verdict on a quote of a page; ``inside`` its directive, for the path of a note."""

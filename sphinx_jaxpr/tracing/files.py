@@ -1,14 +1,36 @@
-"""JSON files that are whole or not there."""
+"""Files that are whole or not there, and JSON that is what it seems.
+
+Whatever stands in a file's place (a folder, a pipe, a device, a link to itself), reading it
+neither waits nor raises anything but ``OSError``.  Links to files are followed.
+"""
 
 from __future__ import annotations
 
 import contextlib
+import errno
 import hashlib
 import json
+import math
 import os
-import tempfile
+import secrets
+import stat
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO, Final
+
+#: The longest file or line that is read, in bytes: a program of a million equations has less.
+MOST: Final = 256 * 2**20
+_DAY: Final = 24 * 3600
+_EXTRA: Final = sum(getattr(os, name, 0) for name in ("O_NONBLOCK", "O_NOCTTY", "O_CLOEXEC"))
+_BINARY: Final = getattr(os, "O_BINARY", 0)
+#: Reasons for which a file that only saves time is left out without a word.
+_QUIET: Final = frozenset(
+    [errno.EROFS, errno.EACCES, errno.EPERM, errno.EISDIR, errno.ENOTEMPTY, errno.EEXIST,
+     errno.ENOTDIR, errno.ELOOP]
+)  # fmt: skip
+
+
+# -- JSON ------------------------------------------------------------------------------
 
 
 def canonical(data: Any) -> str:
@@ -21,40 +43,203 @@ def digest(data: Any) -> str:
     return hashlib.sha256(canonical(data).encode()).hexdigest()
 
 
-def read(path: Path) -> Any:
-    """The JSON data of a file, ``None`` where it is damaged or missing."""
+def loads(text: str | bytes, *, halves: bool = False) -> Any:
+    """JSON data; ``ValueError`` for all that isn't, or that two readers may take differently.
+
+    With ``halves`` texts may have half of a surrogate pair, which no file can hold.
+    """
     try:
-        return json.loads(path.read_text("utf-8"), parse_constant=_refuse)
-    except (OSError, ValueError, RecursionError):
-        return None
+        text = text if isinstance(text, str) else text.decode("utf-8")
+        found = json.loads(
+            text, parse_constant=_refuse, parse_float=_finite, object_pairs_hook=_single
+        )
+        if not halves and ("\\ud" in text or "\\uD" in text):
+            json.dumps(found, ensure_ascii=False).encode()
+    except (RecursionError, MemoryError) as error:
+        raise ValueError(f"too deep or too large: {type(error).__name__}") from None
+    return found
 
 
 def _refuse(constant: str) -> None:
     raise ValueError(constant)
 
 
-def write_atomically(path: Path, text: str) -> os.stat_result:
-    """Write UTF-8 through a temporary file and a rename; readers see all or nothing."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=".", suffix=".tmp")
+def _finite(text: str) -> float:
+    found = float(text)
+    if not math.isfinite(found):
+        raise ValueError("a number that is too large")
+    return found
+
+
+def _single(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        raise ValueError("a key stands twice")
+    return found
+
+
+def signed(text: str | bytes) -> bytes:
+    """A line that shows whether it is whole: its digest, then ``text``, which has one line."""
+    data = text.encode() if isinstance(text, str) else text
+    return b"%s %s\n" % (hashlib.sha256(data).hexdigest().encode(), data)
+
+
+def unsigned(line: bytes) -> bytes | None:
+    """What :func:`signed` was given, ``None`` where a byte of it is another one."""
+    data = line[65:-1]
+    whole = len(line) > 65 and line[64:65] == b" " and line[-1:] == b"\n"
+    fits = whole and hashlib.sha256(data).hexdigest().encode() == line[:64]
+    return data if fits else None
+
+
+# -- reading ---------------------------------------------------------------------------
+
+
+def opened(path: Path | str) -> BinaryIO:
+    """A regular file, open for reading; ``OSError`` for anything else."""
     try:
-        with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as stream:
-            stream.write(text)
-            stream.flush()
-            state = os.fstat(stream.fileno())
+        handle = os.open(path, os.O_RDONLY | _EXTRA | _BINARY)
+    except ValueError as error:  # a path that no file can have
+        raise OSError(errno.EINVAL, str(error)) from None
+    if not stat.S_ISREG(os.fstat(handle).st_mode):
+        os.close(handle)
+        raise OSError(errno.EINVAL, "no regular file")
+    return os.fdopen(handle, "rb")
+
+
+def read_bytes(path: Path) -> bytes:
+    """What is in a file; ``OSError`` where there is none that can be read."""
+    with opened(path) as stream:
+        try:
+            found = stream.read(MOST + 1)
+        except MemoryError:
+            raise OSError(errno.ENOMEM, os.strerror(errno.ENOMEM)) from None
+    if len(found) > MOST:
+        raise OSError(errno.EFBIG, os.strerror(errno.EFBIG))
+    return found
+
+
+def read(path: Path) -> Any:
+    """The JSON data of a file, ``None`` where it is damaged or missing."""
+    try:
+        return loads(read_bytes(path), halves=True)
+    except (OSError, ValueError):
+        return None
+
+
+# -- writing ---------------------------------------------------------------------------
+
+
+def write_all(handle: int, data: bytes) -> None:
+    """Write all of ``data``, at once where the system can."""
+    rest = memoryview(data)
+    while rest:
+        rest = rest[os.write(handle, rest) :]
+
+
+def write_atomically(path: Path, text: str | bytes) -> None:
+    """Write a file through a temporary one and a rename; readers see all or nothing.
+
+    The mode is what the umask gives, whatever the file before had.
+    """
+    data = _encoded(text)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    name = path.parent / f".{secrets.token_hex(8)}.tmp"
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | _EXTRA | _BINARY
+    handle = os.open(name, flags, 0o666)
+    try:
+        try:
+            write_all(handle, data)
+        finally:
+            os.close(handle)
         os.replace(name, path)
     except BaseException:
         with contextlib.suppress(OSError):
             os.unlink(name)
         raise
-    return state
 
 
-def write_changed(path: Path, text: str) -> None:
+def write_changed(path: Path, text: str | bytes) -> None:
     """Write a file whose text differs; whoever watches the folder sees no other change."""
     try:
-        same = path.read_text("utf-8") == text
-    except (OSError, ValueError):
+        same = read_bytes(path) == _encoded(text)
+    except OSError:
         same = False
     if not same:
         write_atomically(path, text)
+
+
+def _encoded(text: str | bytes) -> bytes:
+    return text.encode(errors="backslashreplace") if isinstance(text, str) else text
+
+
+def remove_temporary(folder: Path, now: float) -> None:
+    """Remove what killed builds left half written, once it is a day old."""
+    remove_old(folder, lambda name: name[:1] == "." and name[-4:] == ".tmp", now - _DAY)
+
+
+def remove_old(folder: Path, named: Callable[[str], bool], before: float) -> None:
+    """Remove the files in a folder that have such a name and were written before then."""
+    with contextlib.suppress(OSError, ValueError), os.scandir(folder) as entries:
+        for entry in entries:
+            with contextlib.suppress(OSError):
+                if named(entry.name):
+                    state = entry.stat(follow_symlinks=False)
+                    if stat.S_ISREG(state.st_mode) and state.st_mtime < before:
+                        os.unlink(entry.path)
+
+
+class Cache:
+    """The folder in which builds keep what the next ones can use; none needs it.
+
+    Nothing that goes wrong there is an exception: what can't be read is not there, and what
+    can't be written is not kept.  ``tell`` gets the reason, once, where that costs anything;
+    nothing further is written then.
+    """
+
+    def __init__(self, folder: Path, tell: Callable[[str], None] = lambda reason: None) -> None:
+        self.folder = folder
+        self.tell = tell
+        self.fails = False
+
+    def failed(self, error: Exception) -> None:
+        """Something could not be written that the next build has to make again."""
+        if not self.fails:
+            self.fails = True
+            self.tell(getattr(error, "strerror", None) or str(error))
+
+    def data(self, name: str) -> Any:
+        """The data that :meth:`keep` wrote, ``None`` where it is not whole."""
+        try:
+            text = unsigned(read_bytes(self.folder / name))
+            return None if text is None else loads(text)
+        except (OSError, ValueError):
+            return None
+
+    def stamp(self, name: str) -> bytes:
+        """What changes with a file that :meth:`keep` writes; empty where there is none."""
+        try:
+            with opened(self.folder / name) as stream:
+                return stream.read(64)
+        except OSError:
+            return b""
+
+    def keep(self, name: str, data: Any) -> bool:
+        """Keep JSON data that only saves time; whether it is there now."""
+        try:
+            line = signed(canonical(data))
+        except (ValueError, RecursionError):
+            return False
+        return self.write(name, line)
+
+    def write(self, name: str, text: str | bytes) -> bool:
+        """Write a file that can be done without; whether it is there now."""
+        path = self.folder / name
+        try:
+            if not self.fails:
+                write_changed(path, text)
+                return True
+        except (OSError, ValueError) as error:
+            if getattr(error, "errno", 0) not in _QUIET:
+                self.failed(error)
+        return False

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import importlib.metadata
 import importlib.util
-import json
 import os
 import platform
 import shutil
 import subprocess
 import sys
 from functools import cached_property
-from pathlib import Path
 from typing import Any
 
 from .. import __version__
-from .files import canonical, digest, read, write_atomically
+from .files import Cache, digest, loads
 from .paths import Paths
 from .request import SCHEMA
 
@@ -34,17 +32,17 @@ FLAG_PREFIXES = ("JAX_", "XLA_")
 class Installed:
     """Distributions that an interpreter sees.
 
-    Another one than ours has to be asked.  Its answer is kept in ``folder``
+    Another one than ours has to be asked.  Its answer is kept in ``cache``
     while the folders that it imports from are as they were, so that a build in
     which nothing changed starts no process.
     """
 
     def __init__(
-        self, python: str, environment: dict[str, str], folder: Path, paths: Paths
+        self, python: str, environment: dict[str, str], cache: Cache, paths: Paths
     ) -> None:
         self.python = python
         self.environment = environment
-        self.folder = folder
+        self.cache = cache
         self.paths = paths
         self.own = os.path.abspath(python) == os.path.abspath(sys.executable)
         self.known: dict[str, str] = {}
@@ -53,19 +51,17 @@ class Installed:
     def _other(self) -> dict[str, Any]:
         variables = {k: v for k, v in self.environment.items() if k.startswith("PYTHON")}
         path = shutil.which(self.python, path=self.environment.get("PATH")) or self.python
-        kept = self.folder / f"python-{digest([path, variables])[:12]}.txt"
-        known = read(kept)
-        try:
-            if known["state"] == self._state(path, known["answer"]["folders"]):
-                found: dict[str, Any] = known["answer"]
+        kept = f"python-{digest([path, variables])[:12]}.txt"
+        known = self.cache.data(kept)
+        if type(known) is dict and _is_answer(known.get("answer")):
+            found: dict[str, Any] = known["answer"]
+            if known.get("state") == self._state(path, found["folders"]):
                 return found
-        except (KeyError, TypeError):
-            pass
         answer = self._ask()
         if answer:
             answer["folders"] = [self.paths.stored(folder) for folder in answer["folders"]]
-            known = {"answer": answer, "state": self._state(path, answer["folders"])}
-            write_atomically(kept, canonical(known) + "\n")
+            state = self._state(path, answer["folders"])
+            self.cache.keep(kept, {"answer": answer, "state": state})
         return answer
 
     def _ask(self) -> dict[str, Any]:
@@ -77,10 +73,10 @@ class Installed:
                 timeout=60,
                 check=True,
             )
-            found: dict[str, Any] = json.loads(done.stdout)
-            return found
+            found = loads(done.stdout)
         except (OSError, ValueError, subprocess.SubprocessError):
-            return {}  # the worker will say what is wrong with it
+            found = None  # the worker will say what is wrong with it
+        return found if _is_answer(found) else {}
 
     def _state(self, python: str, folders: list[str]) -> str:
         """A digest that changes when something is installed, or Python itself is replaced."""
@@ -88,7 +84,7 @@ class Installed:
         for path in (python, *map(self.paths.absolute, folders)):
             try:
                 state = os.stat(path)
-            except OSError:
+            except (OSError, ValueError):
                 found.append(None)
             else:
                 found.append([state.st_mtime_ns, state.st_ino])
@@ -109,8 +105,8 @@ class Installed:
                 self.known[name] = digest(self._all())[:16]
             elif self.own:
                 try:
-                    self.known[name] = importlib.metadata.version(name)
-                except importlib.metadata.PackageNotFoundError:
+                    self.known[name] = importlib.metadata.version(name) or ""
+                except (importlib.metadata.PackageNotFoundError, ValueError):
                     self.known[name] = ""
             else:
                 self.known[name] = self._other.get("versions", {}).get(name.lower(), "")
@@ -124,7 +120,12 @@ class Installed:
         return sorted([one.name or "", one.version or ""] for one in found)
 
     def module(self, name: str) -> str:
-        """Whether the interpreter finds a top-level module outside of the import roots."""
+        """Whether the interpreter finds a top-level module outside of the import roots.
+
+        To find one inside a package would import the package.
+        """
+        if not name.isidentifier():
+            return ""
         if self.own:
             try:
                 return "1" if importlib.util.find_spec(name) is not None else ""
@@ -153,3 +154,15 @@ def made_by(facts: dict[str, Any]) -> dict[str, str]:
     made = {name: str(found) for name, found in facts.items() if name != "environment"}
     variables = facts["environment"].items()
     return made | {f"environment variable {k}": digest([k, text])[:16] for k, text in variables}
+
+
+def _is_answer(data: Any) -> bool:
+    """Whether data is what an interpreter answers that is asked what it has."""
+    return (
+        type(data) is dict
+        and sorted(data) == ["folders", "python", "versions"]
+        and type(data["python"]) is str
+        and type(data["versions"]) is dict
+        and type(data["folders"]) is list
+        and all(type(text) is str for text in (*data["versions"].values(), *data["folders"]))
+    )

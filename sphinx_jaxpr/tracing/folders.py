@@ -35,7 +35,7 @@ class Folders:
             try:
                 with os.scandir(folder) as entries:
                     found = {entry.name: entry.is_dir() for entry in entries}
-            except OSError:
+            except (OSError, ValueError):
                 self._names[folder] = None
             else:
                 found.pop(_BYTE_CODE, None)

@@ -2,35 +2,37 @@
 
 from __future__ import annotations
 
-import contextlib
 from pathlib import Path
 from typing import Any, Final
 
 from . import lock
-from .files import canonical, digest, read, write_changed
-from .request import Request
-from .store import Seen, seen
+from .files import Cache, digest
+from .folders import file_digest
+from .records import Seen, read_seen, seen
+from .request import SCHEMA, Request
 
 INDEX: Final = "lock-index.txt"
+_SCHEMA: Final = [lock.SCHEMA, SCHEMA]
 
 
 class LockFolder:
     """The lock of a project, read where its files are not known to be as they were.
 
-    ``shown`` is the folder as its messages name it; ``kept`` the folder of the index,
-    which is only a shortcut for builds in which nothing changed.
+    ``shown`` is the folder as its messages name it; ``kept`` has the index, which is only a
+    shortcut for builds in which nothing changed.  What changed is known by digests: times
+    of files say nothing on another machine.
     """
 
-    def __init__(self, folder: Path, shown: str, kept: Path) -> None:
+    def __init__(self, folder: Path, shown: str, kept: Cache) -> None:
         self.folder = folder
         self.shown = shown
-        self.index = kept / INDEX
+        self.kept = kept
         self.loaded: dict[str, dict[str, Any] | None] = {}
         self.results: dict[str, dict[str, Any]] = {}
-        found = read(self.index)
-        known = isinstance(found, dict) and found.get("schema") == lock.SCHEMA
+        found = kept.data(INDEX)
+        known = type(found) is dict and found.get("schema") == _SCHEMA
         rows = found.get("files") if known else None
-        self.rows: dict[str, Any] = rows if isinstance(rows, dict) else {}
+        self.rows: dict[str, Any] = rows if type(rows) is dict else {}
 
     @property
     def exists(self) -> bool:
@@ -57,16 +59,17 @@ class LockFolder:
 
         ``asked`` is the digest of the request, for which a file is looked at but once.
         """
-        state = lock.signature(self.folder / file)
+        state = file_digest(str(self.folder / file))
         row: Any = self.rows.get(file)
-        with contextlib.suppress(TypeError, KeyError):
-            if state and row["signature"] == state and row["asked"] == asked:
-                return Seen(*row["seen"]), ""
+        if state and type(row) is list and row[:2] == [state, asked] and len(row) == 3:
+            known = read_seen(row[2])
+            if known is not None:
+                return known, ""
         problem = self.problem(file, request)
         if problem:
             return Seen(digest(problem), ""), problem
         found = seen(self.result(file) or {})
-        self.rows[file] = {"signature": state, "asked": asked, "seen": [*found]}
+        self.rows[file] = [state, asked, [*found]]
         return found, ""
 
     def problem(self, file: str, request: Request) -> str:
@@ -88,4 +91,4 @@ class LockFolder:
     def flush(self) -> None:
         """Keep what was looked at."""
         rows = {name: row for name, row in self.rows.items() if (self.folder / name).exists()}
-        write_changed(self.index, canonical({"schema": lock.SCHEMA, "files": rows}) + "\n")
+        self.kept.keep(INDEX, {"schema": _SCHEMA, "files": rows})

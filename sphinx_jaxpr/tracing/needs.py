@@ -162,7 +162,11 @@ def _told(part: str, name: str, before: str, now: str) -> str:
 
 def are_stored(data: Any) -> bool:
     """Whether data is what :meth:`Present.stored` makes."""
-    return isinstance(data, dict) and all(
-        isinstance(data.get(part), dict) and all(isinstance(v, str) for v in data[part].values())
-        for part in PARTS
+    return (
+        type(data) is dict
+        and len(data) == len(PARTS)
+        and all(
+            type(data.get(part)) is dict and all(type(text) is str for text in data[part].values())
+            for part in PARTS
+        )
     )

@@ -17,7 +17,7 @@ from .files import digest
 from .grammar import Aval, Call, Chain, Mesh, Name, Ref, Step, Value, nearest
 
 #: Raised when the meaning of a request or of a result changes.
-SCHEMA: Final = 3
+SCHEMA: Final = 4
 
 #: Built-in transforms and the options that each takes.
 TRANSFORMS: Final[dict[str, tuple[str, ...]]] = {

@@ -1,157 +1,187 @@
-"""Results by key, one JSON file each, and what must still hold for them.
+"""Results by key, and what must still hold for them.
 
-``index.json`` repeats of every entry what a warm build needs to know, so that
-a build in which nothing changed reads one file instead of all.  It is only a
-shortcut: an entry that it does not know is read from its own file.
+Results lie in packs (:mod:`.packs`); the index repeats of every record what a build needs
+to know in which nothing changed, so that such a build reads one file.  It is only a
+shortcut: what it does not know is read from the packs.
 """
 
 from __future__ import annotations
 
-import contextlib
 import os
-from collections.abc import Iterable, Mapping
-from pathlib import Path
-from typing import Any, Final, NamedTuple
+import time
+from collections.abc import Callable, Mapping
+from typing import Any, Final
 
-from .files import canonical, digest, read, write_atomically
-from .needs import Needs, Present, are_stored
+from . import packs, prune
+from .files import MOST, Cache
+from .needs import Needs, Present
+from .records import (
+    FAILED,
+    Index,
+    Row,
+    Seen,
+    head,
+    read_head,
+    read_result,
+    seen,
+    written,
+)
 from .request import SCHEMA, Request
 
-INDEX: Final = "index.json"
+__all__ = ["FAILED", "INDEX", "Seen", "Store", "seen"]
 
-
-class Seen(NamedTuple):
-    """What every build needs to know of a result, so that it need not be read.
-
-    ``program`` and ``source`` are digests of what a page can show; they decide
-    what is written again.  ``captured`` is the size of closed-over arrays in bytes,
-    ``primitives`` are the names of the primitives, one a line.
-    Where in a file a line of the function stands is not shown, so a comment
-    above it changes neither.  The source counts only where it was asked for.
-    """
-
-    program: str
-    source: str
-    captured: int = 0
-    primitives: str = ""
-
-    @property
-    def names(self) -> list[str]:
-        """The primitives that the program meets at any depth, sorted."""
-        return self.primitives.split("\n") if self.primitives else []
-
-
-def seen(result: dict[str, Any]) -> Seen:
-    """What a page can show of a result."""
-    shown = {key: value for key, value in result.items() if key not in ("source", "settings")}
-    if "facts" in shown:
-        shown["facts"] = {k: v for k, v in shown["facts"].items() if k != "sources"}
-    lines = [result.get("source"), result.get("facts", {}).get("sources")]
-    captured = sum(size for _, size in result.get("constants", ()))
-    programs = result.get("facts", {}).get("programs", ())
-    names = {equation[0] for program in programs for equation in program.get("equations", ())}
-    return Seen(digest(shown), digest(lines), captured, "\n".join(sorted(names)))
+INDEX: Final = f"index-{SCHEMA}.txt"
+_DAY: Final = 24 * 3600
+_LAST: Final = 2**63 - 1
 
 
 class Store:
-    """The folder of results of one project."""
+    """The results of one project.
 
-    def __init__(self, folder: Path, present: Present) -> None:
-        self.folder = folder
+    There may be several under a key, one for each state of the files that they depend on.
+    ``clock`` tells the seconds since 1970.
+    """
+
+    def __init__(
+        self, cache: Cache, present: Present, clock: Callable[[], float] = time.time
+    ) -> None:
+        self.cache = cache
+        self.folder = cache.folder
         self.present = present
         self.installed = present.installed
-        self.changed = False
-        self.damaged: list[str] = []  # files that were no whole entry of this version
+        self.clock = clock
+        self.today = int(clock() // _DAY)
+        self.changed = False  # whether the index is another one than that in the folder
+        self.damaged = 0  # lines and results that were not what they should be
         self.loaded: dict[str, dict[str, Any]] = {}
+        self._chosen: dict[str, Row] = {}
+        self._lost: dict[tuple[str, str], Row] = {}  # rows whose pack is gone, until found again
         self._changes: dict[str, str] = {}
         self._latest: dict[str, str] | None = None
-        self._signatures = self._scan()
-        self.index = self._read_index()
+        self._pack: packs.Pack | None = None
+        self._stamp = cache.stamp(INDEX)
+        self.index = Index.from_json(cache.data(INDEX)) or Index()
+        self._look()  # after the index was read: a pack that is gone by then has a successor
 
     # -- reading
 
-    def fresh(self, key: str) -> Seen | None:
-        """What the result under ``key`` shows, if it may still be used."""
-        signature = self._signatures.get(key)
-        if signature is None:
-            return None
-        row = self.index["entries"].get(key)
-        if row is None or row["signature"] != signature:
-            entry = self._entry(key)
-            if entry is None:
-                return None
-            row = self._note(key, entry, signature)
-        return None if self._changed(row["needs"]) else Seen(*row["seen"])
+    def fresh(self, key: str, *, raises: bool = False) -> Seen | None:
+        """What the result under ``key`` shows, if it may still be used.
 
-    def load(self, key: str) -> dict[str, Any] | None:
-        """The result under ``key``; ``None`` where its file is damaged."""
-        if key not in self.loaded:
-            entry = self._entry(key)
-            if entry is None:
-                return None
-            self.loaded[key] = entry["result"]
-        return self.loaded[key]
-
-    def _scan(self) -> dict[str, list[int]]:
-        signatures = {}
-        with contextlib.suppress(OSError), os.scandir(self.folder) as entries:
-            for entry in entries:
-                if entry.name.endswith(".json") and entry.name != INDEX:
-                    state = entry.stat()
-                    signatures[entry.name[:-5]] = [state.st_size, state.st_mtime_ns]
-        return signatures
-
-    def _read_index(self) -> dict[str, Any]:
-        index = read(self.folder / INDEX)
-        if _is_index(index):
-            found: dict[str, Any] = index
-            return found
-        return {"schema": SCHEMA, "entries": {}, "needs": {}, "made": {}}
-
-    def _entry(self, key: str) -> dict[str, Any] | None:
-        """An entry as it lies there; anything but a whole one of this schema is a miss."""
-        entry = read(self.folder / f"{key}.json")
-        if _is_entry(entry):
-            found: dict[str, Any] = entry
-            return found
-        self.damaged.append(f"{key}.json")
+        An error is a result only where it was expected.
+        """
+        for row in self.index.newest(key):
+            if self._changed(row.needs) or (row.seen is None and not self._complete(row)):
+                continue
+            if raises or not row.raised:
+                if row.asked < self.today:
+                    row.asked = self.today
+                    self.changed = True
+                self._chosen[key] = row
+                return row.seen
         return None
 
-    def _note(self, key: str, entry: dict[str, Any], signature: list[int]) -> dict[str, Any]:
-        row = {
-            "seen": [*seen(entry["result"])],
-            "signature": signature,
-            "needs": self._shared("needs", entry["needs"]),
-            "made": self._shared("made", entry["made"]),
-            "request": digest(entry["request"]),
-        }
-        self.index["entries"][key] = row
-        self._signatures[key] = signature
-        self.changed = True
-        return row
+    def load(self, key: str) -> dict[str, Any] | None:
+        """The result under ``key``; ``None`` where it is damaged or gone."""
+        if key not in self.loaded:
+            row = self._chosen.get(key) or next(iter(self.index.newest(key)), None)
+            result = self._result(row) if row else None
+            if result is None:
+                return None
+            self.loaded[key] = result
+        return self.loaded[key]
 
-    def _shared(self, part: str, data: dict[str, Any]) -> str:
-        """The name under which the index keeps what many entries have in common."""
-        name = digest(data)[:16]
-        self.index[part][name] = data
-        return name
+    def _complete(self, row: Row) -> bool:
+        """Find out what a result shows that only a pack knew; whether it is one."""
+        result = self._result(row)
+        if result is not None:
+            row.seen, row.raised = seen(result), "error" in result
+            self.loaded[row.key] = result
+            self.changed = True
+        return result is not None
+
+    def _result(self, row: Row) -> dict[str, Any] | None:
+        """The result of a row, which is forgotten where its record is no such thing any more."""
+        record = self._record(row)
+        result = read_result(record, row.key) if record else None
+        if result is None:
+            self.damaged += 1
+            self.index.drop([row])
+            self._chosen.pop(row.key, None)
+            self.changed = True
+        return result
+
+    def _record(self, row: Row) -> packs.Record | None:
+        for _ in range(2):
+            try:
+                found = packs.record(packs.raw(self.folder / row.pack, row.offset, row.length))
+            except OSError:  # another build may have made one pack of several
+                self._look()
+                row = self.index.rows.get(row.key, {}).get(row.digest, row)
+            else:
+                return found if found and found.digest == row.digest else None
+        return None
+
+    def _look(self) -> None:
+        """Read what is new in the folder, and forget what is gone."""
+        for _ in range(3):
+            there = packs.listed(self.folder)
+            gone = {name for name, size in self.index.sizes.items() if there.get(name, -1) < size}
+            lost = [row for row in self.index.all() if row.pack in gone] if gone else []
+            self.index.drop(lost)
+            self._lost.update({(row.key, row.digest): row for row in lost})
+            for name in gone:
+                self.changed = True
+                self.index.sizes.pop(name)
+            grown = [name for name, size in there.items() if self.index.sizes.get(name, -1) < size]
+            if not {name for name in grown if not self._read(name)}:
+                return
+
+    def _read(self, name: str) -> bool:
+        """Read a pack from where it is known; whether it was still there."""
+        start = self.index.sizes.setdefault(name, 0)
+        try:
+            for offset, end, text in packs.lines(self.folder / name, start):
+                self._add(name, packs.record(text, offset))
+                self.index.sizes[name] = end
+                self.changed = True
+        except FileNotFoundError:
+            return False
+        except OSError:
+            pass  # as if it were not there
+        return True
+
+    def _add(self, name: str, record: packs.Record | None) -> None:
+        found = read_head(record) if record else None
+        if record is None or found is None:
+            self.damaged += 1
+            return
+        key = found["key"]
+        if record.digest in self.index.rows.get(key, {}):  # a build was killed while it moved it
+            return
+        needs, made = self.index.share(found["needs"], found["made"])
+        row = Row(
+            key, name, record.offset, record.length, record.digest, found["at"], self.today,
+            found["request"], needs, made,
+        )  # fmt: skip
+        if before := self._lost.pop((key, record.digest), None):
+            row.asked, row.raised, row.seen = before.asked, before.raised, before.seen
+        self.index.rows.setdefault(key, {})[record.digest] = row
 
     def _changed(self, name: str) -> str:
         """What is no longer as a set of needs has it, ``""`` for nothing; judged once a build."""
         if name not in self._changes:
-            self._changes[name] = self.present.changed(self.index["needs"][name])
+            self._changes[name] = self.present.changed(self.index.needs[name])
         return self._changes[name]
 
     def why(self, key: str, request: str, made: Mapping[str, str]) -> str:
         """Why there is no result for a request under ``key``, ``""`` where there never was one."""
-        row = self.index["entries"].get(key)
-        if row is not None:
-            return self._changed(row["needs"])
+        for row in self.index.newest(key):
+            return self._changed(row.needs)
         if self._latest is None:
-            rows = self.index["entries"].items()
-            ordered = sorted(rows, key=lambda item: item[1]["signature"][1])
-            self._latest = {row["request"]: row["made"] for _, row in ordered}
-        before = self.index["made"].get(self._latest.get(request, ""))
+            rows = sorted(self.index.all(), key=lambda row: row.at)
+            self._latest = {row.request: row.made for row in rows}
+        before = self.index.made.get(self._latest.get(request, ""))
         return _difference(before, made) if before is not None else ""
 
     # -- writing
@@ -168,34 +198,74 @@ class Store:
 
         ``made`` is what entered the key beside the request, by name.
         """
-        entry = {
-            "schema": SCHEMA,
-            "request": request.to_json(),
-            "needs": self.present.stored(needs, request.top_modules),
-            "made": dict(made),
-            "result": result,
-            "digest": digest(result),
-        }
-        state = write_atomically(self.folder / f"{key}.json", canonical(entry) + "\n")
-        row = self._note(key, entry, [state.st_size, state.st_mtime_ns])
+        shown = seen(result)
         self.loaded[key] = result
-        return Seen(*row["seen"])
+        self._chosen.pop(key, None)
+        stored = self.present.stored(needs, request.top_modules)
+        before = self.index.newest(key)
+        at = max([int(self.clock() * 1000), *(row.at + 1 for row in before[:1])])
+        first = head(key, request.digest, stored, made, min(at, _LAST))
+        line = packs.line(*written(first, result))
+        offset = self._append(line)
+        if self._pack is not None and offset is not None:
+            names = self.index.share(stored, dict(made))
+            known = line[:64].decode()
+            row = Row(
+                key, self._pack.name, offset, len(line), known, first["at"], self.today,
+                first["request"], *names, "error" in result, shown,
+            )  # fmt: skip
+            self.index.drop(old for old in before if old.needs == row.needs)
+            self.index.rows.setdefault(key, {})[known] = row
+            self.index.sizes[self._pack.name] = self._pack.size
+            self.changed = True
+        return shown
+
+    def _append(self, line: bytes) -> int | None:
+        """Where a record begins in the pack of this build, ``None`` where it can't be kept."""
+        if self.cache.fails or len(line) > MOST:
+            return None
+        try:
+            if self._pack is None:
+                self._pack = packs.Pack(self.folder)
+            return self._pack.append(line)
+        except (OSError, ValueError) as error:
+            self.cache.failed(error)
+            return None
 
     def flush(self) -> None:
-        """Write the index if anything changed."""
-        if not self.changed:
+        """Write the index if anything changed, and let go what nothing asks for any more."""
+        if self._pack is not None:
+            self._pack.close()
+            self._pack = None
+        if not self.changed or self.cache.fails or not os.access(self.folder, os.W_OK):
             return
-        rows = {k: row for k, row in self.index["entries"].items() if k in self._signatures}
-        self.index = {
-            "schema": SCHEMA,
-            "entries": rows,
-            **{part: self._used(part, rows.values()) for part in ("needs", "made")},
-        }
-        write_atomically(self.folder / INDEX, canonical(self.index) + "\n")
+        self._merge()
+        self._look()
+        self.index.drop(prune.outlived(self.index.all(), self.today))
+        prune.rewrite(self.folder, self.index)
+        prune.sweep(self.folder, self.clock())
+        self.cache.keep(INDEX, self.index.to_json())
+        self._stamp = self.cache.stamp(INDEX)
         self.changed = False
 
-    def _used(self, part: str, rows: Iterable[dict[str, Any]]) -> dict[str, Any]:
-        return {name: self.index[part][name] for name in {row[part] for row in rows}}
+    def _merge(self) -> None:
+        """Take over what other builds found out since the index was read."""
+        if self.cache.stamp(INDEX) == self._stamp:
+            return
+        other = Index.from_json(self.cache.data(INDEX)) or Index()
+        new = other.sizes.keys() - self.index.sizes.keys()
+        for row in other.all():
+            mine = self.index.rows.get(row.key, {}).get(row.digest)
+            if mine is not None:
+                mine.asked = max(mine.asked, row.asked)
+                if mine.seen is None:
+                    mine.seen, mine.raised = row.seen, row.raised
+            if row.pack in new:
+                at = mine or row
+                at.pack, at.offset, at.length = row.pack, row.offset, row.length
+                at.needs, at.made = self.index.share(other.needs[row.needs], other.made[row.made])
+                self.index.rows.setdefault(row.key, {})[row.digest] = at
+        self.index.sizes.update({name: other.sizes[name] for name in new})
 
 
 def _difference(before: Mapping[str, str], now: Mapping[str, str]) -> str:
@@ -206,42 +276,3 @@ def _difference(before: Mapping[str, str], now: Mapping[str, str]) -> str:
         if one != two:
             return f"{name} {one or '(none)'} is now {two or '(none)'}"
     return ""
-
-
-def _is_entry(data: Any) -> bool:
-    try:
-        return bool(
-            data["schema"] == SCHEMA
-            and isinstance(data["result"], dict)
-            and digest(data["result"]) == data["digest"]
-            and are_stored(data["needs"])
-            and _are_texts(data["made"])
-        )
-    except (KeyError, TypeError, RecursionError):
-        return False
-
-
-def _is_index(data: Any) -> bool:
-    try:
-        return bool(
-            data["schema"] == SCHEMA
-            and all(are_stored(needs) for needs in data["needs"].values())
-            and all(_are_texts(made) for made in data["made"].values())
-            and all(_is_row(row, data) for row in data["entries"].values())
-        )
-    except (KeyError, TypeError, AttributeError):
-        return False
-
-
-def _is_row(row: Any, data: Any) -> bool:
-    return (
-        [type(part) for part in row["seen"]] == [str, str, int, str]
-        and [type(part) for part in row["signature"]] == [int, int]
-        and row["needs"] in data["needs"]
-        and row["made"] in data["made"]
-        and isinstance(row["request"], str)
-    )
-
-
-def _are_texts(data: Any) -> bool:
-    return isinstance(data, dict) and all(isinstance(text, str) for text in data.values())

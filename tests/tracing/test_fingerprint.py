@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from sphinx_jaxpr.tracing.files import Cache, canonical, signed
 from sphinx_jaxpr.tracing.fingerprint import Installed, environment_facts
 from sphinx_jaxpr.tracing.paths import Paths
 
@@ -37,7 +38,7 @@ class Other:
         return len(self.log.read_text().splitlines()) if self.log.exists() else 0
 
     def installed(self, environment: dict[str, str] | None = None) -> Installed:
-        return Installed(str(self.python), environment or {}, self.folder, self.paths)
+        return Installed(str(self.python), environment or {}, Cache(self.folder), self.paths)
 
     def install(self, name: str, version: str) -> None:
         info = self.site / f"{name}-{version}.dist-info"
@@ -74,21 +75,33 @@ def test_it_is_asked_again_after_a_change(other: Other) -> None:
 def test_a_damaged_answer_is_asked_for_again(other: Other) -> None:
     other.installed().version("some")
     [kept] = other.folder.iterdir()
-    for text in ("", "3", '{"answer": 3, "state": ""}', "[" * 100_000):
-        kept.write_text(text)
-        assert other.installed().python_version
-    assert other.starts == 5
+    whole = Cache(other.folder).data(kept.name)
+    forged: list[object] = [3, [], {"answer": 3, "state": ""}, {"state": whole["state"]}]
+    for part, value in whole["answer"].items():
+        wrong: object = ["a"] if part == "versions" else {"a": 1}
+        forged.append({**whole, "answer": {**whole["answer"], part: wrong}})
+        forged.append({**whole, "answer": {k: v for k, v in whole["answer"].items() if v != value}})
+    forged.append({**whole, "answer": {**whole["answer"], "versions": {"jax": 3}}})
+    forged.append({**whole, "answer": {**whole["answer"], "folders": [3, "\0"]}})
+    texts = ["", "3", "[" * 100_000, canonical(whole)]
+    for text in [*(text.encode() for text in texts), *(signed(canonical(data)) for data in forged)]:
+        kept.write_bytes(text)
+        assert other.installed().python_version and other.installed().version("jax") == ""
+    assert other.starts == 1 + len(texts) + len(forged)
+    kept.write_bytes(signed(canonical(whole)))
+    assert other.installed().python_version
+    assert other.starts == 1 + len(texts) + len(forged)
 
 
 def test_an_interpreter_that_does_not_start_has_no_versions(tmp_path: Path) -> None:
     paths = Paths(str(tmp_path), [])
-    installed = Installed(str(tmp_path / "none"), {}, tmp_path / "cache", paths)
+    installed = Installed(str(tmp_path / "none"), {}, Cache(tmp_path / "cache"), paths)
     assert installed.python_version == "" and installed.version("jax") == ""
     assert not (tmp_path / "cache").exists()
 
 
 def test_facts_of_the_environment(tmp_path: Path) -> None:
-    installed = Installed(sys.executable, {}, tmp_path, Paths(str(tmp_path), []))
+    installed = Installed(sys.executable, {}, Cache(tmp_path), Paths(str(tmp_path), []))
 
     def facts(**environment: str) -> dict[str, object]:
         return environment_facts(installed, {"OWN": "1"}, environment)

@@ -11,9 +11,11 @@ from typing import Any
 import pytest
 
 from sphinx_jaxpr.tracing import lock
+from sphinx_jaxpr.tracing.files import Cache, canonical, signed
+from sphinx_jaxpr.tracing.folders import file_digest
 from sphinx_jaxpr.tracing.grammar import arguments, static, transforms
 from sphinx_jaxpr.tracing.locked import LockFolder
-from sphinx_jaxpr.tracing.request import Request
+from sphinx_jaxpr.tracing.request import SCHEMA, Request
 from sphinx_jaxpr.tracing.store import seen
 
 pytestmark = pytest.mark.once
@@ -215,7 +217,7 @@ def test_a_conflict_that_git_left_is_refused(tmp_path: Path) -> None:
 
 
 def folder(path: Path) -> LockFolder:
-    return LockFolder(path / "_jaxprs", "_jaxprs", path)
+    return LockFolder(path / "_jaxprs", "_jaxprs", Cache(path))
 
 
 def test_results_from_the_folder(tmp_path: Path) -> None:
@@ -227,13 +229,16 @@ def test_results_from_the_folder(tmp_path: Path) -> None:
     first = folder(tmp_path)
     assert first.look("dense.json", REQUEST, "a") == (seen(RESULT), "")
     first.flush()
-    # Now the file itself is not needed to know what it shows, until it is touched.
+    # Now the file need not be understood to know what it shows, whenever it was written.
+    os.utime(file, (1, 1))
+    again = folder(tmp_path)
+    assert again.look("dense.json", REQUEST, "a") == (seen(RESULT), "")
+    assert not again.loaded
+    assert folder(tmp_path).look("dense.json", REQUEST, "b") == (seen(RESULT), "")
+    # Until its text is another one, of one length and time.
     state = file.stat()
     file.write_bytes(b"x" * state.st_size)
-    os.utime(file, ns=(state.st_atime_ns, state.st_mtime_ns))
-    assert folder(tmp_path).look("dense.json", REQUEST, "a") == (seen(RESULT), "")
-    assert "no whole lock file" in folder(tmp_path).look("dense.json", REQUEST, "b")[1]
-    os.utime(file)
+    os.utime(file, (1, 1))
     assert "no whole lock file" in folder(tmp_path).look("dense.json", REQUEST, "a")[1]
 
 
@@ -246,12 +251,23 @@ def test_another_request_is_told(tmp_path: Path) -> None:
     assert "args x=f32[9], w=f32[8,8] here, x=f32[8], w=f32[8,8] there" in problem
 
 
-@pytest.mark.parametrize("index", ["", "[]", '{"schema": 1, "files": {"dense.json": 3}}',
-    '{"schema": 1, "files": {"dense.json": {"signature": [1]}}}', '{"schema": 9}',
-    '{"schema": 1, "files": []}'])  # fmt: skip
-def test_a_damaged_index_costs_time_alone(tmp_path: Path, index: str) -> None:
+FORGED: list[Any] = [
+    *(bytes(text, "utf-8") for text in ("", "[]", '{"schema": 1, "files": {}}', "3" * 70)),
+    *([], {"schema": 9}, {"schema": [1, SCHEMA], "files": []}, {"files": {}}),
+    *(
+        {"schema": [1, SCHEMA], "files": {"dense.json": row}}
+        for row in (3, [], [1], {"signature": [1]}, ["DIGEST", "a", 3], ["DIGEST", "a", ["x"] * 4])
+    ),
+]
+
+
+@pytest.mark.parametrize("index", FORGED)
+def test_a_damaged_index_costs_time_alone(tmp_path: Path, index: Any) -> None:
     file = tmp_path / "_jaxprs" / "dense.json"
     file.parent.mkdir()
     file.write_text(lock.dumped(lock.encoded("dense", REQUEST, RESULT, VERSIONS)), "utf-8")
-    (tmp_path / "lock-index.txt").write_text(index)
+    if not isinstance(index, bytes):
+        known = canonical(index).replace("DIGEST", file_digest(str(file)))
+        index = signed(known)
+    (tmp_path / "lock-index.txt").write_bytes(index)
     assert folder(tmp_path).look("dense.json", REQUEST, "a") == (seen(RESULT), "")

@@ -181,7 +181,7 @@ def test_nothing_published_names_the_machine(tmp_path: Path) -> None:
         built = project.build(builder, env=env)
         assert len(built.warnings) == 2, built.stderr
     made = texts_below(folder / "out") | texts_below(folder / "cache")
-    assert {path.suffix for path in made} >= {".html", ".txt", ".tex", ".fjson", ".json", ".log"}
+    assert {path.suffix for path in made} >= {".html", ".txt", ".tex", ".fjson", ".pack", ".log"}
     for path, found in made.items():
         assert SECRET not in found and "tokenvalue" not in found, path
     shown = project.build(env=env).texts("index")["jaxpr-shown"]

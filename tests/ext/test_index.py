@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-import os
 from pathlib import Path
 
 import pytest
 from bs4 import BeautifulSoup
 
 from sphinx_jaxpr.program.printed import parse
+from sphinx_jaxpr.tracing.files import canonical, signed
 from tests.support import Build, Project
 
 pytestmark = pytest.mark.once
@@ -169,11 +169,8 @@ def test_reads_no_result_for_what_it_knows(tmp_path: Path) -> None:
     cache = tmp_path / "doctrees/jaxpr"
     build(project, "html")
     project.write("docs/plain.md", plain.replace("A", "B"))
-    for file in cache.glob("*.json"):
-        if file.name != "index.json":
-            state = file.stat()
-            file.write_bytes(b" " * state.st_size)  # unreadable, and as it was by its signature
-            os.utime(file, ns=(state.st_atime_ns, state.st_mtime_ns))
+    for file in cache.glob("*.pack"):
+        file.write_bytes(b" " * file.stat().st_size)  # unreadable, and as long as it was
     done = build(project, "html")
     assert done.traced == 0
     assert "tanh" in rows(page(done.out / "jaxpr-primitives.html"))
@@ -182,39 +179,19 @@ def test_reads_no_result_for_what_it_knows(tmp_path: Path) -> None:
 def test_an_index_without_names_is_made_again(tmp_path: Path) -> None:
     project = project_in(tmp_path)
     build(project, "html")
-    file = tmp_path / "doctrees/jaxpr/index.json"
-    kept = json.loads(file.read_text("utf-8"))
-    for row in kept["entries"].values():
-        row["seen"] = row["seen"][:3]
-    file.write_text(json.dumps(kept), "utf-8")
+    store = tmp_path / "doctrees/jaxpr"
+    (file,) = store.glob("index-*.txt")
+    kept = json.loads(file.read_bytes()[65:])
+    for row in kept["rows"]:
+        row[-1] = row[-1][:3]
+    file.write_bytes(signed(canonical(kept)))
     project.write("docs/index.md", FILES["docs/index.md"] + "\nMore.\n")
     done = build(project, "html")
     assert done.traced == 0
     assert "tanh" in rows(page(done.out / "jaxpr-primitives.html"))
-    again = json.loads(file.read_text("utf-8"))
-    assert all(len(row["seen"]) == 4 for row in again["entries"].values())
-    for key, row in again["entries"].items():
-        result = json.loads(file.with_name(f"{key}.json").read_text("utf-8"))["result"]
-        shown = parse(result["text"]).walk() if "text" in result else ()
-        assert row["seen"][3].split("\n") == (sorted({e.primitive for e in shown}) or [""])
-
-
-def test_can_be_left_out(tmp_path: Path) -> None:
-    project = project_in(tmp_path, conf=CONF + "html_domain_indices = False\n")
-    done = build(project, "html")
-    assert not (done.out / "jaxpr-primitives.html").exists()
-    # Nor is it there where no block shows a primitive.
-    bare = project_in(tmp_path / "bare", {"docs/index.md": "# No block\n"})
-    assert not (build(bare, "html").out / "jaxpr-primitives.html").exists()
-    skipped = project_in(tmp_path / "skip", conf=CONF + "jaxpr_mode = 'skip'\n")
-    assert not (build(skipped, "html").out / "jaxpr-primitives.html").exists()
-
-
-@pytest.mark.parametrize("builder", ["singlehtml", "latex", "texinfo", "text", "man", "gettext"])
-def test_other_formats(project: Project, builder: str) -> None:
-    done = build(project, builder)
-    if builder == "latex":
-        text = next(done.out.glob("*.tex")).read_text("utf-8")
-        entry = r"\sphinxstyleindexentry{tanh}\sphinxstyleindexextra{dense.grad}"
-        assert entry + r"\sphinxstyleindexpageref{index:\detokenize{jaxpr-dense.grad}}" in text
-        assert r"\label{\detokenize{index:jaxpr-dense.grad}}" in text
+    shown = {row[4]: row[-1] for row in json.loads(file.read_bytes()[65:])["rows"]}
+    (pack,) = store.glob("*.pack")
+    for line in pack.read_text("utf-8").splitlines():
+        result = json.loads(line.partition("\t")[2])
+        equations = parse(result["text"]).walk() if "text" in result else ()
+        assert shown[line[:64]][3].split("\n") == (sorted({e.primitive for e in equations}) or [""])

@@ -254,7 +254,7 @@ def test_a_warm_build_from_the_lock(project: Project) -> None:
     assert written() == {"other"}
     assert "sinh" in (html / "other.html").read_text("utf-8")
     assert written() == set()
-    assert not list((project.folder / "out/html/.doctrees/jaxpr").glob("*.json"))
+    assert not list((project.folder / "out/html/.doctrees/jaxpr").glob("*.pack"))
 
 
 def test_each_block_that_is_not_in_the_lock_is_told_at_its_line(project: Project) -> None:

@@ -128,7 +128,8 @@ def put(path: Path, what: str) -> None:
         before = Path.cwd()
         os.chdir(path.parent)  # the path of a socket is a short one
         try:
-            socket.socket(socket.AF_UNIX).bind(path.name)
+            with socket.socket(socket.AF_UNIX) as bound:
+                bound.bind(path.name)
         finally:
             os.chdir(before)
     else:

@@ -65,10 +65,10 @@ class Shelf:
 
     def __init__(self, folder: Folder) -> None:
         self.folder = folder
-        needs = needs_of(folder)
+        self.needs = needs_of(folder)
         store = folder.store()
-        store.save(A, REQUEST, RESULT, needs, {"jax": "1"})
-        store.save(B, REQUEST, RESULT, needs, {"jax": "1"})
+        store.save(A, REQUEST, RESULT, self.needs, {"jax": "1"})
+        store.save(B, REQUEST, RESULT, self.needs, {"jax": "1"})
         store.flush()
         self.present: Present = store.present
         (self.pack,) = folder.packs
@@ -127,11 +127,14 @@ def test_each_field_of_the_index(shelf: Shelf) -> None:
         shelf.folder.index.write_bytes(signed(text))
         shelf.look()
         tried += 1
-        if tried % 20 == 0:
+        if tried % 20 == 0:  # what it hides is traced again, and then it is there
             store = Store(Cache(shelf.folder.cache), shelf.present)
-            store.changed = True
+            store.save(B, REQUEST, RESULT, shelf.needs, {})
             store.flush()
             assert shelf.look(B)
+            for path in shelf.folder.packs:
+                path.unlink()
+            shelf.pack.write_bytes(shelf.whole)
     assert tried > 800
     # Records that the index mixes up are none.
     data = json.loads(kept)
@@ -146,14 +149,15 @@ def test_a_pack_cut_anywhere(shelf: Shelf, indexed: bool) -> None:
     """What stands before is found, what follows is traced again, a half line counts as nothing."""
     first = len(shelf.lines[0])
     for length in range(len(shelf.whole)):
+        if length % 17 and abs(length - first) > 2:
+            continue
         shelf.pack.write_bytes(shelf.whole[:length])
         if indexed:
             shelf.folder.index.write_bytes(shelf.index)
         else:
             shelf.folder.index.unlink(missing_ok=True)
-        if length % 7 == 0 or abs(length - first) < 3:
-            assert shelf.look() == (length >= first)
-            assert not shelf.look(B)
+        assert shelf.look() == (length >= first)
+        assert not shelf.look(B)
 
 
 @pytest.mark.parametrize("every", [False, True], ids=["a bit of each byte", "each bit"])

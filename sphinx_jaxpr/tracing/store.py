@@ -7,6 +7,7 @@ shortcut: what it does not know is read from the packs.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import time
 from collections.abc import Callable, Mapping
@@ -236,8 +237,11 @@ class Store:
         """Write the index if anything changed, and let go what nothing asks for any more."""
         if self._pack is not None:
             self._pack.close()
+            if not self._pack.size:  # the disk took nothing
+                with contextlib.suppress(OSError):
+                    os.unlink(self.folder / self._pack.name)
             self._pack = None
-        if not self.changed or self.cache.fails or not os.access(self.folder, os.W_OK):
+        if not self.changed or not os.access(self.folder, os.W_OK):
             return
         self._merge()
         self._look()

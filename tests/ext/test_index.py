@@ -195,3 +195,24 @@ def test_an_index_without_names_is_made_again(tmp_path: Path) -> None:
         result = json.loads(line.partition("\t")[2])
         equations = parse(result["text"]).walk() if "text" in result else ()
         assert shown[line[:64]][3].split("\n") == (sorted({e.primitive for e in equations}) or [""])
+
+
+def test_can_be_left_out(tmp_path: Path) -> None:
+    project = project_in(tmp_path, conf=CONF + "html_domain_indices = False\n")
+    done = build(project, "html")
+    assert not (done.out / "jaxpr-primitives.html").exists()
+    # Nor is it there where no block shows a primitive.
+    bare = project_in(tmp_path / "bare", {"docs/index.md": "# No block\n"})
+    assert not (build(bare, "html").out / "jaxpr-primitives.html").exists()
+    skipped = project_in(tmp_path / "skip", conf=CONF + "jaxpr_mode = 'skip'\n")
+    assert not (build(skipped, "html").out / "jaxpr-primitives.html").exists()
+
+
+@pytest.mark.parametrize("builder", ["singlehtml", "latex", "texinfo", "text", "man", "gettext"])
+def test_other_formats(project: Project, builder: str) -> None:
+    done = build(project, builder)
+    if builder == "latex":
+        text = next(done.out.glob("*.tex")).read_text("utf-8")
+        entry = r"\sphinxstyleindexentry{tanh}\sphinxstyleindexextra{dense.grad}"
+        assert entry + r"\sphinxstyleindexpageref{index:\detokenize{jaxpr-dense.grad}}" in text
+        assert r"\label{\detokenize{index:jaxpr-dense.grad}}" in text

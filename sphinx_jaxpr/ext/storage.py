@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import os
+import time
 from functools import cached_property
 from pathlib import Path
 
@@ -51,7 +52,8 @@ class Storage:
         if not self.cache.write(name, text):
             return ""
         with contextlib.suppress(OSError):  # it is in use, however old its text is
-            os.utime(file)
+            if file.stat().st_mtime < time.time() - 24 * 3600:
+                os.utime(file)
         return self.paths.stored(str(file))
 
     @property

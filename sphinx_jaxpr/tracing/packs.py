@@ -9,6 +9,7 @@ has locks.  A build that is killed leaves at most one half line, at the end.
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import re
 import secrets
@@ -24,6 +25,8 @@ from .request import SCHEMA
 NAME: Final = re.compile(rf"{SCHEMA}-[0-9a-f]{{16}}\.pack")
 #: Where there are no locks: after so many seconds no build writes a pack any more.
 _ABANDONED: Final = 7 * 24 * 3600
+#: New packs that another build may take away before they are locked.
+_TRIES: Final = 8
 _BINARY: Final = getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0)
 
 
@@ -57,14 +60,15 @@ class Pack:
     def __init__(self, folder: Path) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         self.size = 0
-        while True:
+        for _ in range(_TRIES):
             self.name = f"{SCHEMA}-{secrets.token_hex(8)}.pack"
             flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND | _BINARY
             self._handle = os.open(folder / self.name, flags, 0o666)
             # Between the two calls another build may have taken it for abandoned.
             if _lock(self._handle) is not False and os.fstat(self._handle).st_nlink:
                 return
-            os.close(self._handle)
+            self.close()
+        raise OSError(errno.EAGAIN, os.strerror(errno.EAGAIN))
 
     def append(self, text: bytes) -> int:
         """Write a line at once; where it begins."""

@@ -29,6 +29,7 @@ HOSTILE: Final[list[Any]] = [
 ]  # fmt: skip
 #: Beside values: texts of JSON that no other writer would write.
 TEXTS: Final = ["NaN", "1e999", "9" * 5000, "[" * 5000 + "]" * 5000, '"\\ud800"', '{"a":1,"a":2}']
+NAMES: Final = ["", "\0", "..", "json.tool", "a" * 5000, "javascript:", "\x1b"]
 MARK: Final = "0bc9-mark"
 
 
@@ -40,6 +41,7 @@ def mutations(data: Any) -> Iterator[Any]:
             yield {name: value for name, value in data.items() if name != key}
             yield {**{name: value for name, value in data.items() if name != key}, key + "x": value}
         yield {**data, "other": 1}
+        yield from ({**data, name: "x"} for name in NAMES)
     if isinstance(data, list):
         for place, value in enumerate(data):
             before, after = data[:place], data[place + 1 :]

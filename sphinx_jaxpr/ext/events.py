@@ -87,6 +87,7 @@ def connect(app: Sphinx) -> dict[str, Any]:
     app.add_post_transform(ShowQuotes)
     COMPLAINTS.install()
     app.connect("config-inited", check_config)
+    app.connect("builder-inited", JaxprDomain.remember)
     app.connect("doctree-read", clear_titles, priority=100)  # before Sphinx copies them
     app.connect("doctree-read", collect)
     app.connect("env-updated", update)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any, ClassVar, Final, cast
 
 from docutils import nodes
-from sphinx.transforms.post_transforms import SphinxPostTransform
 from sphinx.util.docutils import SphinxDirective
 
 from ..tracing.grammar import nearest
@@ -15,6 +14,7 @@ from .index import met
 from .links import link
 from .nodes import jaxpr_primitives
 from .options import AnyOption
+from .pages import PageTransform
 from .place import locate
 from .records import Block, Finding
 from .verdicts import judging
@@ -50,9 +50,10 @@ class JaxprGlossary(SphinxDirective):
         return [node]
 
 
-class ShowGlossaries(SphinxPostTransform):
+class ShowGlossaries(PageTransform):
     """Replaces every ``jaxpr_primitives`` by a definition list."""
 
+    of = "jaxpr"
     default_priority = 6
 
     def run(self, **kwargs: Any) -> None:

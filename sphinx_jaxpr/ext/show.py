@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, cast
 
 from sphinx.builders.html import StandaloneHTMLBuilder
-from sphinx.transforms.post_transforms import SphinxPostTransform
 
 from .domain import JaxprDomain, are_met
 from .nodes import jaxpr_gallery
+from .pages import PageTransform
 from .records import COMPARE
 from .verdicts import judging
 
@@ -16,9 +16,10 @@ if TYPE_CHECKING:
     from .shown import Shown
 
 
-class ShowBlocks(SphinxPostTransform):
+class ShowBlocks(PageTransform):
     """Replaces every ``jaxpr_gallery`` before references are resolved."""
 
+    of = "jaxpr"
     default_priority = 5
 
     def run(self, **kwargs: Any) -> None:

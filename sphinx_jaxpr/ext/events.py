@@ -146,7 +146,7 @@ def update(app: Sphinx, env: BuildEnvironment) -> list[str]:
     engine.verdicts.save()
     if pageless:
         return []
-    engine.pages = engine.page_digests(galleries, domain.lists, shown)
+    engine.pages = engine.page_digests(galleries, domain.visible_lists(tags), shown)
     engine.written = Written(app, engine.folder, engine.pages)
     return engine.written.outdated()
 

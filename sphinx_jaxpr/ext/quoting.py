@@ -13,7 +13,6 @@ from .domain import JaxprDomain
 from .links import link
 from .nodes import jaxpr_claims, jaxpr_quote, jaxpr_when
 from .pages import PageTransform
-from .primitives import address
 from .quotes import in_title
 from .records import TRUE, Block, Place, Quote, Verdict
 from .sentences import Sentences
@@ -88,7 +87,7 @@ class ShowQuotes(PageTransform):
     def link(self, page: str, verdict: Verdict, what: str) -> nodes.reference | None:
         """An empty link to what a path leads to."""
         if what == "prim":
-            return address(self.app, self.domain, self.engine, page, verdict.text)
+            return self.engine.verdicts.addresses.link(page, verdict.text)
         if verdict.where:  # in another project
             return nodes.reference("", "", internal=False, refuri=verdict.where)
         place = self.engine.verdicts.place(page, verdict)

@@ -28,6 +28,9 @@ class ShowBlocks(PageTransform):
             return
         domain = cast(JaxprDomain, self.env.get_domain("jaxpr"))
         nodes = list(self.document.findall(jaxpr_gallery))
+        defined: dict[str, str] = {}
+        if domain.engine:
+            domain.engine.explained = defined
         if not nodes:
             return
         # They bring the parser and more, which a build that writes nothing never needs.
@@ -38,9 +41,8 @@ class ShowBlocks(PageTransform):
 
         is_html = isinstance(self.app.builder, StandaloneHTMLBuilder)
         taken: set[str] = set()
-        defined: dict[str, str] = {}
+        engine = domain.engine or judging(self.app, domain.visible(self.app.tags))
         for node in nodes:
-            engine = domain.engine or judging(self.app, domain.visible(self.app.tags))
             gallery = node["gallery"]
             # What an `only` takes away later defines nothing for others.
             hidden = not are_met(gallery.only, self.app.tags)

@@ -130,6 +130,10 @@ def update(app: Sphinx, env: BuildEnvironment) -> list[str]:
     if app.builder.name == "gettext":  # messages of the pages alone
         return []
     pageless = app.builder if isinstance(app.builder, PagelessBuilder) else None
+    if pageless and pageless.is_refused:
+        pageless.refuse()
+        app.statuscode = 1
+        return []
     tags = every_kind(app.tags) if pageless else app.tags
     galleries = pageless.galleries(domain) if pageless else domain.visible(tags)
     domain.engine = engine = judging(app, galleries)

@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Final, cast
 from docutils import nodes
 from sphinx.util.docutils import SphinxDirective
 
-from ..tracing.grammar import nearest
+from ..tracing.grammar import nearest, shorten
 from .definitions import listed
 from .domain import JaxprDomain
 from .engine import Engine
@@ -37,7 +37,7 @@ class JaxprGlossary(SphinxDirective):
         node["findings"] = [
             Finding(
                 "glossary",
-                f"unknown option {option!r}{nearest(option, ('scope',))} (known: scope)",
+                f"unknown option {shorten(option)}{nearest(option, ('scope',))} (known: scope)",
                 place.source,
                 place.option(option),
             )
@@ -45,7 +45,9 @@ class JaxprGlossary(SphinxDirective):
             if option != "scope"
         ]
         if scope not in SCOPES:
-            message = f"scope: {scope!r} is none of {', '.join(SCOPES)}{nearest(scope, SCOPES)}"
+            message = (
+                f"scope: {shorten(scope)} is none of {', '.join(SCOPES)}{nearest(scope, SCOPES)}"
+            )
             found = Finding("glossary", message, place.source, place.option("scope"))
             node["findings"].append(found)
         return [node]

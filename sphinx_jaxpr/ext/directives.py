@@ -85,7 +85,8 @@ class JaxprTransform(BlockDirective):
         for flag in FLAGS & set(self.options):
             if self.options[flag]:
                 self._finding(
-                    f"option {flag!r} is a flag, without a value; found {shorten(str(self.options[flag]))}",
+                    f"option {flag!r} is a flag, without a value; found"
+                    f" {shorten(str(self.options[flag]))}",
                     flag,
                 )
         self._check_traps()

@@ -91,8 +91,8 @@ class Sentences:
         if place is None or place.block.shown:
             return ""
         return (
-            f"{_NAMES[quote.what]} {_cut(quote.expression)!r}: `{verdict.block}` is hidden by base: hide,"
-            " so there is nothing to link to"
+            f"{_NAMES[quote.what]} {_cut(quote.expression)!r}: `{verdict.block}` is hidden by"
+            " base: hide, so there is nothing to link to"
         )
 
     def digests(self) -> dict[str, str]:

@@ -84,8 +84,8 @@ def _values(place: Place, options: Mapping[str, str], traps: Traps) -> None:
         elif "#" in raw and len(value) < len(raw) and raw[:1] not in {'"', "'"}:
             traps.add(
                 key,
-                f"option {key!r}: MyST takes {_short(raw[_comment(raw) :])!r} for a comment; quote the"
-                f" whole value, :{key}: {_quoted(raw)}, or leave the comment out",
+                f"option {key!r}: MyST takes {_short(raw[_comment(raw) :])!r} for a comment; quote"
+                f" the whole value, :{key}: {_quoted(raw)}, or leave the comment out",
                 line,
             )
         seen.add(key)

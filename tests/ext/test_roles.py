@@ -599,7 +599,7 @@ def setup(app):
     loaded = re.search(r"loaded: (.*)", done.stdout)
     assert loaded
     # The index of primitives says what each means; it is written by every build.
-    allowed = ("", ".glossary", ".wording", ".formats")
+    allowed = ("", ".glossary", ".wording", ".formats", ".applied", ".products")
     assert set(re.findall(r"'([\w.]+)'", loaded[1])) <= {
         f"sphinx_jaxpr.program{n}" for n in allowed
     }

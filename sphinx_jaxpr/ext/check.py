@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import keyword
 import os
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 SCHEMA: Final = 1
+_TEXT: Final = "output.txt"
+_JSON: Final = "output.json"
 _STATES: Final = (TRUE, FALSE, WRONG, UNJUDGED)
 
 
@@ -38,7 +41,10 @@ class CheckBuilder(PagelessBuilder):
     fresh = True  # where it records at all
 
     def init(self) -> None:
-        """Nothing is known yet."""
+        """Nothing is known yet; what another build found is no word of this one."""
+        for name in (_TEXT, _JSON):
+            with contextlib.suppress(OSError):
+                (Path(self.outdir) / name).unlink()
         self.checked: Checked | None = None
         self.drifts: dict[str, Drift] = {}
 
@@ -114,9 +120,9 @@ class Checked:
         lines += [_line({**hint, "type": "hint"}) for hint in data["hints"]]
         summary = _summary(data)
         text = "\n".join([*lines, *([""] if lines else []), *summary]) + "\n"
-        (folder / "output.txt").write_text(text, "utf-8", newline="\n")
+        (folder / _TEXT).write_text(text, "utf-8", newline="\n")
         text = json.dumps(data, indent=2, ensure_ascii=False) + "\n"
-        (folder / "output.json").write_text(text, "utf-8", newline="\n")
+        (folder / _JSON).write_text(text, "utf-8", newline="\n")
         for line in summary:
             logger.info("%s", line)
 

@@ -49,7 +49,7 @@ class Pairs(Figures):
         beside = Look(side=right, opened=opened, after=_AFTER)
         if self.base_shown:
             identity = free(f"{self.id_of(block)}-base", self.taken)
-            look = Look(identity, left, wide, copy=True, before=_BEFORE)
+            look = Look(identity, left, wide, copy=True, beside=block.label, before=_BEFORE)
             return [self.figure(base, None, look), self.figure(block, None, beside)]
         first = self.once(base, Look(side=left, opened=wide, before=_BEFORE))
         notes = as_list(self.notes_of(base), self.back)

@@ -5,6 +5,7 @@ Without Sphinx: where a primitive leads is the caller's to say.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from html import escape
@@ -119,7 +120,23 @@ class Explained:
 
 def anchor(block: str, primitive: str) -> str:
     """The id of a primitive's definition under a block."""
-    return f"{block}-prim-{primitive}"
+    return f"{block}-prim-{_in_id(primitive)}"
+
+
+def listed(number: int, primitive: str) -> str:
+    """The id of a primitive in the list with this number, of a page or of one document."""
+    return f"jaxpr-primitive{number if number > 1 else ''}-{_in_id(primitive)}"
+
+
+def _in_id(primitive: str) -> str:
+    """The name of a primitive as a part of ids: any two names differ, in every format."""
+    if _PLAIN.fullmatch(primitive):
+        return primitive
+    return _ODD.sub(lambda odd: f".{ord(odd[0]):x}.", primitive)
+
+
+_PLAIN = re.compile(r"[A-Za-z_]\w*(-[A-Za-z_]\w*)*", re.ASCII)
+_ODD = re.compile(r"\W|^\d|^$", re.ASCII)
 
 
 def links(meanings: dict[str, Meaning], defined: dict[str, str]) -> dict[str, str]:

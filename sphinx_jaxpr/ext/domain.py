@@ -21,7 +21,7 @@ from .index import PrimitiveIndex
 from .links import link
 from .nodes import jaxpr_gallery, jaxpr_primitives
 from .pages import PageDomain
-from .records import Finding, Gallery, Quote
+from .records import Finding, Gallery, Listing, Quote
 
 if TYPE_CHECKING:
     from .engine import Engine
@@ -52,8 +52,9 @@ class JaxprDomain(PageDomain):
         "lists": {},
         "findings": {},
         "quotes": {},
+        "judged": "",  # see verdicts.py
     }
-    data_version = 3
+    data_version = 4
     engine: Engine | None = None
 
     @property
@@ -114,10 +115,11 @@ class JaxprDomain(PageDomain):
         if found:
             self.galleries[docname] = found
         lists = list(doctree.findall(jaxpr_primitives))
-        for one in lists:
-            one["docname"] = docname
+        for number, one in enumerate(lists, 1):
+            only = quotes.conditions(one, addnodes.only, "expr")
+            one["docname"], one["listing"] = docname, Listing(one["scope"], number, only)
         if lists:
-            self.data["lists"][docname] = sorted({node["scope"] for node in lists})
+            self.data["lists"][docname] = [one["listing"] for one in lists]
         said, wrong = quotes.collect(docname, doctree)
         if said:
             self.data["quotes"][docname] = said
@@ -129,11 +131,12 @@ class JaxprDomain(PageDomain):
         if findings:
             self.data["findings"].setdefault(docname, []).extend(findings)
 
-    @property
-    def lists(self) -> dict[str, list[str]]:
-        """For each page that lists primitives, of what: ``page`` or ``project``."""
-        found: dict[str, list[str]] = self.data["lists"]
-        return found
+    def visible_lists(self, tags: Any) -> dict[str, list[Listing]]:
+        """The lists of primitives that this build shows, by page."""
+        found: dict[str, list[Listing]] = self.data["lists"]
+        return {
+            page: [one for one in found[page] if are_met(one.only, tags)] for page in sorted(found)
+        }
 
     def findings(self) -> list[Finding]:
         """What is wrong on pages beside their blocks."""

@@ -24,7 +24,7 @@ from ..tracing.store import FAILED, Seen, Store
 from . import config as settings
 from .meanings import Meanings
 from .pages import Written
-from .records import Block, Finding, Gallery, Judge
+from .records import Block, Finding, Gallery, Judge, Listing
 from .storage import Storage
 
 if TYPE_CHECKING:
@@ -79,9 +79,11 @@ class Engine:
         self._tolerated: set[str] = set()  # keys of programs whose failure may be no fault
         self.meanings = Meanings(app)
         self.verdicts: Judge
-        #: Ids that are others where several pages are put together, by page and id.
         self.defined: dict[str, str] = {}  # of the tree that is filled: ids of definitions
+        self.explained: dict[str, str] | None = None  # those of a tree that has been filled
+        #: Ids that are others where several pages are put together, by page and id.
         self.renamed: dict[tuple[str, str], str] = {}
+        self.renumbered: dict[tuple[str, int], int] = {}  # lists of primitives, likewise
         self.findings: list[Finding] = []  # what was told of all pages
         #: Of requests that are traced all the same: what the stored result shows, and in
         #: which settings it was traced.
@@ -310,7 +312,7 @@ class Engine:
     def page_digests(
         self,
         galleries: dict[str, list[Gallery]],
-        lists: dict[str, list[str]],
+        lists: dict[str, list[Listing]],
         sentences: dict[str, str],
     ) -> dict[str, str]:
         """For each page a digest of all that its blocks, sentences and lists show."""
@@ -333,8 +335,8 @@ class Engine:
         everything = digest([pages, blocks])
         for docname, shown in sentences.items():
             pages[docname] = f"{pages.get(docname, '')} {shown}"
-        for docname, scopes in lists.items():
-            if "project" in scopes:
+        for docname, found_lists in lists.items():
+            if any(one.scope == "project" for one in found_lists):
                 pages[docname] = f"{pages.get(docname, '')} {everything}"
         return pages
 

@@ -87,6 +87,7 @@ def connect(app: Sphinx) -> dict[str, Any]:
     app.add_post_transform(ShowQuotes)
     COMPLAINTS.install()
     app.connect("config-inited", check_config)
+    app.connect("builder-inited", JaxprDomain.remember)
     app.connect("doctree-read", clear_titles, priority=100)  # before Sphinx copies them
     app.connect("doctree-read", collect)
     app.connect("env-updated", update)
@@ -129,6 +130,10 @@ def update(app: Sphinx, env: BuildEnvironment) -> list[str]:
     if app.builder.name == "gettext":  # messages of the pages alone
         return []
     pageless = app.builder if isinstance(app.builder, PagelessBuilder) else None
+    if pageless and pageless.is_refused:
+        pageless.refuse()
+        app.statuscode = 1
+        return []
     tags = every_kind(app.tags) if pageless else app.tags
     galleries = pageless.galleries(domain) if pageless else domain.visible(tags)
     domain.engine = engine = judging(app, galleries)
@@ -145,7 +150,7 @@ def update(app: Sphinx, env: BuildEnvironment) -> list[str]:
     engine.verdicts.save()
     if pageless:
         return []
-    engine.pages = engine.page_digests(galleries, domain.lists, shown)
+    engine.pages = engine.page_digests(galleries, domain.visible_lists(tags), shown)
     engine.written = Written(app, Path(app.doctreedir) / "jaxpr", engine.pages)
     return engine.written.outdated()
 

@@ -27,7 +27,8 @@ class Look:
     """How a figure differs from one that stands alone.
 
     ``identity`` is its id, ``side`` has its rows beside another one, ``opened``
-    says how it starts; a ``copy`` of a figure that the page has already repeats no notes.
+    says how it starts; a ``copy`` of a figure that the page has already repeats no notes,
+    and says what it is ``beside``.
     ``before`` and ``after`` is the markup around it.
     """
 
@@ -35,6 +36,7 @@ class Look:
     side: Side | None = None
     opened: bool | None = None
     copy: bool = False
+    beside: str = ""
     before: str = ""
     after: str = ""
 
@@ -110,7 +112,7 @@ class Figures(Shown):
         found = self.engine.printed(block)
         assert found is not None
         printed, facts = found
-        summary += self.line(block)
+        summary += self.line(block) + markup.beside(look.beside)
         identity = look.identity or self.id_of(block)
         page = self.engine.app.env.docname
         ids = equation_ids(printed, identity)

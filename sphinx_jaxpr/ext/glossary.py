@@ -5,18 +5,19 @@ from __future__ import annotations
 from typing import Any, ClassVar, Final, cast
 
 from docutils import nodes
-from sphinx.transforms.post_transforms import SphinxPostTransform
 from sphinx.util.docutils import SphinxDirective
 
-from ..tracing.grammar import nearest
+from ..tracing.grammar import nearest, shorten
+from .definitions import listed
 from .domain import JaxprDomain
 from .engine import Engine
 from .index import met
 from .links import link
 from .nodes import jaxpr_primitives
 from .options import AnyOption
+from .pages import PageTransform
 from .place import locate
-from .records import Block, Finding
+from .records import Block, Finding, Listing
 from .verdicts import judging
 
 SCOPES: Final = ("project", "page")
@@ -36,7 +37,7 @@ class JaxprGlossary(SphinxDirective):
         node["findings"] = [
             Finding(
                 "glossary",
-                f"unknown option {option!r}{nearest(option, ('scope',))} (known: scope)",
+                f"unknown option {shorten(option)}{nearest(option, ('scope',))} (known: scope)",
                 place.source,
                 place.option(option),
             )
@@ -44,15 +45,18 @@ class JaxprGlossary(SphinxDirective):
             if option != "scope"
         ]
         if scope not in SCOPES:
-            message = f"scope: {scope!r} is none of {', '.join(SCOPES)}{nearest(scope, SCOPES)}"
+            message = (
+                f"scope: {shorten(scope)} is none of {', '.join(SCOPES)}{nearest(scope, SCOPES)}"
+            )
             found = Finding("glossary", message, place.source, place.option("scope"))
             node["findings"].append(found)
         return [node]
 
 
-class ShowGlossaries(SphinxPostTransform):
+class ShowGlossaries(PageTransform):
     """Replaces every ``jaxpr_primitives`` by a definition list."""
 
+    of = "jaxpr"
     default_priority = 6
 
     def run(self, **kwargs: Any) -> None:
@@ -60,32 +64,42 @@ class ShowGlossaries(SphinxPostTransform):
         if self.app.builder.name == "gettext":
             return
         domain = cast(JaxprDomain, self.env.get_domain("jaxpr"))
-        for node in list(self.document.findall(jaxpr_primitives)):
+        for number, node in enumerate(list(self.document.findall(jaxpr_primitives)), 1):
             engine = domain.engine or judging(self.app, domain.visible(self.app.tags))
-            page = node.get("docname", self.env.docname)
-            node.replace_self(self.filled(domain, engine, node["scope"], page))
+            page, listing = node["docname"], node["listing"]
+            engine.renumbered[(page, listing.number)] = number
+            node.replace_self(self.filled(domain, engine, listing, page))
 
     def filled(
-        self, domain: JaxprDomain, engine: Engine, scope: str, page: str
+        self, domain: JaxprDomain, engine: Engine, listing: Listing, page: str
     ) -> list[nodes.Node]:
         """The definition list, or a line that says why there is none."""
         if engine.mode == "skip":
             return [nodes.paragraph("", "Not traced: jaxpr_mode is skip.")]
         pages = domain.visible(self.app.tags)
-        if scope == "page":
+        if listing.scope == "page":
             pages = {page: pages.get(page, [])}
         found = met(engine, pages)
         if not found:
             return [nodes.paragraph("", "No block here meets a primitive.")]
-        items = [self.item(engine, page, name, places) for name, places in found.items()]
+        number = engine.renumbered[(page, listing.number)]
+        items = [
+            self.item(engine, page, listed(number, name), name, places)
+            for name, places in found.items()
+        ]
         return [nodes.definition_list("", *items, classes=["jaxpr-glossary"])]
 
     def item(
-        self, engine: Engine, page: str, name: str, places: list[tuple[str, Block]]
+        self,
+        engine: Engine,
+        page: str,
+        identity: str,
+        name: str,
+        places: list[tuple[str, Block]],
     ) -> nodes.definition_list_item:
         """One primitive: what it means, and links to the blocks that meet it."""
         known = engine.meanings.glossary.entry(name)
-        term = nodes.term("", "", nodes.literal(name, name), ids=[f"jaxpr-primitive-{name}"])
+        term = nodes.term("", "", nodes.literal(name, name), ids=[identity])
         meaning = nodes.paragraph("", known.meaning if known else "No definition is known.")
         if known is not None and known.kind != "custom":
             meaning += nodes.Text(f" ({known.kind})")
@@ -94,8 +108,8 @@ class ShowGlossaries(SphinxPostTransform):
             if number:
                 where += nodes.Text(", ")
             shown = nodes.literal(block.name, block.name)
-            identity = engine.renamed.get((docname, block.identity), block.identity)
-            found = link(self.app.builder, page, docname, identity, shown)
+            other = engine.renamed.get((docname, block.identity), block.identity)
+            found = link(self.app.builder, page, docname, other, shown)
             where += found if found is not None else shown
         where += nodes.Text(".")
         return nodes.definition_list_item("", term, nodes.definition("", meaning, where))

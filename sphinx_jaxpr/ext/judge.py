@@ -9,6 +9,7 @@ from typing import Any
 from sphinx.util import logging
 
 from ..tracing import outcomes
+from ..tracing.grammar import nearest, shorten
 from ..tracing.outcomes import describe, megabytes
 from ..tracing.paths import Paths
 from . import config as settings
@@ -36,6 +37,7 @@ def findings(engine: Engine, galleries: dict[str, list[Gallery]]) -> list[Findin
             found.extend(gallery.findings)
             found.extend(_of_gallery(engine, gallery, wide, len(found)))
     found.extend(_of_modules(engine, galleries))
+    found.extend(_of_glossary(engine, galleries))
     for place, others in wide.values():
         if others:
             more = f" ({others} more block{'s' * (others != 1)} for the same reason)"
@@ -67,6 +69,31 @@ def _ambiguity(paths: Paths, module: str) -> str:
     instead = f"; name the other one {name!r}" if name else ""
     hidden = f"{first} is traced, {' and '.join(others)} hidden"
     return f"the module {module!r} is in {len(files)} import roots: {hidden}{instead}"
+
+
+def _of_glossary(engine: Engine, galleries: dict[str, list[Gallery]]) -> list[Finding]:
+    """What ``jaxpr_glossary`` names and nobody knows: terms, and primitives."""
+    meanings = engine.meanings
+    if not meanings.terms_of or engine.mode == "skip":
+        return []
+    blocks = [block for page in galleries.values() for gallery in page for block in gallery.blocks]
+    outcomes = [engine.outcome(block) for block in blocks]
+    met = {name for one in outcomes if one and not one.error for name in one.seen.names}
+    known = {*meanings.glossary.known(), *met}
+    messages = []
+    for name, term in meanings.terms_of.items():
+        if term.lower() not in meanings.terms:
+            near = nearest(term.lower(), meanings.terms)
+            messages.append(f"no glossary of this project has the term {shorten(term)}{near}")
+        if name not in known and meanings.glossary.entry(name) is None:
+            near = nearest(name, sorted(known))
+            messages.append(
+                f"{shorten(name)} is no primitive that JAX's jaxprs or these pages have{near}"
+            )
+    place, _, line = settings.place_of("jaxpr_glossary", engine.confdir).rpartition(":")
+    return [
+        Finding("glossary", f"jaxpr_glossary: {message}", place, int(line)) for message in messages
+    ]
 
 
 def report(found: list[Finding], srcdir: str, family: str = "jaxpr") -> list[Finding]:

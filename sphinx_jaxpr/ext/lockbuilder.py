@@ -51,6 +51,7 @@ class JaxprRecord(_Recording):
 
     name = "jaxpr-record"
     epilog = "The recordings are in %(outdir)s."
+    needs_programs = False  # it traces whatever the pages do
 
     def finish(self) -> None:
         from ..tracing import lock
@@ -108,16 +109,18 @@ class JaxprLock(_Recording):
     def finish(self) -> None:
         from .lockplan import plan
 
+        if self.is_refused:
+            return
         problem = self.problem()
         if problem:
-            self.refuse(f"the lock is as it was: {problem}")
+            self.leave(f"the lock is as it was: {problem}")
             return
         found = plan(self.engine, self.chosen(), self.expected())
         for line in found.lines():
             logger.info("%s", line)
         problem = found.write()
         if problem:
-            self.refuse(problem)
+            self.leave(problem)
 
     def chosen(self) -> list[Block]:
         """The blocks to make."""
@@ -147,7 +150,7 @@ class JaxprLock(_Recording):
             return f"{count} finding{'s' * (count != 1)} above"
         return ""
 
-    def refuse(self, message: str) -> None:
+    def leave(self, message: str) -> None:
         """Say that the lock could not be made."""
         place = settings.place_of("jaxpr_lock_", Path(self.confdir))
         logger.warning("%s", message, location=place, type="jaxpr", subtype="lock")

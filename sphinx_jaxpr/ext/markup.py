@@ -46,6 +46,11 @@ def call(text: str) -> str:
     return f'<code class="jaxpr-call">{escape(text)}</code>'
 
 
+def beside(label: str) -> str:
+    """What a copy of the base is beside, so that no two headers are the same."""
+    return f' <span class="jaxpr-acted">(beside {escape(label)})</span>' if label else ""
+
+
 def context(text: str) -> str:
     """The statement that the call is under, if any."""
     return f'<code class="jaxpr-context">{escape(text)}</code> ' if text else ""

@@ -17,6 +17,7 @@ from sphinx.errors import NoUri
 
 from . import config as settings
 from .definitions import Meaning, of_block
+from .links import is_page
 
 if TYPE_CHECKING:
     from ..program.glossary import Glossary
@@ -83,7 +84,8 @@ class Meanings:
         for kind in kinds:
             item = inventory.get(kind, {}).get(name)
             if item is not None:
-                return str(getattr(item, "uri", None) or item[2])
+                found = str(getattr(item, "uri", None) or item[2])
+                return found if is_page(found) else ""
         return ""
 
     def of_block(

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Set
+from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
 from docutils import nodes
 from sphinx.builders import Builder
+from sphinx.util import logging
 
+from . import config as settings
 from .records import Block, Gallery
 
 if TYPE_CHECKING:
@@ -15,11 +18,29 @@ if TYPE_CHECKING:
     from .engine import Engine
 
 
+logger = logging.getLogger(__name__)
+
+
 class PagelessBuilder(Builder):
     """Reads all pages; what it is for happens when they are judged, or at the end."""
 
     allow_parallel: ClassVar[bool] = True
     fresh = False  # whether stored results are none
+    needs_programs = True  # nothing can be said where jaxpr_mode is skip
+
+    @property
+    def is_refused(self) -> bool:
+        """Whether the settings leave nothing to look at, so that success would mislead."""
+        return self.needs_programs and settings.value(self.config, "jaxpr_mode") == "skip"
+
+    def refuse(self) -> None:
+        """Say so, and what to set."""
+        message = (
+            f"jaxpr_mode is 'skip', so {self.name} has no programs to look at; set it to 'trace'"
+            f" or 'locked', or run sphinx-build -b {self.name} -D jaxpr_mode=trace"
+        )
+        place = settings.place_of("jaxpr_mode", Path(self.confdir))
+        logger.warning("%s", message, location=place, type="jaxpr", subtype="option")
 
     @property
     def recorder(self) -> PagelessBuilder | None:

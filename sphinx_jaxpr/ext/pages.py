@@ -8,7 +8,7 @@ import hashlib
 import shutil
 from collections.abc import Iterable, Set
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar, cast
 
 from docutils import nodes
 from sphinx import addnodes
@@ -16,6 +16,7 @@ from sphinx.application import Sphinx
 from sphinx.builders import Builder
 from sphinx.domains import Domain
 from sphinx.environment import BuildEnvironment
+from sphinx.transforms.post_transforms import SphinxPostTransform
 
 from ..tracing.files import Cache
 
@@ -23,7 +24,18 @@ STATIC = Path(__file__).parents[1] / "static"
 
 
 class PageDomain(Domain):
-    """A domain whose data is kept by page, each kind under a key of ``initial_data``."""
+    """A domain whose data is kept by page, each kind under a key of ``initial_data``.
+
+    Sphinx 9 deprecates to ask an environment or a transform for the application: ``app``
+    is the one that began to build, see ``remember``.
+    """
+
+    app: Sphinx
+
+    @classmethod
+    def remember(cls, app: Sphinx) -> None:
+        """When the builder is there: note the application in the domain."""
+        cast(PageDomain, app.env.get_domain(cls.name)).app = app
 
     def clear_doc(self, docname: str) -> None:
         """Forget a page that is read again or gone."""
@@ -34,6 +46,8 @@ class PageDomain(Domain):
     def merge_domaindata(self, docnames: Set[str], otherdata: dict[str, Any]) -> None:
         """Take over what another process read."""
         for kind in self.initial_data:
+            if not isinstance(otherdata[kind], dict):  # of the whole project
+                continue
             for docname in docnames & set(otherdata[kind]):
                 self.data[kind][docname] = otherdata[kind][docname]
 
@@ -48,6 +62,17 @@ class PageDomain(Domain):
     ) -> list[tuple[str, nodes.reference]]:
         """Nothing: Markdown links ask every domain, and warn of one that has no answer."""
         return []
+
+
+class PageTransform(SphinxPostTransform):
+    """A post-transform that knows the application, by the domain ``of`` its extension."""
+
+    of: ClassVar[str]
+
+    @property
+    def app(self) -> Sphinx:
+        """The application that builds."""
+        return cast(PageDomain, self.env.get_domain(self.of)).app
 
 
 class Written:

@@ -7,13 +7,12 @@ from typing import Any, cast
 from docutils import nodes
 from sphinx import addnodes
 from sphinx.builders.html import StandaloneHTMLBuilder
-from sphinx.transforms.post_transforms import SphinxPostTransform
 
 from . import config as settings
 from .domain import JaxprDomain
 from .links import link
 from .nodes import jaxpr_claims, jaxpr_quote, jaxpr_when
-from .primitives import address
+from .pages import PageTransform
 from .quotes import in_title
 from .records import TRUE, Block, Place, Quote, Verdict
 from .sentences import Sentences
@@ -23,9 +22,10 @@ _CLASSES = dict.fromkeys(("ref", "eqn", "prim"), "jaxpr-link")
 _CLASSES |= {"val": "jaxpr-value", "claim": "jaxpr-claim"}
 
 
-class ShowQuotes(SphinxPostTransform):
+class ShowQuotes(PageTransform):
     """Replaces the nodes of roles, and keeps or drops what stands under a condition."""
 
+    of = "jaxpr"
     default_priority = 7  # after the blocks: captions and notes hold roles too
 
     def run(self, **kwargs: Any) -> None:
@@ -87,7 +87,7 @@ class ShowQuotes(SphinxPostTransform):
     def link(self, page: str, verdict: Verdict, what: str) -> nodes.reference | None:
         """An empty link to what a path leads to."""
         if what == "prim":
-            return address(self.app, self.domain, self.engine, page, verdict.text)
+            return self.engine.verdicts.addresses.link(page, verdict.text)
         if verdict.where:  # in another project
             return nodes.reference("", "", internal=False, refuri=verdict.where)
         place = self.engine.verdicts.place(page, verdict)

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Final, Protocol
+from typing import TYPE_CHECKING, Final, Protocol
 
 from ..tracing.request import Request
+
+if TYPE_CHECKING:
+    from .primitives import Addresses
 
 #: The layout in which each variant stands beside the base.
 COMPARE: Final = "compare"
@@ -127,6 +130,18 @@ class Gallery:
 
 
 @dataclass(frozen=True)
+class Listing:
+    """A list of primitives: of a ``page`` or of the ``project``, with the ``only`` around it.
+
+    ``number`` counts those of a page.
+    """
+
+    scope: str
+    number: int
+    only: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
 class Place:
     """A block with the directive and the page that it stands on."""
 
@@ -147,7 +162,8 @@ class Verdict:
     """``state`` of a quote; ``text`` is a value in words, or what a warning says.
 
     ``block`` and ``starts`` are the block and the equations that a path leads to;
-    ``where`` is the address of what is no block here: a primitive's page, another project.
+    ``where`` is the address of what is no block here, in this build: a primitive's page,
+    another project.
     ``is_empty`` is a claim that looked at nothing.
     """
 
@@ -176,6 +192,10 @@ class Judge(Protocol):
     @property
     def versions(self) -> dict[str, str]:
         """The versions that expressions may ask for."""
+
+    @property
+    def addresses(self) -> Addresses:
+        """Where primitives are explained."""
 
     def of(self, page: str, quote: Quote, inside: Gallery | None = None) -> Verdict:
         """The verdict on a quote of a page; ``inside`` its directive, for the path of a note."""

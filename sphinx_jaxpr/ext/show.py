@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, cast
 
 from sphinx.builders.html import StandaloneHTMLBuilder
-from sphinx.transforms.post_transforms import SphinxPostTransform
 
 from .domain import JaxprDomain, are_met
 from .nodes import jaxpr_gallery
+from .pages import PageTransform
 from .records import COMPARE
 from .verdicts import judging
 
@@ -16,9 +16,10 @@ if TYPE_CHECKING:
     from .shown import Shown
 
 
-class ShowBlocks(SphinxPostTransform):
+class ShowBlocks(PageTransform):
     """Replaces every ``jaxpr_gallery`` before references are resolved."""
 
+    of = "jaxpr"
     default_priority = 5
 
     def run(self, **kwargs: Any) -> None:
@@ -27,6 +28,9 @@ class ShowBlocks(SphinxPostTransform):
             return
         domain = cast(JaxprDomain, self.env.get_domain("jaxpr"))
         nodes = list(self.document.findall(jaxpr_gallery))
+        defined: dict[str, str] = {}
+        if domain.engine:
+            domain.engine.explained = defined
         if not nodes:
             return
         # They bring the parser and more, which a build that writes nothing never needs.
@@ -37,9 +41,8 @@ class ShowBlocks(SphinxPostTransform):
 
         is_html = isinstance(self.app.builder, StandaloneHTMLBuilder)
         taken: set[str] = set()
-        defined: dict[str, str] = {}
+        engine = domain.engine or judging(self.app, domain.visible(self.app.tags))
         for node in nodes:
-            engine = domain.engine or judging(self.app, domain.visible(self.app.tags))
             gallery = node["gallery"]
             # What an `only` takes away later defines nothing for others.
             hidden = not are_met(gallery.only, self.app.tags)

@@ -13,6 +13,7 @@ _EXAMPLES = {
     "transforms": "grad, vmap",
     "static": "n=3",
 }
+_MAX = 120  # characters of a value that are shown again
 
 
 @dataclass
@@ -66,11 +67,25 @@ def _values(place: Place, options: Mapping[str, str], traps: Traps) -> None:
                 f" {key}: {_quoted(raw)}",
                 line,
             )
+        elif raw[:1] in {"|", ">"} and key not in options:
+            traps.add(
+                key,
+                f"option {key!r}: a value that begins with {raw[0]} is a block of lines to MyST,"
+                f" and all options were lost; quote the whole value, :{key}: {_quoted(raw)}",
+                line,
+            )
+        elif "\t" in raw and key not in options:
+            traps.add(
+                key,
+                f"option {key!r}: a tab ends a value for MyST, and all options were lost; write"
+                f" spaces, :{key}: {_short(' '.join(raw.split()))}",
+                line,
+            )
         elif "#" in raw and len(value) < len(raw) and raw[:1] not in {'"', "'"}:
             traps.add(
                 key,
-                f"option {key!r}: MyST takes {raw[_comment(raw) :]!r} for a comment; quote the"
-                f" whole value, :{key}: {_quoted(raw)}, or leave the comment out",
+                f"option {key!r}: MyST takes {_short(raw[_comment(raw) :])!r} for a comment; quote"
+                f" the whole value, :{key}: {_quoted(raw)}, or leave the comment out",
                 line,
             )
         seen.add(key)
@@ -83,7 +98,11 @@ def _comment(raw: str) -> int:
 
 
 def _quoted(raw: str) -> str:
-    return "'" + raw.replace("'", "''") + "'"
+    return "'" + _short(raw).replace("'", "''") + "'"
+
+
+def _short(raw: str) -> str:
+    return raw if len(raw) <= _MAX else raw[:_MAX] + "..."
 
 
 def _indented(place: Place, content: Sequence[str], traps: Traps) -> None:
@@ -93,10 +112,10 @@ def _indented(place: Place, content: Sequence[str], traps: Traps) -> None:
     if not (lines and first.strip() and first.startswith((" ", "\t"))):
         return
     key, raw = next(reversed(place.options().values()), ("transforms", ""))
-    shown = "\n".join(f"  {line}" for line in [*filter(None, [raw]), *lines[:4]])
+    shown = "\n".join(f"  {_short(line)}" for line in [*filter(None, [raw]), *lines[:4]])
     traps.add(
         key,
-        f"the body begins indented: MyST ends the options at {first.strip()!r};"
+        f"the body begins indented: MyST ends the options at {_short(first.strip())!r};"
         f" several lines need a block:\n---\n{key}: |\n{shown}\n---",
         place.line + offset,
     )

@@ -1,19 +1,28 @@
-"""What became of each quote: judged once for the same programs, told at every build."""
+"""What became of each quote: judged once for the same programs, told at every build.
+
+What earlier builds judged is kept with the pages, in Sphinx's own environment, under a
+digest.  It spares a build in which nothing changed from reading programs; a page that
+is written shows what this build judges.
+"""
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict
+from dataclasses import replace
 from functools import cached_property
-from typing import Any, Final, cast
+from typing import Any, Final, NamedTuple, cast
 
 from sphinx.application import Sphinx
 from sphinx.builders.html import StandaloneHTMLBuilder
 
 from .. import __version__
-from ..tracing.files import digest
+from ..tracing.files import canonical, digest
 from .domain import JaxprDomain
 from .engine import Engine
+from .pageless import PagelessBuilder
+from .primitives import Addresses
 from .records import FALSE, TRUE, UNJUDGED, WRONG, Gallery, Place, Quote, Verdict
 from .scopes import Scopes
 
@@ -25,16 +34,24 @@ def judging(app: Sphinx, galleries: Mapping[str, list[Gallery]]) -> Engine:
     return engine
 
 
+class _Found(NamedTuple):
+    verdict: Verdict
+    judged: bool  # by this build
+
+
 class Verdicts:
     """Judges quotes; what it knows from the last build it does not judge again."""
 
     def __init__(self, engine: Engine, scopes: Scopes) -> None:
         self.engine = engine
         self.scopes = scopes
-        self.used: dict[str, dict[str, Any]] = {}
+        self.domain = cast("JaxprDomain", engine.app.env.get_domain("jaxpr"))
+        self.addresses = Addresses(engine, self.domain)
+        self.used: dict[str, _Found] = {}
+        self.writing = False  # pages show what is judged, whatever was kept
         self._listed: dict[str, str] = {}  # page -> digest of its names
-        self._defining: dict[str, str] = {}  # page -> digest of what may define a primitive
-        self._found: dict[tuple[str, str, str], Verdict] = {}  # of this build
+        self._met: dict[str, frozenset[str]] = {}  # page -> primitives of what it may name
+        self._found: dict[tuple[str, str, str], _Found] = {}  # of this build
 
     @property
     def versions(self) -> dict[str, str]:
@@ -42,32 +59,48 @@ class Verdicts:
         return self.scopes.versions
 
     @cached_property
-    def known(self) -> dict[str, Any]:
-        """What the last build asked for."""
-        found = self.engine.storage.cache.data("verdicts.txt")
-        return found if isinstance(found, dict) else {}
+    def known(self) -> dict[str, Verdict]:
+        """What the last build asked for; builders whose word counts believe none of it."""
+        if isinstance(self.engine.app.builder, PagelessBuilder):
+            return {}
+        return unsealed(self.domain.data["judged"])
 
     def save(self) -> None:
-        """Keep what this build asked for."""
-        if self.used and self.used != self.known:
-            self.engine.storage.cache.keep("verdicts.txt", self.used)
+        """Keep what this build asked for: Sphinx writes it with the pages that it updates."""
+        if self.used:
+            self.domain.data["judged"] = sealed({k: one.verdict for k, one in self.used.items()})
+        self.writing = True
 
     def of(self, page: str, quote: Quote, inside: Gallery | None = None) -> Verdict:
         """The verdict on a quote of a page; ``inside`` its directive, for the path of a note."""
         if inside is not None:
-            return self._of(page, quote, inside)
+            return self._of(page, quote, inside).verdict
         asked = (page, quote.what, quote.expression)
-        if asked not in self._found:
-            self._found[asked] = self._of(page, quote, None)
-        return self._found[asked]
+        found = self._found.get(asked)
+        if found is None or (self.writing and not found.judged):
+            found = self._found[asked] = self._of(page, quote, None)
+        return found.verdict
 
-    def _of(self, page: str, quote: Quote, inside: Gallery | None) -> Verdict:
+    def _of(self, page: str, quote: Quote, inside: Gallery | None) -> _Found:
+        if quote.what == "prim":
+            return _Found(self._primitive(page, quote.expression), judged=True)
         places = self.scopes.mentioned(page, quote.expression, inside)
         key = self._key(page, quote, places, inside)
-        kept = _verdict(self.used.get(key) or self.known.get(key))
-        found = kept or self._judge(page, quote, inside)
-        # As JSON would give it back.
-        self.used[key] = {**asdict(found), "hints": [*found.hints], "starts": [*found.starts]}
+        found = self.used.get(key)
+        if found is None and not self.writing:
+            kept = self._kept(key, page, quote, inside)
+            found = _Found(kept, judged=False) if kept else None
+        if found is None or (self.writing and not found.judged):
+            found = _Found(self._judge(page, quote, inside), judged=True)
+        self.used[key] = found
+        return found
+
+    def _kept(self, key: str, page: str, quote: Quote, inside: Gallery | None) -> Verdict | None:
+        found = self.known.get(key)
+        if found is not None and found.block:
+            return found if found.block in self.scopes.places(page, inside) else None
+        if found is not None and quote.what == "ref" and found.state == TRUE:
+            return replace(found, where=self._elsewhere(quote))
         return found
 
     def is_pasted(self, page: str, quote: Quote) -> bool:
@@ -84,33 +117,11 @@ class Verdicts:
             names = sorted(self.scopes.names(page)), sorted(self.scopes.left_out(page))
             self._listed[page] = digest(names)
         listed = self._listed[page] if inside is None else inside.name
-        about = [listed, [[place.block.name, self._seen(place)] for place in places]]
+        lines = _LINE.search(quote.expression) is not None
+        about = [listed, [[place.block.name, self._seen(place, lines)] for place in places]]
         facts: list[Any] = [__version__, quote.what, quote.expression, self.scopes.versions, about]
-        facts.append(self._elsewhere(quote))
-        facts.append(self.scopes.spoken(page))
-        if quote.what == "prim":  # of any block, and of the project's own definitions
-            if page not in self._defining:
-                self._defining[page] = digest(self._definitions(page))
-            facts.append(self._defining[page])
+        facts += [self._elsewhere(quote), self.scopes.spoken(page)]
         return digest(facts)[:24]
-
-    def _definitions(self, page: str) -> list[Any]:
-        """What decides whether a primitive is known and where its link leads."""
-        meanings, builder = self.engine.meanings, self.engine.app.builder
-        blocks = [
-            [name, block.name, block.identity, block.shown, self._seen(Place(name, gallery, block))]
-            for name, galleries in self.scopes.galleries.items()
-            for gallery in galleries
-            for block in gallery.blocks
-        ]
-        lists = self.domain.lists
-        defined = [sorted(meanings.terms_of.items()), sorted(meanings.defined)]
-        return [page, builder.name, meanings.digest, defined, lists, blocks]
-
-    @cached_property
-    def domain(self) -> JaxprDomain:
-        """What the pages ask for."""
-        return cast("JaxprDomain", self.engine.app.env.get_domain("jaxpr"))
 
     def _elsewhere(self, quote: Quote) -> str:
         """The address of a block in another project that intersphinx knows."""
@@ -121,17 +132,17 @@ class Verdicts:
     def _all(self, page: str) -> Iterable[Place]:
         return self.scopes.names(page).values()
 
-    def _seen(self, place: Place) -> str:
+    def _seen(self, place: Place, lines: bool) -> str:
         outcome = self.engine.outcome(place.block)
-        return (outcome.seen.program + outcome.seen.source) if outcome else place.block.problem
+        if outcome is None:
+            return place.block.problem
+        return outcome.seen.program + (outcome.seen.source if lines else "")
 
     def _judge(self, page: str, quote: Quote, inside: Gallery | None) -> Verdict:
         # What judges is loaded where something is new.
         from ..program.evidence import SaysNothing
         from ..program.paths import NoProgram, PathError
 
-        if quote.what == "prim":
-            return self._primitive(page, quote.expression)
         scope = self.scopes.of(page, quote.expression, inside)
         try:
             return _JUDGES[quote.what](quote.expression, scope, inside.name if inside else "")
@@ -143,32 +154,53 @@ class Verdicts:
             return Verdict(WRONG, error.message, is_empty=isinstance(error, SaysNothing))
 
     def _primitive(self, page: str, expression: str) -> Verdict:
-        from ..program.paths import nearest
-        from .primitives import address
-
         name = expression.strip("\"'")
         glossary = self.engine.meanings.glossary
-        met = set(self.scopes.met(self._all(page)))
+        if page not in self._met:
+            self._met[page] = frozenset(self.scopes.met(self._all(page)))
+        met = self._met[page]
         if name in self.engine.meanings.terms_of or glossary.entry(name) or name in met:
-            link = None
+            where = ""
             if isinstance(self.engine.app.builder, StandaloneHTMLBuilder):  # others write all
-                link = address(self.engine.app, self.domain, self.engine, page, name)
-            where = (link.get("refuri") or f"#{link.get('refid')}") if link is not None else ""
+                where = self.addresses.address(page, name)
             return Verdict(TRUE, name, where=where)
+        from ..program.paths import nearest
+
         near = nearest(name, sorted({*glossary.known(), *met}))
         return Verdict(WRONG, f"there is no primitive `{name}`{near}")
 
 
-def _verdict(kept: Any) -> Verdict | None:
-    """A verdict as it was kept; ``None`` for anything else."""
+_LINE: Final = re.compile(r"\bline\b")  # of the source, which programs don't show
+
+#: What is kept of a verdict; an address is of the build that makes a link of it.
+_FIELDS: Final = ("state", "text", "hints", "block", "starts", "is_empty")
+_STATES: Final = frozenset({TRUE, FALSE, WRONG, UNJUDGED})
+
+
+def sealed(verdicts: Mapping[str, Verdict]) -> str:
+    """Verdicts as one text that begins with its digest."""
+    rows = {key: [getattr(one, name) for name in _FIELDS] for key, one in verdicts.items()}
+    return f"{digest(rows)} {canonical(rows)}"
+
+
+def unsealed(text: Any) -> dict[str, Verdict]:
+    """What ``sealed`` made; nothing of a text that is damaged or has other things in it."""
     try:
-        many = {"hints": tuple(kept["hints"]), "starts": tuple(kept["starts"])}
-        found = Verdict(**{**kept, **many})
-    except (TypeError, KeyError):
-        return None
-    texts: list[Any] = [found.state, found.text, found.block, found.where, *found.hints]
-    good = all(type(text) is str for text in texts) and type(found.is_empty) is bool
-    return found if good and all(type(start) is int for start in found.starts) else None
+        said, _, written = text.partition(" ")
+        rows = json.loads(written)
+        whole = digest(rows) == said and canonical(rows) == written
+        return {key: _verdict(*row) for key, row in rows.items()} if whole else {}
+    except (AttributeError, TypeError, ValueError, RecursionError):
+        return {}
+
+
+def _verdict(state: str, text: str, hints: Any, block: str, starts: Any, is_empty: bool) -> Verdict:
+    texts = [state, text, block, *hints]
+    good = state in _STATES and all(type(one) is str for one in texts)
+    good = good and type(hints) is type(starts) is list and type(is_empty) is bool
+    if not good or not all(type(one) is int and one >= 0 for one in starts):
+        raise ValueError(state)
+    return Verdict(state, text, tuple(hints), block, tuple(starts), is_empty=is_empty)
 
 
 def _claim(text: str, scope: Any, inside: str) -> Verdict:

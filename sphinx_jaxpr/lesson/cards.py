@@ -13,10 +13,10 @@ from typing import Any, Final, cast
 from docutils import nodes
 from sphinx import addnodes
 from sphinx.environment import BuildEnvironment
-from sphinx.transforms.post_transforms import SphinxPostTransform
 from sphinx.util import docname_join
 
 from ..ext.nodes import jaxpr_gallery
+from ..ext.pages import PageTransform
 from . import config as settings
 from .domain import LessonDomain
 from .judge import jaxprs
@@ -96,9 +96,10 @@ def digests(env: BuildEnvironment, domain: LessonDomain) -> dict[str, str]:
     return found
 
 
-class ShowCards(SphinxPostTransform):
+class ShowCards(PageTransform):
     """Marks terms and puts their definitions at the end of the page."""
 
+    of = "lesson"
     default_priority = 6  # before quotes and references, which definitions hold too
 
     def run(self, **kwargs: Any) -> None:

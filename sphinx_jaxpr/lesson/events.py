@@ -54,6 +54,7 @@ def connect(app: Sphinx) -> dict[str, Any]:
     app.add_post_transform(ShowPaths)
     app.add_post_transform(cards.ShowCards)
     app.connect("config-inited", check_config)
+    app.connect("builder-inited", LessonDomain.remember)
     app.connect("env-get-outdated", read_again)
     app.connect("doctree-read", collect)
     app.connect("env-updated", update, priority=600)  # when blocks have been traced

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any, Final, cast
 
 from docutils import nodes
-from sphinx.transforms.post_transforms import SphinxPostTransform
 
+from ..ext.pages import PageTransform
 from .checklist import VERBS, auto_of, autos_of
 from .domain import LessonDomain
 from .judge import blocks_of, jaxprs
@@ -27,9 +27,10 @@ LABELS: Final = {
 ANSWER: Final = "Answer"
 
 
-class ShowReveals(SphinxPostTransform):
+class ShowReveals(PageTransform):
     """Questions become folds where there is a browser; elsewhere the answer follows."""
 
+    of = "lesson"
     default_priority = 4  # before blocks, which may stand in answers
 
     def run(self, **kwargs: Any) -> None:
@@ -75,9 +76,10 @@ def _paragraphs(node: lesson_reveal) -> list[nodes.Node]:
     return [*target, question, told, *answer]
 
 
-class ShowChecklists(SphinxPostTransform):
+class ShowChecklists(PageTransform):
     """Items get the marks by which the script knows them; elsewhere they are a list."""
 
+    of = "lesson"
     default_priority = 8  # after blocks, whose ids may have become others
 
     def run(self, **kwargs: Any) -> None:

@@ -6,8 +6,8 @@ from typing import Any, Final, cast
 
 from docutils import nodes
 from sphinx import addnodes
-from sphinx.transforms.post_transforms import SphinxPostTransform
 
+from ..ext.pages import PageTransform
 from .domain import LessonDomain
 from .nodes import element, is_interactive, lesson_steps, words
 from .paths import Paths, Position
@@ -16,9 +16,10 @@ from .paths import Paths, Position
 _ONE_DOCUMENT: Final = ("latex", "man", "texinfo")
 
 
-class ShowPaths(SphinxPostTransform):
+class ShowPaths(PageTransform):
     """Replaces every ``lesson_steps``, and ends lessons with links to their neighbours."""
 
+    of = "lesson"
     default_priority = 8  # before references are resolved
 
     def run(self, **kwargs: Any) -> None:

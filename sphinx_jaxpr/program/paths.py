@@ -82,8 +82,12 @@ class Expression:
 
 
 def nearest(word: str, known: Iterable[str], *, count: int = 3) -> str:
-    """``"; nearest: a, b"``, or nothing."""
-    found = get_close_matches(word[:80], list(known), n=count, cutoff=0.5)
+    """``"; nearest: a, b"``, or nothing; capitals count as their small letters."""
+    spelled: dict[str, str] = {}
+    for one in known:
+        spelled.setdefault(one.lower(), one)
+    close = get_close_matches(word[:80].lower(), list(spelled), n=count, cutoff=0.5)
+    found = [spelled[one] for one in close]
     return f"; nearest: {', '.join(found)}" if found else ""
 
 

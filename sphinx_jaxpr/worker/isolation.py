@@ -36,6 +36,8 @@ from .registrations import Registrations
 from .scripts import Change, Refused, Script, State, equal
 from .settings import all_settings, seed
 
+_clear_caches: Final = jax.clear_caches  # code may set another
+
 _LOADERS: Final[tuple[Any, ...]] = (
     importlib.machinery.SourceFileLoader,
     importlib.machinery.SourcelessFileLoader,
@@ -125,7 +127,7 @@ class Isolation:
             self._refuse(why)
         self.devices.settle()
         if not equal(self.traced_in, self.now):
-            jax.clear_caches()
+            _clear_caches()
         self.traced_in = dict(self.now)
         if not self.now:
             return []
@@ -154,8 +156,10 @@ class Isolation:
         if not self.calm:
             self._wonder(self.devices.others(self.now))
         for place in self.touched.values():
-            if not place.put_back():
-                self.spent = f"{place.name} can't be put back"
+            with contextlib.suppress(Exception):  # what it is set with was changed
+                if place.put_back():
+                    continue
+            self.spent = f"{place.name} can't be put back"
         for place in self.current:
             if isinstance(place, Cache):
                 place.put_back()
@@ -201,9 +205,13 @@ class Isolation:
     def _look(self, places: Iterable[Place]) -> None:
         script = self.stack[-1] if self.stack else None
         for place in places:
-            if not place.unchanged():
-                for key, _, new in place.changes():
-                    self._note(place, key, new, script)
+            try:
+                changes = () if place.unchanged() else place.changes()
+            except Exception as error:  # what it is read with was changed
+                self.spent = f"{place.name} can't be read: {type(error).__name__}"
+                continue
+            for key, _, new in changes:
+                self._note(place, key, new, script)
 
     def _note(self, place: Place, key: Hashable, new: Any, script: Script | None) -> None:
         self.touched[id(place)] = place

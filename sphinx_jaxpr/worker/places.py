@@ -183,7 +183,10 @@ class Namespace(Mapped):
             if self.counts(key, mapping[key], MISSING):
                 del mapping[key]
         for key, value in content.items():
-            if mapping.get(key, MISSING) is not value and self.counts(key, MISSING, value):
+            now = mapping.get(key, MISSING)
+            if now is value:
+                continue
+            if self.counts(key, MISSING, value) or self.counts(key, value, now):
                 mapping[key] = value
         self._look()
 
@@ -197,11 +200,11 @@ class Foreign(Namespace):
     ordered: ClassVar = False
 
     def counts(self, key: Hashable, old: Any, new: Any) -> bool:
-        """A function or a number that became another, or was added."""
+        """A function or a number that became another, or was added; a module that is none now."""
         if not isinstance(key, str) or key.startswith("_") or _is_module(new):
             return False
         before = new if old is MISSING else old
-        return callable(before) or isinstance(before, (float, complex))
+        return callable(before) or _is_module(before) or isinstance(before, (float, complex))
 
 
 class Public(Foreign):

@@ -21,6 +21,13 @@ import numpy as np
 from .places import MISSING, Content, Foreign, Listed, Place, Settings, Value
 from .system import system_settings
 
+# Code may set others.
+_CONFIG: Final = jax.config
+_abstract_mesh: Final = jax.sharding.get_abstract_mesh
+_concrete_mesh: Final = jax.sharding.get_mesh
+_set_mesh: Final = jax.set_mesh
+_use_mesh: Final = jax.sharding.use_abstract_mesh
+
 #: What a process begins with, so that one is as another.
 SEED: Final = 0
 
@@ -60,7 +67,7 @@ def all_settings() -> list[tuple[Place, frozenset[str]]]:
 
 def _config_words() -> list[str]:
     """``config``, and the context managers that are named as the settings are."""
-    return ["config", *(str(name).removeprefix("jax_") for name in jax.config.values)]
+    return ["config", *(str(name).removeprefix("jax_") for name in _CONFIG.values)]
 
 
 # -- JAX
@@ -70,24 +77,24 @@ class _Configuration(Settings):
     """JAX's configuration as it holds here: what a context manager set counts."""
 
     def __init__(self) -> None:
-        known: Content = dict(jax.config.values)
-        self.local = [str(key) for key in known if hasattr(jax.config, str(key))]
+        known: Content = dict(_CONFIG.values)
+        self.local = [str(key) for key in known if hasattr(_CONFIG, str(key))]
         self.get = operator.attrgetter(*self.local)
         self.seen: tuple[Any, ...] = ()
         super().__init__("jax.config", self._all, _set_config, "{key}")
 
     def _all(self) -> Content:
-        self.seen = self.get(jax.config)
-        return {**jax.config.values, **dict(zip(self.local, self.seen, strict=True))}
+        self.seen = self.get(_CONFIG)
+        return {**_CONFIG.values, **dict(zip(self.local, self.seen, strict=True))}
 
     def unchanged(self) -> bool:
         """All that decides a trace; the rest is read where one of these changed."""
-        return all(map(operator.is_, self.get(jax.config), self.seen))
+        return all(map(operator.is_, self.get(_CONFIG), self.seen))
 
 
 def _set_config(key: str, value: Any) -> None:
     if value is not MISSING:
-        jax.config.update(key, value)
+        _CONFIG.update(key, value)
 
 
 class _Mesh(Value):
@@ -99,23 +106,23 @@ class _Mesh(Value):
         super().__init__("the mesh", self._mesh, self._set)
 
     def _mesh(self) -> Any:
-        found = jax.sharding.get_abstract_mesh()
+        found = _abstract_mesh()
         if found is None or not found.axis_names:
             return MISSING
         if found not in self.met:
             self.met[found] = found
             with contextlib.suppress(Exception):  # where something is traced, or an older JAX
-                self.devices[found] = jax.sharding.get_mesh()
+                self.devices[found] = _concrete_mesh()
         return self.met[found]
 
     def _set(self, mesh: Any) -> None:
         concrete = self.devices.get(mesh)
         if mesh is MISSING:
-            jax.set_mesh(None)  # refused by JAX 0.7: then another process is needed
+            _set_mesh(None)  # refused by JAX 0.7: then another process is needed
         elif concrete is not None and concrete.axis_names:
-            jax.set_mesh(concrete)
+            _set_mesh(concrete)
         else:
-            jax.sharding.use_abstract_mesh(mesh).__enter__()
+            _use_mesh(mesh).__enter__()
 
 
 # -- Python

@@ -326,3 +326,21 @@ def test_claims_that_hold_of_anything_are_told(tmp_path: Path) -> None:
     conf.write_text(conf.read_text("utf-8").replace(glossary, ""), "utf-8")
     done = project.build("jaxpr-check", "-q")
     assert any("unknown primitive `rotate`" in one for one in done.warnings)
+
+
+@pytest.mark.parametrize("builder", ["jaxpr-check", "jaxpr-lock"])
+def test_skip_is_refused(tmp_path: Path, builder: str) -> None:
+    """And nothing that an earlier build said stays as if it were said now."""
+    project = Project(tmp_path, {"docs/index.md": SILENT})
+    out = tmp_path / "out" / builder
+    out.mkdir(parents=True)
+    for name in ("output.txt", "output.json"):
+        (out / name).write_text("{}", "utf-8")
+    done = project.build(builder, "-q", "-D", "jaxpr_mode=skip")
+    assert done.code == 1
+    (told,) = done.stderr.splitlines()
+    assert "jaxpr_mode is 'skip'" in told
+    assert f"-b {builder} -D jaxpr_mode=trace" in told
+    assert not (project.docs / "jaxpr-lock").exists()
+    if builder == "jaxpr-check":
+        assert not list(out.glob("output.*"))

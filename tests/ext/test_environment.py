@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -285,6 +287,68 @@ def test_another_interpreter_traces(tmp_path: Path, environment: str) -> None:
     assert watched.build(*other) == ([], [])
     assert watched.build("-W") == ([], ["index"])
     assert watched.last.page("index").select_one("figcaption").get_text() == own
+
+
+EVERY_PART = """
+# {jaxpr:prim}`tanh`
+
+```{jaxpr-transform} layers:dense
+:name: dense
+:args: x=f32[2,3], w=f32[3,4], b=f32[4]
+:transforms: grad
+:layout: compare
+:source:
+```
+
+{jaxpr:val}`len(dense)` {jaxpr:eqn}`dense[tanh]` {jaxpr:claim}`all <len(dense) == 4>`
+
+```{jaxpr-when} jax >= "0.5"
+Yes.
+```
+
+```{jaxpr-glossary}
+```
+
+```{lesson-check} What?
+:name: q
+An answer.
+```
+
+```{lesson-checklist}
+- [ ] One.
+```
+"""
+BUILDS = """
+import sys
+from sphinx.cmd.build import main
+
+source, out, *builders = sys.argv[1:]
+failed = [b for b in builders if main(["-q", "-b", b, "-d", f"{out}/{b == 'gettext'}", source, f"{out}/{b}"])]
+sys.exit(f"failed: {failed}" if failed else 0)
+"""
+BUILDERS = "html singlehtml epub latex text man texinfo xml gettext jaxpr-check jaxpr-lock".split()
+
+
+@pytest.mark.parametrize(
+    "environment",
+    ["", *(pytest.param(name, marks=pytest.mark.matrix) for name in ("oldest", "newest"))],
+)
+def test_warnings_of_python_as_errors(tmp_path: Path, environment: str) -> None:
+    """No part of Sphinx, JAX or Python that is deprecated is used, and every file is closed."""
+    python = str(interpreter(environment)) if environment else sys.executable
+    conf = 'extensions += ["sphinx_jaxpr.lesson"]\nversion = copyright = "1"\n'
+    project = Project(tmp_path, {"docs/index.md": EVERY_PART}, conf)
+    strict = {"PYTHONWARNINGS": "error", "PYTHONPATH": str(PROJECT)}
+    builders = BUILDERS if not environment else ["html", "latex", "jaxpr-check", "jaxpr-lock"]
+    command = [python, "-X", "dev", "-W", "error", "-c", BUILDS, str(project.docs), str(tmp_path)]
+    done = subprocess.run(
+        [*command, *builders],
+        env={**os.environ, **strict},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (0, "")
 
 
 def test_the_width_of_the_terminal_makes_no_difference(tmp_path: Path) -> None:

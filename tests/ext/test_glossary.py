@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -104,3 +105,115 @@ def test_an_unknown_option(tmp_path: Path) -> None:
     for _ in range(2):
         (warning,) = project.build("html").warnings
         assert "index.md:4: WARNING: unknown option 'scop', did you mean 'scope'?" in warning
+
+
+SEVERAL = """
+# P
+
+```{toctree}
+other
+```
+
+```{jaxpr-transform} layers:dense
+:args: x=f32[2,3], w=f32[3,4], b=f32[4]
+:name: primitive
+```
+
+````{only} latex
+```{jaxpr-glossary}
+```
+````
+
+```{jaxpr-glossary}
+:scope: page
+```
+
+```{jaxpr-glossary}
+```
+
+```{glossary}
+add
+  The sum.
+```
+
+{jaxpr:prim}`tanh` {jaxpr:prim}`sin` {jaxpr:prim}`add`
+"""
+LISTED = """
+# Other
+
+```{jaxpr-transform} more:wave
+:args: x=f32[3]
+```
+
+```{jaxpr-transform} layers:dense
+:args: x=f32[2,3], w=f32[3,4], b=f32[4]
+:name: again
+```
+
+```{jaxpr-glossary}
+:scope: page
+```
+
+{jaxpr:prim}`tanh` {jaxpr:prim}`sin`
+"""
+
+
+@pytest.mark.parametrize("builder", ["html", "singlehtml", "latex"])
+def test_ids_differ_and_links_land(several: Project, builder: str) -> None:
+    done = several.build(builder, "-W", "-n", "-d", str(several.folder / "doctrees"))
+    assert (done.code, done.stderr) == (0, "")
+    if builder == "latex":
+        text = (done.out / "p.tex").read_text("utf-8")
+        labels = re.findall(r"\\label\{\\detokenize\{(.*?)\}\}", text)
+        assert sum("jaxpr-primitive" in label for label in labels) > 10
+        assert len(set(labels)) == len(labels)
+        asked = re.findall(r"\\hyperref\[\\detokenize\{(.*?)\}\]", text)
+        assert {one for one in asked if "jaxpr" in one} <= {*labels}
+        return
+    pages = {f"{p.stem}.html": done.page(p.stem) for p in done.out.glob("[io]*.html")}
+    ids = {}
+    for name, page in pages.items():
+        found = [str(one["id"]) for one in page.find_all(id=True)]
+        assert sorted({*found}) == sorted(found), name
+        ids[name] = {*found}
+    links = []
+    for name, page in pages.items():
+        for one in page.select(".body a[href*='#']"):
+            other, _, identity = str(one["href"]).partition("#")
+            assert identity in ids[other or name], one
+            links.append(f"{other or name}#{identity}")
+        own = page.select("a:has(.jaxpr-link)")
+        # Of several lists the page's own, the first there; but a term comes first.
+        assert own
+        assert all(str(one["href"]).startswith("#") for one in own), own
+    assert sum("jaxpr-primitive" in link for link in links) >= 3
+
+
+@pytest.fixture(scope="module")
+def several(tmp_path_factory: pytest.TempPathFactory) -> Project:
+    files = {**FILES, "docs/index.md": SEVERAL, "docs/other.md": LISTED}
+    files = {name: text for name, text in files.items() if "sub/" not in name and "all" not in name}
+    return Project(tmp_path_factory.mktemp("several"), files)
+
+
+def test_what_nobody_knows_is_told(tmp_path: Path) -> None:
+    conf = """
+jaxpr_glossary = {
+    "sin": "nowhere",
+    "tahn": "The Term",
+    "rotate": {"meaning": "Turns it."},
+}
+"""
+    block = "```{jaxpr-transform} layers:dense\n:args: x=f32[2,3], w=f32[3,4], b=f32[4]\n```\n"
+    page = (
+        f"# P\n\n{block}\n```{{glossary}}\nThe term\n  Is defined.\n```\n\n{{jaxpr:prim}}`TANH`\n"
+    )
+    project = Project(tmp_path, {"docs/index.md": page}, conf)
+    line = (project.docs / "conf.py").read_text("utf-8").split("\n").index("jaxpr_glossary = {") + 1
+    told = "\n".join(project.build("html").warnings)
+    assert told.count("WARNING") == 3
+    assert f"conf.py:{line}: WARNING: jaxpr_glossary: no glossary of this project has" in told
+    assert "the term 'nowhere'" in told
+    assert "'tahn' is no primitive" in told
+    assert re.search(r"'tahn' is no primitive .*, did you mean '\w*tan\w*'?", told)
+    assert "there is no primitive `TANH`; nearest: tanh" in told

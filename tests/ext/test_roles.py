@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import json
 import re
 import time
+from pathlib import Path
 
 import pytest
 from bs4 import BeautifulSoup
 from docutils import nodes
 
+from sphinx_jaxpr.ext.links import is_page
+from sphinx_jaxpr.ext.records import Verdict
+from sphinx_jaxpr.ext.verdicts import sealed, unsealed
+from sphinx_jaxpr.tracing.files import canonical, digest
 from tests.support import DENSE, Build, Project
 
 BLOCK = """
@@ -593,25 +599,72 @@ def setup(app):
     loaded = re.search(r"loaded: (.*)", done.stdout)
     assert loaded
     # The index of primitives says what each means; it is written by every build.
-    allowed = ("", ".glossary", ".wording", ".formats")
+    allowed = ("", ".glossary", ".wording", ".formats", ".applied", ".products")
     assert set(re.findall(r"'([\w.]+)'", loaded[1])) <= {
         f"sphinx_jaxpr.program{n}" for n in allowed
     }
 
 
-@pytest.mark.parametrize("damage", ["", "{", "[]", '{"a": 3}'])
-def test_a_damaged_memory_is_judged_anew(
-    tmp_path_factory: pytest.TempPathFactory, damage: str
-) -> None:
+def test_what_is_kept_is_sealed() -> None:
+    """Whatever is done to it, no other verdict comes out."""
+    kept = {
+        "a" * 24: Verdict("false", "no", ("a hint",), "dense", (3, 14)),
+        "b" * 24: Verdict("true", is_empty=True),
+    }
+    text = sealed(kept)
+    assert unsealed(text) == kept
+    data = text.encode()
+    for place in range(len(data) * 8):
+        damaged = bytearray(data)
+        damaged[place // 8] ^= 1 << place % 8
+        assert unsealed(damaged.decode("latin-1")) == {}
+    for other in (None, 3, "", "{", "[]", {}, text[1:], text[:-1], text + " ", f"{text[:65]}[]"):
+        assert unsealed(other) == {}
+    for row in (
+        ["maybe", "no", [], "dense", [3], True],
+        ["false", 3, [], "dense", [3], True],
+        ["false", "no", "hint", "dense", [3], True],
+        ["false", "no", [None], "dense", [3], True],
+        ["false", "no", [], {}, [3], True],
+        ["false", "no", [], "dense", [-1], True],
+        ["false", "no", [], "dense", [True], True],
+        ["false", "no", [], "dense", [3], 1],
+        ["false", "no", [], "dense", [3], True, "javascript:alert(1)"],
+        ["false"],
+        {},
+    ):
+        said = {"a" * 24: row}
+        assert unsealed(f"{digest(said)} {canonical(said)}") == {}, row
+
+
+def test_addresses_of_other_projects_are_of_pages() -> None:
+    for good in ("https://x.y/z.html#a:b", "HTTP://x", "../a/b.html#c", "/a", "a.html?b=c:d", "#a"):
+        assert is_page(good), good
+    bad = ("", "javascript:alert(1)", " java\tscript:x", "\x01javascript:x", "data:text/html,x")
+    for one in (*bad, "vbscript:x", "file:///etc/passwd", "JaVaScRiPt:x#https:"):
+        assert not is_page(one), one
+
+
+def test_a_damaged_memory_is_judged_anew(tmp_path: Path) -> None:
+    """A false claim that an environment calls true: no digest, no belief; nor for a check."""
     files = {"docs/index.md": f"{MD}\n{{jaxpr:claim}}`false <len(dense) == 5>`\n"}
-    project = Project(tmp_path_factory.mktemp("damage"), files)
-    project.build("html")
-    kept = project.folder / "out/html/.doctrees/jaxpr/verdicts.txt"
-    assert kept.exists()
-    if damage == '{"a": 3}':
-        damage = re.sub(r'"state":"\w+"', '"state":3', kept.read_text("utf-8"))
-    kept.write_text(damage, "utf-8")
-    assert len(project.build("html").warnings) == 1
+    project = Project(tmp_path, files)
+    doctrees = ("-d", str(tmp_path / "doctrees"))
+    assert len(project.build("html", *doctrees).warnings) == 1
+    kept = tmp_path / "doctrees/environment.pickle"
+    data = kept.read_bytes()
+    assert data.count(b'"false"') == 1
+    assert not list((tmp_path / "doctrees").rglob("verdicts*"))
+    kept.write_bytes(data.replace(b'"false"', b'"true" ', 1))
+    assert len(project.build("html", *doctrees).warnings) == 1
+    # Even where whoever did it may run code: no word of a check comes from there.
+    (said,) = re.findall(rb'[0-9a-f]{64} \{"[0-9a-f]{24}":\[.*?\]\}', data, re.DOTALL)
+    forged = said[65:].replace(b'"false","', b'"true","_')
+    new = b"%s %s" % (digest(json.loads(forged)).encode(), forged)
+    assert len(new) == len(said)
+    kept.write_bytes(data.replace(said, new))
+    assert len(project.build("jaxpr-check", *doctrees).warnings) == 1
+    assert len(project.build("html", *doctrees, "-E").warnings) == 1
 
 
 def test_of_a_block_that_failed_nothing_more_is_told(

@@ -63,6 +63,26 @@ MARKDOWN = [
         ---
         ```
         """, 3, ("option 'args': a value that begins with a quote", "''x=f32[4,4]'', w")),
+    Trap("pipe", """
+        ```{jaxpr-transform} layers:dense
+        :name: pipe
+        :caption: | pipe
+        :args: x=f32[4,4], w=f32[4,4], b=f32[4]
+        ```
+        """, 2, ("option 'caption': a value that begins with | is", ":caption: '| pipe'")),
+    Trap("chain", """
+        ```{jaxpr-transform} layers:dense
+        :name: chain
+        :args: x=f32[4,4], w=f32[4,4], b=f32[4]
+        :transforms: >- grad
+        ```
+        """, 3, ("option 'transforms': a value that begins with > is", ":transforms: '>- grad'")),
+    Trap("tab", """
+        ```{jaxpr-transform} layers:dense
+        :name: tab
+        :args: x=f32[4,4],\tw=f32[4,4], b=f32[4]
+        ```
+        """, 2, ("option 'args': a tab ends a value", ":args: x=f32[4,4], w=f32[4,4], b")),
     Trap("comment", """
         ```{jaxpr-transform} layers:dense
         :name: comment

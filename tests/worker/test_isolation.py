@@ -147,6 +147,35 @@ def test_alone_it_is_the_same() -> None:
     assert {target: trace([target])[0][target] for target in ALONE} == together
 
 
+REPLACED = (
+    "jax.make_jaxpr",
+    "jax.sharding",
+    "jax.tree",
+    "jax.clear_caches",
+    "jax.sharding.get_abstract_mesh",
+    "jax.ShapeDtypeStruct",
+    "inspect.signature",
+    "json.dumps",
+)
+
+
+def test_what_is_needed_to_trace_is_put_back(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A module that replaces a part of JAX costs its own block at most."""
+    monkeypatch.setattr(sys.modules[__name__], "HERE", tmp_path)
+    targets = []
+    for number, name in enumerate(REPLACED):
+        text = f"import {name.partition('.')[0]}\n{name} = lambda *args, **options: None\n"
+        (tmp_path / f"bad{number}.py").write_text(f"{text}def f(x):\n    return x\n", "utf-8")
+        text = "import jax.numpy as jnp\ndef f(x):\n    return jnp.sin(x)\n"
+        (tmp_path / f"good{number}.py").write_text(text, "utf-8")
+        targets += [f"bad{number}:f", f"good{number}:f"]
+    found, _ = trace(targets)
+    lost = [name for number, name in enumerate(REPLACED) if "sin a" not in found[f"good{number}:f"]]
+    assert not lost
+
+
 def _module(text: str) -> ModuleType:
     module = ModuleType("made_for_a_test")
     exec(compile(text, "made_for_a_test.py", "exec"), vars(module))  # noqa: S102

@@ -179,6 +179,10 @@ def in_words(
     return builtin().in_words(primitive, parameters, types, inputs=inputs, programs=programs)
 
 
+#: Largest number that is read, in bits: of about as many digits as Python prints.
+MAX_BITS: Final = 4_096
+
+
 class Gathered(list[Any]):
     """What a printed set holds, in printed order."""
 
@@ -198,6 +202,8 @@ def printed_value(text: str) -> Any:
 
 def _plain(node: ast.expr) -> Any:
     match node:
+        case ast.Constant(value=int() as value) if value.bit_length() > MAX_BITS:
+            raise ValueError("Python prints no such number")
         case ast.Constant(value=bool() | int() | float() | str() | None as value):
             return value
         case ast.Attribute(value=ast.Name(id="np" | "numpy"), attr="True_" | "False_" as name):

@@ -9,10 +9,11 @@ from typing import Any
 from docutils import nodes
 
 from ..tracing import grammar
-from ..tracing.grammar import Chain, GrammarError, nearest
+from ..tracing.grammar import Chain, GrammarError, nearest, shorten
 from ..tracing.request import Request, checked, is_target, is_within, local_name
 from . import elide
 from .complaints import COMPLAINTS
+from .config import seconds
 from .config import value as config_value
 from .nodes import jaxpr_gallery, jaxpr_note
 from .notes import node_of, split
@@ -354,11 +355,8 @@ class JaxprTransform(BlockDirective):
         given = self.options.get("timeout")
         if given is None:
             return 0.0
-        try:
-            seconds = float(given)
-        except ValueError:
-            seconds = 0.0
-        if not 0 < seconds < float("inf"):
-            self._finding(f"timeout: expected a number of seconds, found {given!r}", "timeout")
-            return 0.0
-        return seconds
+        found = seconds(given)
+        if not found:
+            text = f"timeout: expected a number of seconds, or inf, found {shorten(given)}"
+            self._finding(text, "timeout")
+        return found

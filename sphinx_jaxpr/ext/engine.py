@@ -96,7 +96,7 @@ class Engine:
         if self.mode == "skip":
             return
         misses: dict[bool, dict[str, Job]] = {False: {}, True: {}}
-        default = settings.value(self.app.config, "jaxpr_timeout")
+        default = self._timeout
         for gallery in galleries:
             for block in gallery.blocks:
                 request = block.request
@@ -126,6 +126,11 @@ class Engine:
         self.storage.flush()
         if self._locks is not None:
             self._locks.flush()
+
+    @property
+    def _timeout(self) -> float:
+        """Seconds that a program may take if its directive does not say otherwise."""
+        return settings.seconds(settings.value(self.app.config, "jaxpr_timeout"))
 
     def _say_why(self, key: str, request: Request, *, known: bool) -> None:
         """In verbose mode: why a program is traced."""
@@ -267,8 +272,8 @@ class Engine:
             return self.locks.result(block.lock)
         found = self.store.load(outcome.key)
         if found is None:  # its file was damaged after it was looked up
-            default = settings.value(self.app.config, "jaxpr_timeout")
-            self._trace(block.request.x64, {block.digest: Job(outcome.key, block.request, default)})
+            job = Job(outcome.key, block.request, self._timeout)
+            self._trace(block.request.x64, {block.digest: job})
             again = self.outcomes[block.digest]
             return self.store.load(again.key) if again.error is None else None
         return found

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 from pathlib import Path
 from typing import Any, Final
 
@@ -35,7 +36,7 @@ class LockFolder:
     @property
     def exists(self) -> bool:
         """Whether the project has a lock at all."""
-        return self.folder.is_dir()
+        return os.path.isdir(self.folder)
 
     def data(self, file: str) -> dict[str, Any] | None:
         """The data of a file, ``None`` where it is missing or damaged."""
@@ -87,5 +88,5 @@ class LockFolder:
 
     def flush(self) -> None:
         """Keep what was looked at."""
-        rows = {name: row for name, row in self.rows.items() if (self.folder / name).exists()}
+        rows = {name: row for name, row in self.rows.items() if os.path.exists(self.folder / name)}
         write_changed(self.index, canonical({"schema": lock.SCHEMA, "files": rows}) + "\n")

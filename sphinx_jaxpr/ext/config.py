@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import copy
-import math
 import os
 import re
 import sys
@@ -18,7 +17,7 @@ from sphinx.config import Config
 
 from ..program.quoted import echoed, shorten
 from ..tracing import environment
-from ..tracing.jobs import Setup
+from ..tracing.jobs import Setup, seconds
 from ..tracing.places import SITE_FOLDERS
 from ..tracing.request import is_target
 
@@ -27,8 +26,6 @@ MODES: Final = ("trace", "locked", "skip")
 NO_MODULE: Final = ("",)
 #: Values that no message shows.
 _SECRET: Final = frozenset({"jaxpr_env"})
-#: More seconds than these are no limit: clocks of some systems wait no longer.
-MAX_SECONDS: Final = 1_000_000
 #: Largest number of equations, bytes or megabytes.
 MAX_NUMBER: Final = 2**40
 #: Longest path, in characters; no system takes a longer one.
@@ -89,24 +86,6 @@ def _elided(value: Any) -> str:
     words = re.split(r"[\s,]+", value.strip()) if isinstance(value, str) else [""]
     good = words == ["none"] or all(word in ELIDED for word in words)
     return "" if good else f"must be 'none', or words of {', '.join(ELIDED)} with commas"
-
-
-def seconds(value: Any) -> float:
-    """A number of seconds, also as text; 0.0 where it is none.
-
-    Infinity means no limit, and so does whatever is beyond what clocks can wait for.
-    """
-    if isinstance(value, bool) or not isinstance(value, (int, float, str)):
-        return 0.0
-    try:
-        found = float(value)
-    except ValueError:
-        return 0.0
-    except OverflowError:  # an integer
-        found = math.inf if value > 0 else 0.0  # type: ignore[operator]
-    if not found > 0:  # NaN too
-        return 0.0
-    return found if found <= MAX_SECONDS else math.inf
 
 
 def _seconds(value: Any) -> str:
@@ -213,7 +192,9 @@ def _glossary(value: Any) -> str:
     for name, found in value.items():
         text = isinstance(found, str) or (not _string_map(found) and "meaning" in found)
         if not isinstance(name, str) or not text:
-            return f"must map {echoed(name, 60)} to a term, or to a dict of texts that has 'meaning'"
+            return (
+                f"must map {echoed(name, 60)} to a term, or to a dict of texts that has 'meaning'"
+            )
         extra = set() if isinstance(found, str) else set(found) - _DEFINITION
         if extra:
             listed = ", ".join(map(shorten, sorted(extra)[:5]))

@@ -10,10 +10,10 @@ from docutils import nodes
 
 from ..tracing import grammar
 from ..tracing.grammar import Chain, GrammarError, nearest, shorten
+from ..tracing.jobs import seconds
 from ..tracing.request import Request, checked, is_target, is_within, local_name
 from . import elide
 from .complaints import COMPLAINTS
-from .config import seconds
 from .config import value as config_value
 from .nodes import jaxpr_gallery, jaxpr_note
 from .notes import node_of, split
@@ -86,7 +86,8 @@ class JaxprTransform(BlockDirective):
         for flag in FLAGS & set(self.options):
             if self.options[flag]:
                 self._finding(
-                    f"option {flag!r} is a flag, without a value; found {self.options[flag]!r}",
+                    f"option {flag!r} is a flag, without a value; found"
+                    f" {shorten(self.options[flag])}",
                     flag,
                 )
         self._check_traps()
@@ -157,14 +158,16 @@ class JaxprTransform(BlockDirective):
         self.bare = resolved != argument
         if not is_target(resolved) or (":" not in resolved and "." not in resolved):
             self._finding(
-                f"{argument!r} names no function; expected package.module:qualname, as in"
+                f"{shorten(argument)} names no function; expected package.module:qualname, as in"
                 f" {self._form('package.module:function')}"
             )
             return ""
         allowed = self._allowed()
         inside = [resolved.partition(":")[0], *(self._around() if self.bare else ())]
         if allowed and not any(is_within(name.partition(":")[0], allowed) for name in inside):
-            self._finding(f"{resolved!r} is outside jaxpr_allowed_modules ({', '.join(allowed)})")
+            self._finding(
+                f"{shorten(resolved)} is outside jaxpr_allowed_modules ({', '.join(allowed)})"
+            )
             return ""
         return resolved
 
@@ -213,7 +216,7 @@ class JaxprTransform(BlockDirective):
             text = self.options[option]
             line = self.place.option(option) + text.count("\n", 0, error.offset)
             near = text[error.offset :].split("\n")[0][:30]
-            at = f" at {near!r}" if near else " at its end"
+            at = f" at {shorten(near)}" if near else " at its end"
             self.findings.append(
                 Finding("option", f"{option}: {error}{at}", self.place.source, line)
             )
@@ -316,7 +319,7 @@ class JaxprTransform(BlockDirective):
             if word not in labels and word != "base":
                 known = ("auto", "all", "none", "base", *labels)
                 self._finding(
-                    f"open: {word!r} is no label here{nearest(word, known)}"
+                    f"open: {shorten(word)} is no label here{nearest(word, known)}"
                     f" (known: {', '.join(known)})",
                     "open",
                 )
@@ -345,7 +348,7 @@ class JaxprTransform(BlockDirective):
         if not kind.rpartition(".")[2].isidentifier():
             self._finding(
                 "raises: expected an exception type, optionally with a part of its message,"
-                f" as in TypeError: must be; found {given!r}",
+                f" as in TypeError: must be; found {shorten(given)}",
                 "raises",
             )
             return ""

@@ -6,7 +6,7 @@ import re
 from collections.abc import Collection
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from ..tracing.grammar import nearest
+from ..tracing.grammar import nearest, shorten
 from . import config as settings
 from .pointing import Pointed, pointed
 from .records import Gallery
@@ -41,7 +41,7 @@ def read(text: str, blocks: Collection[str]) -> Parts:
         elif part in WORDS or part == NONE:
             words.append(part)
         elif part.isidentifier() and part not in _PATHS and part not in blocks:
-            problem = f"elide: {part!r} is no word here{nearest(part, known)}"
+            problem = f"elide: {shorten(part)} is no word here{nearest(part, known)}"
             problems.append((f"{problem} (known: {', '.join(known)}, and paths)", offset))
         else:
             paths.append((" ".join(part.split()), offset))

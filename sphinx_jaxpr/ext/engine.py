@@ -15,7 +15,7 @@ from sphinx.util.display import status_iterator
 from .. import __version__
 from ..tracing import lock
 from ..tracing.files import digest, write_changed
-from ..tracing.jobs import Job
+from ..tracing.jobs import Job, seconds
 from ..tracing.locked import LockFolder
 from ..tracing.needs import Needs
 from ..tracing.paths import Paths, mask
@@ -130,7 +130,7 @@ class Engine:
     @property
     def _timeout(self) -> float:
         """Seconds that a program may take if its directive does not say otherwise."""
-        return settings.seconds(settings.value(self.app.config, "jaxpr_timeout"))
+        return seconds(settings.value(self.app.config, "jaxpr_timeout"))
 
     def _say_why(self, key: str, request: Request, *, known: bool) -> None:
         """In verbose mode: why a program is traced."""

@@ -8,7 +8,7 @@ from docutils import nodes
 from sphinx.transforms.post_transforms import SphinxPostTransform
 from sphinx.util.docutils import SphinxDirective
 
-from ..tracing.grammar import nearest
+from ..tracing.grammar import nearest, shorten
 from .domain import JaxprDomain
 from .engine import Engine
 from .index import met
@@ -36,7 +36,7 @@ class JaxprGlossary(SphinxDirective):
         node["findings"] = [
             Finding(
                 "glossary",
-                f"unknown option {option!r}{nearest(option, ('scope',))} (known: scope)",
+                f"unknown option {shorten(option)}{nearest(option, ('scope',))} (known: scope)",
                 place.source,
                 place.option(option),
             )
@@ -44,7 +44,9 @@ class JaxprGlossary(SphinxDirective):
             if option != "scope"
         ]
         if scope not in SCOPES:
-            message = f"scope: {scope!r} is none of {', '.join(SCOPES)}{nearest(scope, SCOPES)}"
+            message = (
+                f"scope: {shorten(scope)} is none of {', '.join(SCOPES)}{nearest(scope, SCOPES)}"
+            )
             found = Finding("glossary", message, place.source, place.option("scope"))
             node["findings"].append(found)
         return [node]

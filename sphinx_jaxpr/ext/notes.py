@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from docutils import nodes
 
+from ..tracing.grammar import shorten
 from .nodes import jaxpr_note
 from .pointing import Pointed, pointed
 from .records import Gallery
@@ -40,11 +41,14 @@ def split(content: Sequence[str]) -> tuple[list[tuple[int, str, str]], list[tupl
         text = dedent("\n".join(content[place + 1 : end])).rstrip()
         if line[:1].isspace():
             problems.append(
-                (place, f"a note begins with its path; found the text {line.strip()!r}")
+                (place, f"a note begins with its path; found the text {shorten(line.strip())}")
             )
         elif not text:
             problems.append(
-                (place, f"the note at {line.strip()!r} has no text; indent it below its path")
+                (
+                    place,
+                    f"the note at {shorten(line.strip())} has no text; indent it below its path",
+                )
             )
         else:
             found.append((place, line.strip(), text))

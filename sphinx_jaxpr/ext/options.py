@@ -9,7 +9,7 @@ from docutils import nodes
 from docutils.parsers.rst.directives import class_option
 from sphinx.util.docutils import SphinxDirective
 
-from ..tracing.grammar import nearest
+from ..tracing.grammar import nearest, shorten
 from ..tracing.request import check_name
 from .place import Place
 from .records import Finding
@@ -46,7 +46,7 @@ class BlockDirective(SphinxDirective):
     def _unknown(self, option: str, known: Iterable[str]) -> None:
         listed = ", ".join(known)
         self._finding(
-            f"unknown option {option!r}{nearest(option, known)} (known: {listed})", option
+            f"unknown option {shorten(option)}{nearest(option, known)} (known: {listed})", option
         )
 
     def _explicit(self) -> str:
@@ -67,7 +67,7 @@ class BlockDirective(SphinxDirective):
         given = str(self.options[option]).strip()
         if given in known:
             return given
-        self._finding(f"{option}: {given!r} is none of {', '.join(known)}", option)
+        self._finding(f"{option}: {shorten(given)} is none of {', '.join(known)}", option)
         return default
 
     def _classes(self) -> list[str]:
@@ -96,7 +96,7 @@ def unknown(directive: SphinxDirective, place: Place) -> list[Finding]:
     return [
         Finding(
             "option",
-            f"{directive.name} takes no options; found {option!r}",
+            f"{directive.name} takes no options; found {shorten(option)}",
             place.source,
             place.option(option),
         )

@@ -180,7 +180,9 @@ def _step(reader: Reader) -> Step:
             if not key:
                 raise GrammarError(f"an option of {shorten(name)} is written option=value", start)
             if key in options:
-                raise GrammarError(f"option {shorten(key)} of {shorten(name)} is given twice", start)
+                raise GrammarError(
+                    f"option {shorten(key)} of {shorten(name)} is given twice", start
+                )
             options[key] = reader.value()
             if not reader.accept(",") and not reader.peek(")"):
                 raise GrammarError(

@@ -291,7 +291,11 @@ class Reader:
     def aval(self, dtype: str, start: int, memory: str = "") -> Aval:
         if dtype not in DTYPES and dtype not in KEYS:
             meant = meant_dtype(dtype)
-            hint = f", did you mean {shorten(meant)}?" if meant else "; an attribute takes no index here"
+            hint = (
+                f", did you mean {shorten(meant)}?"
+                if meant
+                else "; an attribute takes no index here"
+            )
             raise GrammarError(f"unknown dtype {shorten(dtype)}{hint}", start)
         self.offset += 1
         dims: list[int] = []

@@ -10,6 +10,7 @@ import pytest
 
 from sphinx_jaxpr.ext import config
 from sphinx_jaxpr.program.quoted import echoed
+from sphinx_jaxpr.tracing.jobs import seconds as limit
 from tests.ext.cases import warned
 from tests.support import Project
 
@@ -26,7 +27,16 @@ WRONG: dict[str, list[Any]] = {  # of each, some values that it can not have
         {"add": {"meaning": "x", "y": ""}},
     ],
     "jaxpr_timeout": [0, -1, "30", True, None, float("nan"), float("-inf"), -(10**400)],
-    "jaxpr_env": [["A"], {"A": 1}, {1: "a"}, {"A=B": "c"}, {"": "c"}, "A=B", {"A": "a\0"}, {"A": HALF}],
+    "jaxpr_env": [
+        ["A"],
+        {"A": 1},
+        {1: "a"},
+        {"A=B": "c"},
+        {"": "c"},
+        "A=B",
+        {"A": "a\0"},
+        {"A": HALF},
+    ],
     "jaxpr_python": [3, ["python"], None, "py\0", "~/bin/python"],
     "jaxpr_paths": ["src", [1], {"a": 1}, ["a\0"], [HALF], ["x" * 5_000], ["~/src"]],
     "jaxpr_depends": ["*.csv", [1], [""], ["a\0b"], ["/data/*"], ["~/data"], {"a": 1}, None],
@@ -102,14 +112,14 @@ def test_a_wrong_value_is_told_and_replaced(name: str) -> None:
 def test_no_limit_of_time() -> None:
     for given in (float("inf"), 1e300, 10**400, 10**5_000, 2_000_000):
         assert config.problems(of(jaxpr_timeout=given)) == {}
-        assert config.seconds(given) == float("inf")
+        assert limit(given) == float("inf")
     for text, seconds in (("inf", float("inf")), ("1e300", float("inf")), ("2.5", 2.5), ("7", 7)):
-        assert config.seconds(text) == seconds
+        assert limit(text) == seconds
         given = of(jaxpr_timeout=text, overrides={"jaxpr_timeout": text})
         assert config.problems(given) == {}
-        assert config.seconds(config.value(given, "jaxpr_timeout")) == seconds
+        assert limit(config.value(given, "jaxpr_timeout")) == seconds
     for text in ("nan", "-inf", "0", "", "1,5", "\u00b2", "9" * 5_000 + "x"):
-        assert config.seconds(text) == 0
+        assert limit(text) == 0
         given = of(jaxpr_timeout=text, overrides={"jaxpr_timeout": text})
         assert list(config.problems(given)) == ["jaxpr_timeout"]
 

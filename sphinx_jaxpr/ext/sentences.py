@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
+from ..program.quoted import clipped
+from ..program.quoted import words as echo
 from ..tracing.files import digest
 from .records import FALSE, TRUE, WRONG, Finding, Judge, Quote, Verdict
 
 if TYPE_CHECKING:
     from .engine import Engine
 
-_NAMES = {
+#: Characters of a sentence and of its expression that a message repeats.
+_ECHO: Final = 200
+_NAMES: Final = {
     "claim": "claim",
     "val": "value",
     "eqn": "equation",
@@ -60,12 +64,12 @@ class Sentences:
             return Finding(kind, f"jaxpr:{quote.what}: {quote.problem}", quote.source, quote.line)
         message = ""
         if verdict.state == FALSE and quote.what == "claim":
-            words = f"claim {quote.words!r}" if quote.words else "claim"
+            words = f"claim {clipped(quote.words, _ECHO)!r}" if quote.words else "claim"
             where = self._version(page, quote)
-            message = f"{words} is false{where}: {verdict.text} [{quote.expression}]"
+            message = f"{words} is false{where}: {verdict.text} [{echo(quote.expression, _ECHO)}]"
         elif verdict.state == WRONG:
             name = _NAMES.get(quote.what, quote.what)
-            message = f"{name} {quote.expression!r}: {verdict.text}"
+            message = f"{name} {clipped(quote.expression, _ECHO)!r}: {verdict.text}"
         elif verdict.state == TRUE and quote.what in ("ref", "eqn"):
             message = self._hidden(page, quote, verdict)
         kind = verdict.kind if quote.what == "claim" else "path"

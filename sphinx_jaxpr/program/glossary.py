@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import ast
 import tomllib
+import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from difflib import get_close_matches
@@ -195,7 +196,9 @@ def printed_value(text: str) -> Any:
     what it holds.
     """
     try:
-        return _plain(ast.parse(text.strip()[:MAX_TEXT], mode="eval").body)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of numbers that run into words
+            return _plain(ast.parse(text.strip()[:MAX_TEXT], mode="eval").body)
     except (SyntaxError, ValueError, MemoryError, RecursionError):
         return text
 

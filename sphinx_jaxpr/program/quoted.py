@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any, Final
 
 #: Longest piece of an author's text that a message repeats, in characters.
@@ -9,6 +10,9 @@ MAX_ECHO: Final = 40
 #: Longest message about a text of an author, in characters.
 MAX_MESSAGE: Final = 700
 _GAP: Final = "..."
+#: Signs without a blank that are no word, no path and no type any more.
+_LONG: Final = 200
+_RUN: Final = re.compile(rf"\S{{{_LONG},}}")
 
 
 def clipped(text: str, most: int) -> str:
@@ -47,7 +51,10 @@ def words(text: str, most: int = MAX_ECHO) -> str:
 
 def message(text: str, most: int = MAX_MESSAGE) -> str:
     """A whole message: the last guard against texts of any length that came into it."""
-    return clipped(inert(clipped(text, 4 * most)), most)
+    text = inert(clipped(text, 4 * most))
+    if len(text) > _LONG:
+        text = _RUN.sub(lambda found: clipped(found[0], 2 * MAX_ECHO), text)
+    return clipped(text, most)
 
 
 def echoed(value: Any, most: int = 200) -> str:

@@ -24,7 +24,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from ..program.quoted import shorten
-from .reader import GrammarError, Reader, nearest
+from .reader import MAX_DIMENSION, GrammarError, Reader, nearest
 from .specs import (
     AXIS_TYPES,
     DTYPES,
@@ -146,7 +146,7 @@ def mesh(text: str) -> Mesh | Name | None:
     for axis, size in found.items():
         if not isinstance(axis, str) or not isinstance(size, int) or isinstance(size, bool):
             raise GrammarError(_MESH, 0)
-        if size < 1:
+        if not 0 < size < MAX_DIMENSION:
             raise GrammarError(f"axis {shorten(axis)} has no positive size", 0)
         axes.append((axis, size))
     return Mesh(tuple(axes), _axis_types(types, len(found)))

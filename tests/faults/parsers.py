@@ -219,13 +219,14 @@ _OPTION_PIECES = [
     "-2",
     "float('inf')", "f32<host>[4]", "4@a", "axis_types=",
 ]  # fmt: skip
-_PATH_PIECES = """dense grad vmap [ ] ( ) mul tanh add 0 -1 : ,
-== != <= < in not and or for e v len( all(
- any( set( sum( min( max( sorted( abs( round( ops( same( .shape .dtype .params[ .inputs .outputs .uses
- .text .line .phase .origin .consts .effects .variables .added .reshaped .kept .removed .error .type
- .message jax jaxlib python "0.12" 'a' ** * / // % + - | & ^ {1,
- 1e300 1e999 .all .jaxpr .branches .calls
- twice choose loop scatter tree .primitive .scan .remat_grad [p 256 2**255 1/0""".split()
+_PATH_PIECES = """
+dense grad vmap [ ] ( ) mul tanh add 0 -1 : , == != <= < in not and or for e v len( all( any(
+set( sum( min( max( sorted( abs( round( ops( same( .shape .dtype .params[ .inputs .outputs
+.uses .text .line .phase .origin .consts .effects .variables .added .reshaped .kept .removed
+.error .type .message jax jaxlib python "0.12" 'a' ** * / // % + - | & ^ {1, 1e300 1e999 .all
+.jaxpr .branches .calls twice choose loop scatter tree .primitive .scan .remat_grad [p 256
+2**255 1/0
+""".split()
 _PROGRAM_PIECES = [
     "{ lambda ; a:f32[8]. let", "in (b,) }", "b:f32[8] = sin a", "c:f32[] = add", "a", "1.0:f32[]",
     "[", "]", "(", ")", "{", "}", "\n", "  ", ";", "name=f",

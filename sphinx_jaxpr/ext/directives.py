@@ -80,6 +80,7 @@ class JaxprTransform(BlockDirective):
     # -- findings
 
     def _check_options(self) -> None:
+        self._check_characters()
         for option in self.options:
             if option not in OPTIONS:
                 self._unknown(option, OPTIONS)

@@ -174,7 +174,9 @@ def _traced(
     limit = seconds(options.timeout)
     if not limit:
         given = shorten(options.timeout)
-        raise UsageError(f"--timeout: expected a number of seconds, or inf, found {given}")
+        raise UsageError(
+            f"--timeout: expected a number of seconds, found {given}; inf sets no limit"
+        )
     here = os.getcwd()
     for folder in options.path:
         if not os.path.isdir(folder):

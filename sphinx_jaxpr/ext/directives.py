@@ -361,6 +361,6 @@ class JaxprTransform(BlockDirective):
             return 0.0
         found = seconds(given)
         if not found:
-            text = f"timeout: expected a number of seconds, or inf, found {shorten(given)}"
+            text = f"timeout: expected a number of seconds, found {shorten(given)}; inf is no limit"
             self._finding(text, "timeout")
         return found

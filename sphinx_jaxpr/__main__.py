@@ -11,7 +11,7 @@ from typing import Any, NoReturn
 from . import __version__
 from .commands import drift, show
 from .commands.usage import FAILED, WRONG, UsageError
-from .tracing.grammar import nearest
+from .tracing.grammar import nearest, shorten
 
 COMMANDS: dict[str, Any] = {"show": show, "drift": drift}
 
@@ -35,15 +35,17 @@ def _parsed(arguments: Sequence[str]) -> argparse.Namespace:
     first = next((word for word in arguments if not word.startswith("-")), "")
     if first and first not in COMMANDS:
         listed = ", ".join(COMMANDS)
-        raise UsageError(f"no command {first!r}{nearest(first, COMMANDS)} (commands: {listed})")
+        raise UsageError(
+            f"no command {shorten(first)}{nearest(first, COMMANDS)} (commands: {listed})"
+        )
     if first:  # before argparse asks for what is missing
         known = (*COMMANDS[first].OPTIONS, "--help", "--version")
         for word in (word.partition("=")[0] for word in arguments if word.startswith("--")):
             if word not in known:
-                raise UsageError(f"unknown argument {word!r}{nearest(word, known)}")
+                raise UsageError(f"unknown argument {shorten(word)}{nearest(word, known)}")
     found, unknown = parser.parse_known_args(arguments)
     if unknown:
-        raise UsageError(f"unknown argument {unknown[0]!r}")
+        raise UsageError(f"unknown argument {shorten(unknown[0])}")
     return found
 
 

@@ -19,6 +19,7 @@ from typing import Any, Final
 
 from ..program.drift import Drift, compare
 from ..program.levels import Difference, Level
+from ..program.quoted import shorten
 from ..program.tabular import counted, table
 from ..tracing import lock
 
@@ -143,7 +144,7 @@ def report(docs: str, python: str, settings: Sequence[str] = ()) -> Report:
     """Trace with both interpreters and compare."""
     folder = Path(docs)
     if not (folder / "conf.py").is_file():
-        raise CommandError(f"{docs!r} has no conf.py")
+        raise CommandError(f"{shorten(docs)} has no conf.py")
     other = os.path.abspath(python) if os.sep in python else python
     with tempfile.TemporaryDirectory(prefix="sphinx-jaxpr-") as name:
         scratch = Path(name)
@@ -153,7 +154,7 @@ def report(docs: str, python: str, settings: Sequence[str] = ()) -> Report:
         told = {_place(one) for one in _findings(folder, scratch, "old", settings)}
         found = _findings(folder, scratch, "new", theirs)
     if not old:
-        raise CommandError(f"{docs!r} has no block to trace")
+        raise CommandError(f"{shorten(docs)} has no block to trace")
     gone = Difference(Level.PROGRAM, "", "result", "a recording")
     missing = Drift(Level.PROGRAM, (gone,))
     rows = [
@@ -172,9 +173,22 @@ def _findings(
     _sphinx("jaxpr-check", docs, scratch, name, out, settings)
     try:
         data = json.loads((out / "output.json").read_text("utf-8"))
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
         return []  # what is wrong with the build is told of its recordings
-    return [one for one in data["findings"] if one["type"] in ("jaxpr.claim", "jaxpr.path")]
+    found = data.get("findings") if isinstance(data, dict) else None
+    return [one for one in found if _is_of_page(one)] if isinstance(found, list) else []
+
+
+def _is_of_page(finding: Any) -> bool:
+    """Whether it is a finding about a claim or a path, with all that is told of it."""
+    if not isinstance(finding, dict):
+        return False
+    texts = all(isinstance(finding.get(key), str) for key in ("type", "source", "message"))
+    return (
+        texts
+        and finding["type"] in ("jaxpr.claim", "jaxpr.path")
+        and type(finding.get("line")) is int
+    )
 
 
 def _place(finding: dict[str, Any]) -> tuple[str, str, int]:

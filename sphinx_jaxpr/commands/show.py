@@ -16,8 +16,8 @@ from dataclasses import replace
 from typing import Any, Final
 
 from ..tracing import environment, grammar, pool
-from ..tracing.grammar import WIDE, GrammarError, nearest
-from ..tracing.jobs import Job
+from ..tracing.grammar import WIDE, GrammarError, nearest, shorten
+from ..tracing.jobs import Job, seconds
 from ..tracing.paths import Paths
 from ..tracing.request import Request, check_name, is_target, local_name, variants
 from .programs import Program
@@ -110,14 +110,16 @@ def _parsed(option: str, text: str | None, parse: Callable[[str], Any]) -> Any:
         return parse(text or "")
     except GrammarError as error:
         near = (text or "")[error.offset :].split("\n")[0][:30]
-        where = f"at {near!r}" if near else "at its end"
+        where = f"at {shorten(near)}" if near else "at its end"
         raise UsageError(f"--{option}: {error} {where}") from None
 
 
 def _requests(options: argparse.Namespace) -> list[tuple[str, Request]]:
     """What to trace, by label: the function itself, then its variants."""
     if not is_target(options.target) or not {":", "."} & set(options.target):
-        raise UsageError(f"{options.target!r} names no function; expected package.module:function")
+        raise UsageError(
+            f"{shorten(options.target)} names no function; expected package.module:function"
+        )
     base = Request(
         options.target,
         _parsed("args", options.args, grammar.arguments),
@@ -133,7 +135,7 @@ def _requests(options: argparse.Namespace) -> list[tuple[str, Request]]:
     for pair in options.own:
         key, _, path = pair.partition("=")
         if not (key.isidentifier() and ":" in path and is_target(path)):
-            raise UsageError(f"--own: expected name=module:function, found {pair!r}")
+            raise UsageError(f"--own: expected name=module:function, found {shorten(pair)}")
         own[key] = path
     chains = _parsed("transforms", options.transforms, grammar.transforms)
     try:
@@ -161,7 +163,7 @@ def _opened(text: str, labels: list[str]) -> str:
     for word in words:
         if word not in known:
             listed = ", ".join(known)
-            raise UsageError(f"--open: {word!r} is none of {listed}{nearest(word, known)}")
+            raise UsageError(f"--open: {shorten(word)} is none of {listed}{nearest(word, known)}")
     return ",".join(words)
 
 
@@ -169,19 +171,19 @@ def _traced(
     options: argparse.Namespace, requests: list[tuple[str, Request]]
 ) -> list[dict[str, Any]]:
     """The outcome of each request, free of this machine's folders."""
-    try:
-        seconds = float(options.timeout)
-    except ValueError:
-        seconds = 0.0
-    if not 0 < seconds < float("inf"):
-        raise UsageError(f"--timeout: expected a number of seconds, found {options.timeout!r}")
+    limit = seconds(options.timeout)
+    if not limit:
+        given = shorten(options.timeout)
+        raise UsageError(
+            f"--timeout: expected a number of seconds, found {given}; inf sets no limit"
+        )
     here = os.getcwd()
     for folder in options.path:
         if not os.path.isdir(folder):
-            raise UsageError(f"--path: there is no folder {folder!r}")
+            raise UsageError(f"--path: there is no folder {shorten(folder)}")
     roots = list(dict.fromkeys(os.path.abspath(folder) for folder in (*options.path, here)))
     setup = environment.setup(options.python, roots, {}, 0, x64=options.x64)
-    jobs = [Job(str(place), request, seconds) for place, (_, request) in enumerate(requests)]
+    jobs = [Job(str(place), request, limit) for place, (_, request) in enumerate(requests)]
     found = {job.key: outcome for job, outcome in pool.run(setup, jobs)}
     paths = Paths(here, roots)
     return [paths.hide_all(found[job.key]) for job in jobs]

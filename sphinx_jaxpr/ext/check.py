@@ -120,9 +120,9 @@ class Checked:
         lines += [_line({**hint, "type": "hint"}) for hint in data["hints"]]
         summary = _summary(data)
         text = "\n".join([*lines, *([""] if lines else []), *summary]) + "\n"
-        (folder / _TEXT).write_text(text, "utf-8", newline="\n")
+        (folder / _TEXT).write_text(text, "utf-8", "backslashreplace", "\n")
         text = json.dumps(data, indent=2, ensure_ascii=False) + "\n"
-        (folder / _JSON).write_text(text, "utf-8", newline="\n")
+        (folder / _JSON).write_text(text, "utf-8", "backslashreplace", "\n")
         for line in summary:
             logger.info("%s", line)
 

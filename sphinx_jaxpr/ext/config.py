@@ -2,23 +2,34 @@
 
 from __future__ import annotations
 
+import contextlib
+import copy
 import os
 import re
 import sys
 import sysconfig
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, Literal
 
 from sphinx.config import Config
 
+from ..program.quoted import echoed, shorten
 from ..tracing import environment
-from ..tracing.jobs import Setup
+from ..tracing.jobs import Setup, seconds
 from ..tracing.places import SITE_FOLDERS
+from ..tracing.request import is_target
 
 MODES: Final = ("trace", "locked", "skip")
-
+#: In place of modules that can't be read: one that no name leads into.
+NO_MODULE: Final = ("",)
+#: Values that no message shows.
+_SECRET: Final = frozenset({"jaxpr_env"})
+#: Largest number of equations, bytes or megabytes.
+MAX_NUMBER: Final = 2**40
+#: Longest path, in characters; no system takes a longer one.
+MAX_PATH: Final = 4_000
 
 #: Words of what may be folded away.
 ELIDED: Final = ("params", "casts", "dead")
@@ -29,13 +40,30 @@ _DEFINITION: Final = frozenset({"meaning", "kind", "page", "words", "aliases"})
 
 @dataclass(frozen=True)
 class Option:
-    """One value of conf.py; ``problem`` says what is wrong with a value, or ``""``."""
+    """One value of conf.py; ``problem`` says what is wrong with a value, or ``""``.
+
+    A wrong value is replaced by ``instead``, which is the default where it is ``None``:
+    what limits which code is run fails closed.
+    """
 
     name: str
     default: Any
     rebuild: Literal["", "env", "html"]
     meaning: str
     problem: Callable[[Any], str]
+    instead: Any = None
+
+    @property
+    def fallback(self) -> Any:
+        """What a wrong value is replaced by."""
+        return self.default if self.instead is None else self.instead
+
+    def wrong(self, value: Any) -> str:
+        """What is wrong with a value of any type, whatever its methods do, or ``""``."""
+        try:
+            return self.problem(value)
+        except Exception as error:  # of a method of the value's own class
+            return f"can't be read ({type(error).__name__})"
 
 
 def _is(kinds: type | tuple[type, ...], words: str) -> Callable[[Any], str]:
@@ -48,7 +76,8 @@ def _is(kinds: type | tuple[type, ...], words: str) -> Callable[[Any], str]:
 
 def _choice(*known: str) -> Callable[[Any], str]:
     def problem(value: Any) -> str:
-        return "" if value in known else f"must be one of {', '.join(map(repr, known))}"
+        good = isinstance(value, str) and value in known
+        return "" if good else f"must be one of {', '.join(map(repr, known))}"
 
     return problem
 
@@ -59,14 +88,67 @@ def _elided(value: Any) -> str:
     return "" if good else f"must be 'none', or words of {', '.join(ELIDED)} with commas"
 
 
-def _positive(value: Any) -> str:
-    good = isinstance(value, (int, float)) and not isinstance(value, bool) and value > 0
-    return "" if good else "must be a positive number"
+def _seconds(value: Any) -> str:
+    good = not isinstance(value, str) and seconds(value)
+    return "" if good else "must be a positive number of seconds, or float('inf') for no limit"
 
 
 def _natural(value: Any) -> str:
-    good = isinstance(value, int) and not isinstance(value, bool) and value >= 0
-    return "" if good else "must be a number, 0 or more"
+    good = isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= MAX_NUMBER
+    return "" if good else "must be a whole number from 0 to 2**40"
+
+
+def _text_problem(text: str) -> str:
+    """What no page, file or process takes of a text, or ``""``."""
+    if "\0" in text:
+        return "holds the character NUL"
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return "holds half a character"
+    return ""
+
+
+def _path_problem(path: str) -> str:
+    """Why a text is no path of a file or folder, or ``""``."""
+    if problem := _text_problem(path):
+        return problem
+    if len(path) > MAX_PATH:
+        return f"has more than {MAX_PATH:,} characters"
+    if path.startswith("~"):
+        return "begins with '~', which stands for no folder here; use os.path.expanduser"
+    return ""
+
+
+def _of_each(what: str, items: Iterable[str], problem: Callable[[str], str]) -> str:
+    for item in items:
+        if said := problem(item):
+            return f"has the {what} {shorten(item)}, which {said}"
+    return ""
+
+
+def _path(words: str, *, empty: bool) -> Callable[[Any], str]:
+    def problem(value: Any) -> str:
+        if not isinstance(value, str) or not (empty or value.strip()):
+            return f"must be {words}"
+        said = _path_problem(value)
+        return f"{said} (it must be {words})" if said else ""
+
+    return problem
+
+
+def _paths(value: Any) -> str:
+    return _strings(value) or _of_each("path", value, _path_problem)
+
+
+def _names(value: Any) -> str:
+    return _strings(value) or _of_each("name", value, _text_problem)
+
+
+def _modules(value: Any) -> str:
+    return _strings(value) or _of_each(
+        "name", value, lambda name: "" if is_target(name) and ":" not in name else "names no module"
+    )
 
 
 def _strings(value: Any) -> str:
@@ -78,16 +160,11 @@ def _patterns(value: Any) -> str:
     if problem := _strings(value):
         return problem
     for item in value:
-        if not item.strip() or "\0" in item:
+        if not item.strip():
             return f"has {item!r}, which is not a pattern of files"
         if os.path.isabs(item) or item.startswith("~"):
-            return f"has {item!r}; patterns must be relative to the folder of conf.py"
-    return ""
-
-
-def _folder(value: Any) -> str:
-    good = isinstance(value, str) and bool(value.strip())
-    return "" if good else "must be the name of a folder"
+            return f"has {shorten(item)}; patterns must be relative to the folder of conf.py"
+    return _of_each("pattern", value, _path_problem)
 
 
 def _string_map(value: Any) -> str:
@@ -100,9 +177,12 @@ def _string_map(value: Any) -> str:
 def _environment(value: Any) -> str:
     if problem := _string_map(value):
         return problem
-    wrong = [name for name in value if not name or set(name) & set("=\0")]
-    wrong += [name for name, text in value.items() if "\0" in text]
-    return f"has the name {wrong[0]!r}, which no variable can have" if wrong else ""
+    for name, text in value.items():
+        if not name or "=" in name or _text_problem(name):
+            return f"has the name {shorten(name)}, which no variable can have"
+        if problem := _text_problem(text):  # which may be a secret, and stays unsaid
+            return f"has a value of {shorten(name)} that {problem}"
+    return ""
 
 
 def _glossary(value: Any) -> str:
@@ -112,10 +192,16 @@ def _glossary(value: Any) -> str:
     for name, found in value.items():
         text = isinstance(found, str) or (not _string_map(found) and "meaning" in found)
         if not isinstance(name, str) or not text:
-            return f"must map {name!r} to a term, or to a dict of texts that has 'meaning'"
+            return (
+                f"must map {echoed(name, 60)} to a term, or to a dict of texts that has 'meaning'"
+            )
         extra = set() if isinstance(found, str) else set(found) - _DEFINITION
         if extra:
-            return f"has a definition of {name!r} with {', '.join(map(repr, sorted(extra)))}"
+            listed = ", ".join(map(shorten, sorted(extra)[:5]))
+            return f"has a definition of {shorten(name)} with {listed}"
+        texts = [name, found] if isinstance(found, str) else [name, *found.values()]
+        if said := _of_each("text", texts, _text_problem):
+            return said
     return ""
 
 
@@ -123,9 +209,9 @@ def _transforms(value: Any) -> str:
     if _string_map(value):
         return _string_map(value)
     for name, path in value.items():
-        module, colon, function = path.partition(":")
-        if not (name.isidentifier() and module and colon and function):
-            return f"must map a name to 'module:function', not {name!r} to {path!r}"
+        if not (name.isidentifier() and ":" in path and is_target(path)):
+            pair = f"{shorten(name)} to {shorten(path)}"
+            return f"must map a name to 'module:function', not {pair}"
     return ""
 
 
@@ -150,9 +236,9 @@ OPTIONS: Final = (
         "jaxpr_timeout",
         30,
         "",
-        "Seconds that one program may take, import of its module included. Starting JAX has"
-        " 120 seconds of its own.",
-        _positive,
+        "Seconds that one program may take, import of its module included; `float('inf')`: no"
+        " limit. Starting JAX has 120 seconds of its own.",
+        _seconds,
     ),
     Option(
         "jaxpr_env",
@@ -168,14 +254,14 @@ OPTIONS: Final = (
         "",
         "The interpreter that traces; it needs JAX and the documented package, not Sphinx."
         " A relative path starts at the folder of `conf.py`. Empty: the one that runs Sphinx.",
-        _is(str, "a string"),
+        _path("the path or the name of an interpreter", empty=True),
     ),
     Option(
         "jaxpr_paths",
         [],
         "",
         "Folders to import from, relative to the folder of `conf.py` (which is one itself).",
-        _strings,
+        _paths,
     ),
     Option(
         "jaxpr_depends",
@@ -198,15 +284,17 @@ OPTIONS: Final = (
         "trace",
         "",
         "`trace`; `locked`: all blocks come from the lock, and JAX is not needed; or `skip`:"
-        " placeholders without JAX and without warnings.",
+        " placeholders without JAX and without warnings. A wrong value counts as `skip`, since"
+        " that runs no code.",
         _choice(*MODES),
+        "skip",
     ),
     Option(
         "jaxpr_lock_dir",
         "_jaxprs",
         "",
         "Folder of the lock, relative to the folder of `conf.py`.",
-        _folder,
+        _path("the name of a folder", empty=False),
     ),
     Option(
         "jaxpr_lock_only",
@@ -215,7 +303,7 @@ OPTIONS: Final = (
         "Names of the blocks that `jaxpr-lock` makes, all others left as they are: of a directive,"
         " or of one block, as in `dense.grad`; where a name holds for its page alone, with the page"
         " before it, as in `guide/intro/dense`. Empty: all but those that are `locked`.",
-        _strings,
+        _names,
     ),
     Option(
         "jaxpr_cache_dir",
@@ -223,7 +311,7 @@ OPTIONS: Final = (
         "",
         "Folder of the results, relative to the folder of `conf.py`. Empty: `jaxpr` in the"
         " folder of the doctrees.",
-        _is(str, "a string"),
+        _path("the name of a folder", empty=True),
     ),
     Option(
         "jaxpr_glossary",
@@ -246,8 +334,9 @@ OPTIONS: Final = (
         [],
         "env",
         "Top-level or dotted modules that a page may name, and that its names may lead into beside"
-        " JAX; empty: all.",
-        _strings,
+        " JAX; empty: all. With a wrong value none is allowed.",
+        _modules,
+        NO_MODULE,
     ),
     Option(
         "jaxpr_fresh",
@@ -286,19 +375,20 @@ OPTIONS: Final = (
 def _given(config: Config, option: Option) -> Any:
     """A value as it was set; what ``-D`` sets is text and becomes what is meant."""
     found = getattr(config, option.name)
-    if found == [""] and option.name in config.overrides:
+    if option.name not in config.overrides:
+        return found
+    if found == [""]:
         return []  # what Sphinx makes of ``-D name=``
-    if not isinstance(found, str) or option.name not in config.overrides:
+    if not isinstance(found, str):
         return found
     if isinstance(option.default, list):
         return found.split(",") if found else []
     if isinstance(option.default, bool):
         return {"0": False, "1": True}.get(found, found)
     if isinstance(option.default, int):
-        try:
-            return int(found) if found.isdigit() else float(found)
-        except ValueError:
-            return found
+        for number in (int, float):
+            with contextlib.suppress(ValueError):
+                return number(found)
     return found
 
 
@@ -307,11 +397,23 @@ def problems(config: Config) -> dict[str, str]:
     found = {}
     for option in OPTIONS:
         value = _given(config, option)
-        problem = option.problem(value)
+        problem = option.wrong(value)
         if problem:
-            text = f"{option.name} {problem}, not {value!r}; {option.default!r} is used"
-            found[option.name] = text
+            shown = "" if option.name in _SECRET else f", not {echoed(value)}"
+            used = "no module is allowed" if option.instead is NO_MODULE else ""
+            used = used or f"{option.fallback!r} is used"
+            found[option.name] = f"{option.name} {problem}{shown}; {used}"
     return found
+
+
+def settle(config: Config) -> None:
+    """Put the fallback in the place of each wrong value: nobody else has to cope with it.
+
+    Sphinx compares, sorts and pickles values, which those of other types may refuse.
+    """
+    for option in OPTIONS:
+        if option.wrong(_given(config, option)):
+            setattr(config, option.name, copy.copy(option.fallback))
 
 
 def place_of(name: str, confdir: Path) -> str:
@@ -329,7 +431,7 @@ def value(config: Config, name: str) -> Any:
     """A checked value: the default where conf.py's is refused."""
     option = next(option for option in OPTIONS if option.name == name)
     found = _given(config, option)
-    return option.default if option.problem(found) else found
+    return option.fallback if option.wrong(found) else found
 
 
 def cache_folder(config: Config, confdir: Path, doctreedir: Path) -> Path:
@@ -353,12 +455,21 @@ def roots(config: Config, confdir: Path) -> tuple[str, ...]:
     found = [str(confdir), *(str(confdir / path) for path in value(config, "jaxpr_paths"))]
     own = {os.path.abspath(path) for path in sysconfig.get_paths().values()}
     for entry in sys.path:
+        if not _is_folder_name(entry):
+            continue  # Python skips it as well
         path = os.path.abspath(entry or os.getcwd())
         inside = (path + os.sep).startswith(SITE_FOLDERS) or path in own
         inside = inside or os.path.basename(path) == _OWN_ARCHIVE
         if not inside and path != os.path.dirname(sys.executable):
             found.append(path)
     return tuple(dict.fromkeys(os.path.abspath(path) for path in found))
+
+
+def _is_folder_name(entry: Any) -> bool:
+    try:
+        return isinstance(entry, str) and b"\0" not in os.fsencode(entry)
+    except UnicodeEncodeError:
+        return False
 
 
 def setup_of(config: Config, confdir: Path, x64: bool) -> Setup:

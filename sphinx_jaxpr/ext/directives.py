@@ -10,6 +10,7 @@ from docutils import nodes
 
 from ..tracing import grammar
 from ..tracing.grammar import Chain, GrammarError, nearest, shorten
+from ..tracing.jobs import seconds
 from ..tracing.request import Request, checked, is_target, is_within, local_name
 from . import elide
 from .complaints import COMPLAINTS
@@ -79,6 +80,7 @@ class JaxprTransform(BlockDirective):
     # -- findings
 
     def _check_options(self) -> None:
+        self._check_characters()
         for option in self.options:
             if option not in OPTIONS:
                 self._unknown(option, OPTIONS)
@@ -86,7 +88,7 @@ class JaxprTransform(BlockDirective):
             if self.options[flag]:
                 self._finding(
                     f"option {flag!r} is a flag, without a value; found"
-                    f" {shorten(str(self.options[flag]))}",
+                    f" {shorten(self.options[flag])}",
                     flag,
                 )
         self._check_traps()
@@ -357,13 +359,8 @@ class JaxprTransform(BlockDirective):
         given = self.options.get("timeout")
         if given is None:
             return 0.0
-        try:
-            seconds = float(given)
-        except ValueError:
-            seconds = 0.0
-        if not 0 < seconds < float("inf"):
-            self._finding(
-                f"timeout: expected a number of seconds, found {shorten(given)}", "timeout"
-            )
-            return 0.0
-        return seconds
+        found = seconds(given)
+        if not found:
+            text = f"timeout: expected a number of seconds, found {shorten(given)}; inf is no limit"
+            self._finding(text, "timeout")
+        return found

@@ -15,7 +15,7 @@ from sphinx.util.display import status_iterator
 from .. import __version__
 from ..tracing import lock
 from ..tracing.files import digest
-from ..tracing.jobs import Job
+from ..tracing.jobs import Job, seconds
 from ..tracing.locked import LockFolder
 from ..tracing.needs import Needs
 from ..tracing.paths import Paths, mask
@@ -98,7 +98,7 @@ class Engine:
         if self.mode == "skip":
             return
         misses: dict[bool, dict[str, Job]] = {False: {}, True: {}}
-        default = settings.value(self.app.config, "jaxpr_timeout")
+        default = self._timeout
         for gallery in galleries:
             for block in gallery.blocks:
                 request = block.request
@@ -128,6 +128,11 @@ class Engine:
         self.storage.flush()
         if self._locks is not None:
             self._locks.flush()
+
+    @property
+    def _timeout(self) -> float:
+        """Seconds that a program may take if its directive does not say otherwise."""
+        return seconds(settings.value(self.app.config, "jaxpr_timeout"))
 
     def _say_why(self, key: str, request: Request, *, known: bool) -> None:
         """In verbose mode: why a program is traced."""
@@ -260,8 +265,8 @@ class Engine:
             return self.locks.result(block.lock)
         found = self.store.load(outcome.key)
         if found is None:  # its file was damaged after it was looked up
-            default = settings.value(self.app.config, "jaxpr_timeout")
-            self._trace(block.request.x64, {block.digest: Job(outcome.key, block.request, default)})
+            job = Job(outcome.key, block.request, self._timeout)
+            self._trace(block.request.x64, {block.digest: job})
             again = self.outcomes[block.digest]
             return self.store.load(again.key) if again.error is None else None
         return found

@@ -108,6 +108,7 @@ def check_config(app: Sphinx, config: Config) -> None:
     for name, problem in settings.problems(config).items():
         place = settings.place_of(name, Path(app.confdir))
         logger.warning("%s", problem, location=place, type="jaxpr", subtype="option")
+    settings.settle(config)
 
 
 def _domain(env: BuildEnvironment) -> JaxprDomain:

@@ -8,6 +8,7 @@ from typing import Any
 
 from sphinx.util import logging
 
+from ..program.quoted import message
 from ..tracing import outcomes
 from ..tracing.grammar import nearest, shorten
 from ..tracing.outcomes import describe, megabytes
@@ -18,6 +19,9 @@ from .engine import Engine, Outcome
 from .records import Block, Finding, Gallery
 
 logger = logging.getLogger(__name__)
+
+#: Longest finding, in characters: an error of JAX with its place and hint, a claim's two sides.
+MAX_FINDING = 1_500
 
 _SUBTYPES = {"option": "option", "timeout": "timeout", "raises": "raises", "lock": "lock"}
 #: Failures of a whole module or of the worker: told once, with a count.
@@ -98,7 +102,8 @@ def _of_glossary(engine: Engine, galleries: dict[str, list[Gallery]]) -> list[Fi
 
 def report(found: list[Finding], srcdir: str, family: str = "jaxpr") -> list[Finding]:
     """Warn, each finding once at its place; what was told."""
-    told = list(dict.fromkeys(found))
+    short = (replace(one, message=message(one.message, MAX_FINDING)) for one in found)
+    told = list(dict.fromkeys(short))
     for finding in told:
         source = finding.source
         if "docstring of" not in source:
@@ -147,9 +152,9 @@ def _of_gallery(
         if expects and not _is_unlocked(outcome):
             if not gallery.raises:  # it could not be read, which was said
                 continue
-            message = unmet(engine, gallery, block)
-            if message:
-                found.append(Finding("raises", message, gallery.source, gallery.line))
+            text = unmet(engine, gallery, block)
+            if text:
+                found.append(Finding("raises", text, gallery.source, gallery.line))
         elif outcome.error is not None:
             error = outcome.error
             cause = _cause(error)

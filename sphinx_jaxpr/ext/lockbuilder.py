@@ -142,9 +142,10 @@ class JaxprLock(_Recording):
         known |= {b.full_name.removesuffix(f".{b.label}") for b in blocks}
         unknown = [name for name in self.only if name not in known]
         if unknown:
-            from ..tracing.grammar import nearest
+            from ..tracing.grammar import nearest, shorten
 
-            return f"jaxpr_lock_only: no block is named {unknown[0]!r}{nearest(unknown[0], known)}"
+            near = nearest(unknown[0], known)
+            return f"jaxpr_lock_only: no block is named {shorten(unknown[0])}{near}"
         count = sum(finding.kind in REFUSED for finding in self.engine.findings)
         if count:
             return f"{count} finding{'s' * (count != 1)} above"

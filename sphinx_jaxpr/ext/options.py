@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Final
 
 from docutils import nodes
 from docutils.parsers.rst.directives import class_option
@@ -13,6 +14,8 @@ from ..tracing.grammar import nearest, shorten
 from ..tracing.request import check_name
 from .place import Place
 from .records import Finding
+
+_HALF: Final = re.compile("[\ud800-\udfff]")
 
 
 class AnyOption(dict[str, Any]):
@@ -48,6 +51,14 @@ class BlockDirective(SphinxDirective):
         self._finding(
             f"unknown option {shorten(option)}{nearest(option, known)} (known: {listed})", option
         )
+
+    def _check_characters(self) -> None:
+        """Half a character, which an escape of YAML can make, is in no file that is written."""
+        for option, text in self.options.items():
+            if isinstance(text, str) and _HALF.search(text):
+                self.options[option] = _HALF.sub("\ufffd", text)
+                message = f"{option}: {shorten(text)} holds half a character"
+                self._finding(message, option if option.isprintable() else "")
 
     def _explicit(self) -> str:
         """The name that the author gave, if it can be one."""

@@ -27,6 +27,7 @@ class JaxprPasted(BlockDirective):
         """Leave the node with the caption as its child."""
         self.place = locate(self)
         self.findings: list[Finding] = []
+        self._check_characters()
         for option in self.options:
             if option not in OPTIONS:
                 self._unknown(option, OPTIONS)

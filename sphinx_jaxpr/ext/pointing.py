@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from ..program.quoted import clipped
 from .records import TRUE, Block, Finding, Gallery, Note, Quote
 
 if TYPE_CHECKING:
@@ -44,7 +45,7 @@ def pointed(
         if verdict.state == TRUE:
             found.append(Pointed(path, blocks[verdict.block], verdict.starts))
         else:  # of a block that could not be traced the author has been told already
-            problem = f"{said} {path.path!r}: {verdict.text}" if verdict.text else ""
+            problem = f"{said} {clipped(path.path, 100)!r}: {verdict.text}" if verdict.text else ""
             found.append(Pointed(path, None, (), problem))
     return found
 

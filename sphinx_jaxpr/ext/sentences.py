@@ -5,13 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Final
 
+from ..program.quoted import clipped
+from ..program.quoted import words as echo
 from ..tracing.files import digest
 from .records import FALSE, TRUE, WRONG, Finding, Judge, Quote, Verdict
 
 if TYPE_CHECKING:
     from .engine import Engine
 
-_NAMES = {
+#: Characters of a sentence and of its expression that a message repeats.
+_ECHO: Final = 200
+_NAMES: Final = {
     "claim": "claim",
     "val": "value",
     "eqn": "equation",
@@ -19,14 +23,6 @@ _NAMES = {
     "when": "condition",
     "prim": "primitive",
 }
-
-
-#: Characters of a sentence or an expression that a message repeats.
-_MOST: Final = 300
-
-
-def _cut(text: str) -> str:
-    return text if len(text) <= _MOST else f"{text[:_MOST]}..."
 
 
 class Sentences:
@@ -68,12 +64,12 @@ class Sentences:
             return Finding(kind, f"jaxpr:{quote.what}: {quote.problem}", quote.source, quote.line)
         message = ""
         if verdict.state == FALSE and quote.what == "claim":
-            words = f"claim {_cut(quote.words)!r}" if quote.words else "claim"
+            words = f"claim {clipped(quote.words, _ECHO)!r}" if quote.words else "claim"
             where = self._version(page, quote)
-            message = f"{words} is false{where}: {verdict.text} [{_cut(quote.expression)}]"
+            message = f"{words} is false{where}: {verdict.text} [{echo(quote.expression, _ECHO)}]"
         elif verdict.state == WRONG:
             name = _NAMES.get(quote.what, quote.what)
-            message = f"{name} {_cut(quote.expression)!r}: {verdict.text}"
+            message = f"{name} {clipped(quote.expression, _ECHO)!r}: {verdict.text}"
         elif verdict.state == TRUE and quote.what in ("ref", "eqn"):
             message = self._hidden(page, quote, verdict)
         kind = verdict.kind if quote.what == "claim" else "path"
@@ -91,7 +87,7 @@ class Sentences:
         if place is None or place.block.shown:
             return ""
         return (
-            f"{_NAMES[quote.what]} {_cut(quote.expression)!r}: `{verdict.block}` is hidden by"
+            f"{_NAMES[quote.what]} {clipped(quote.expression, _ECHO)!r}: `{verdict.block}` is hidden by"
             " base: hide, so there is nothing to link to"
         )
 

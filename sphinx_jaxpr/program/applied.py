@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from . import formats
 
-_SHAPE: Final = re.compile(r"[\w<>]+\[([\d,]*)\]")
+_SHAPE: Final = re.compile(r"[\w<>]+\[((?:[0-9]{1,19}(?:,|(?=\])))*)\]")
 _DTYPE: Final = re.compile(r"(bf|f|i|u|c)(\d.*)")
 _LONG: Final = {"bf": "bfloat", "f": "float", "i": "int", "u": "uint", "c": "complex"}
 

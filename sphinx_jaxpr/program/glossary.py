@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import ast
 import tomllib
+import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from difflib import get_close_matches
@@ -179,6 +180,10 @@ def in_words(
     return builtin().in_words(primitive, parameters, types, inputs=inputs, programs=programs)
 
 
+#: Largest number that is read, in bits: of about as many digits as Python prints.
+MAX_BITS: Final = 4_096
+
+
 class Gathered(list[Any]):
     """What a printed set holds, in printed order."""
 
@@ -191,13 +196,17 @@ def printed_value(text: str) -> Any:
     what it holds.
     """
     try:
-        return _plain(ast.parse(text.strip()[:MAX_TEXT], mode="eval").body)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of numbers that run into words
+            return _plain(ast.parse(text.strip()[:MAX_TEXT], mode="eval").body)
     except (SyntaxError, ValueError, MemoryError, RecursionError):
         return text
 
 
 def _plain(node: ast.expr) -> Any:
     match node:
+        case ast.Constant(value=int() as value) if value.bit_length() > MAX_BITS:
+            raise ValueError("Python prints no such number")
         case ast.Constant(value=bool() | int() | float() | str() | None as value):
             return value
         case ast.Attribute(value=ast.Name(id="np" | "numpy"), attr="True_" | "False_" as name):

@@ -16,12 +16,13 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Final
 
+from .quoted import message as bounded
+from .quoted import words
+
 #: Longest expression, in characters, after whitespace is collapsed.
 MAX_CHARACTERS: Final = 2000
 #: Deepest nesting; our walker and Python's own stack stay small.
 MAX_DEPTH: Final = 50
-#: Longest message of an error, in characters.
-MAX_MESSAGE: Final = 1000
 #: Largest number that may be written, in bits.
 MAX_BITS: Final = 128
 
@@ -41,10 +42,8 @@ class PathError(ValueError):
     """
 
     def __init__(self, message: str, offset: int = -1) -> None:
-        if len(message) > MAX_MESSAGE:
-            message = message[:MAX_MESSAGE] + "..."
-        super().__init__(message)
-        self.message = message
+        self.message = bounded(message)
+        super().__init__(self.message)
         self.offset = offset
 
 
@@ -244,7 +243,7 @@ def _constant(value: object) -> str:
         return "this number is too large"
     if value is None or isinstance(value, (bool, int, float, str)):
         return ""
-    return f"`{str(value)[:40]}` can't be used here: {_ALLOWED}"
+    return f"`{words(str(value))}` can't be used here: {_ALLOWED}"
 
 
 def _call(node: ast.Call) -> str:
@@ -253,7 +252,7 @@ def _call(node: ast.Call) -> str:
     name = node.func.id
     if name not in FUNCTIONS:
         listed = ", ".join(sorted(FUNCTIONS))
-        return f"there is no function `{name[:40]}`{nearest(name, FUNCTIONS)} (all: {listed})"
+        return f"there is no function `{words(name)}`{nearest(name, FUNCTIONS)} (all: {listed})"
     if node.keywords:
         return f"`{name}` takes no named arguments"
     return ""

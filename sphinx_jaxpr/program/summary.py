@@ -195,8 +195,13 @@ def _front(old: Variable, new: Variable) -> int:
     before, after = _dims(old), _dims(new)
     if before is None or after is None or before[0] != after[0]:
         return 0
-    fits = after[1][1:] == before[1] and after[1] and after[1][0].isdigit()
+    fits = after[1][1:] == before[1] and after[1] and _is_size(after[1][0])
     return int(after[1][0]) if fits else 0
+
+
+def _is_size(text: str) -> bool:
+    """Whether it is a number that an axis can have; a pasted text may hold any."""
+    return text.isascii() and text.isdecimal() and len(text) < 20
 
 
 def _split(old: Variable, new: Variable) -> str:
@@ -208,7 +213,7 @@ def _split(old: Variable, new: Variable) -> str:
     for one, two in zip(before[1], after[1], strict=True):
         if one == two:
             continue
-        if not (one.isdigit() and two.isdigit() and int(two) and int(one) % int(two) == 0):
+        if not (_is_size(one) and _is_size(two) and int(two) and int(one) % int(two) == 0):
             return ""
         smaller = True
     return after[2].removeprefix("V:") if smaller else ""

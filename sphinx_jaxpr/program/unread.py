@@ -8,6 +8,7 @@ from typing import Final, NamedTuple
 
 from . import scan
 from .model import Printed, Program, walk
+from .quoted import shorten
 
 #: What authors leave out is marked by dots.
 _LEFT_OUT: Final = re.compile(r"(?:[\s;#]|\.{3}|\u2026)*")
@@ -79,4 +80,4 @@ def _of_program(text: str, program: Program) -> Iterator[Unread]:
 
 def _quoted(text: str, place: int) -> str:
     line = text[place:].partition("\n")[0].strip()
-    return repr(line if len(line) <= 60 else f"{line[:60]}...")
+    return shorten(line)

@@ -224,7 +224,7 @@ class _Process:
     def hear(self, seconds: float) -> dict[str, Any] | None:
         """The next message, ``{"end": True}`` at the end, ``None`` after ``seconds``."""
         try:
-            return self.messages.get(timeout=max(seconds, 0.001))
+            return self.messages.get(timeout=min(max(seconds, 0.001), threading.TIMEOUT_MAX))
         except queue.Empty:
             return None
 

@@ -23,7 +23,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from .reader import GrammarError, Reader, nearest, shorten
+from ..program.quoted import shorten
+from .reader import MAX_DIMENSION, GrammarError, Reader, nearest
 from .specs import (
     AXIS_TYPES,
     DTYPES,
@@ -93,15 +94,15 @@ def static(text: str) -> tuple[tuple[str | int, Value], ...]:
             raise GrammarError("expected name=value or position=value", start)
         value = reader.value()
         if _holds(value, (Aval, Ref)):
-            raise GrammarError(f"{key!r} is a spec: specs belong in args", start)
+            raise GrammarError(f"{shorten(key)} is a spec: specs belong in args", start)
         if meant := meant_call(value):
-            raise GrammarError(f"{key!r} is a call; write {meant}", start)
+            raise GrammarError(f"{shorten(key)} is a call; write {meant}", start)
         if _holds(value, Call):
             raise GrammarError(
-                f"{key!r} is a call: name an attribute of the target's module instead", start
+                f"{shorten(key)} is a call: name an attribute of the target's module instead", start
             )
         if key in keys:
-            raise GrammarError(f"{key!r} is given twice", start)
+            raise GrammarError(f"{shorten(key)} is given twice", start)
         keys.add(key)
         items.append((key, value))
     return tuple(items)
@@ -145,7 +146,7 @@ def mesh(text: str) -> Mesh | Name | None:
     for axis, size in found.items():
         if not isinstance(axis, str) or not isinstance(size, int) or isinstance(size, bool):
             raise GrammarError(_MESH, 0)
-        if size < 1:
+        if not 0 < size < MAX_DIMENSION:
             raise GrammarError(f"axis {shorten(axis)} has no positive size", 0)
         axes.append((axis, size))
     return Mesh(tuple(axes), _axis_types(types, len(found)))
@@ -177,12 +178,16 @@ def _step(reader: Reader) -> Step:
             start = reader.offset
             key = reader.keyword()
             if not key:
-                raise GrammarError(f"an option of {name!r} is written option=value", start)
+                raise GrammarError(f"an option of {shorten(name)} is written option=value", start)
             if key in options:
-                raise GrammarError(f"option {key!r} of {name!r} is given twice", start)
+                raise GrammarError(
+                    f"option {shorten(key)} of {shorten(name)} is given twice", start
+                )
             options[key] = reader.value()
             if not reader.accept(",") and not reader.peek(")"):
-                raise GrammarError(f"expected ',' or ')' in the options of {name!r}", reader.offset)
+                raise GrammarError(
+                    f"expected ',' or ')' in the options of {shorten(name)}", reader.offset
+                )
     return Step(name, tuple(options.items()))
 
 

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
+from typing import Any, Final
 
 from .request import Request
+
+#: More seconds than these are no limit: clocks of some systems wait no longer.
+MAX_SECONDS: Final = 1_000_000
 
 
 @dataclass(frozen=True)
@@ -28,8 +33,26 @@ class Setup:
 
 @dataclass(frozen=True)
 class Job:
-    """One request to trace, with its time limit in seconds."""
+    """One request to trace, with its time limit in seconds, which may be infinite."""
 
     key: str
     request: Request
     timeout: float
+
+
+def seconds(value: Any) -> float:
+    """A number of seconds, also as text; 0.0 where it is none.
+
+    Infinity means no limit, and so does whatever is beyond what clocks can wait for.
+    """
+    if isinstance(value, bool) or not isinstance(value, (int, float, str)):
+        return 0.0
+    try:
+        found = float(value)
+    except ValueError:
+        return 0.0
+    except OverflowError:  # an integer
+        found = math.inf if value > 0 else 0.0  # type: ignore[operator]
+    if not found > 0:  # NaN too
+        return 0.0
+    return found if found <= MAX_SECONDS else math.inf

@@ -15,9 +15,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
 
+from ..program.quoted import message, words
 from .files import read
 from .grammar import Aval, Call, Mesh, Name, Ref, Value
 from .request import Request
+from .results import problem
 
 #: Raised when the meaning of a file changes, or of the results in it.
 SCHEMA: Final = 1
@@ -29,6 +31,12 @@ _DEVICES: Final = frozenset(
 )
 #: Longest list that stands on one line.
 _LINE: Final = 90
+#: Of what a file tells the version, and what it says of a request.
+_VERSIONS: Final = frozenset(["jax", "jaxlib", "python"])
+_FLAGS: Final = ("jit", "x64", "expects_error")
+_REQUEST: Final = frozenset(
+    ["target", "args", "static", "transforms", "mesh", "around", "jaxpr_transforms", *_FLAGS]
+)
 
 
 # -- names of files --------------------------------------------------------------------
@@ -49,14 +57,19 @@ def _segment(name: str) -> str:
     if _PLAIN.fullmatch(name) and not device and not name.endswith(".json"):
         return name
     slug = re.sub(r"[^A-Za-z0-9_.-]", "_", name)[:40].strip(".-").replace(".", "_")
-    return f"{slug}~{hashlib.sha256(name.encode()).hexdigest()[:8]}"
+    data = name.encode("utf-8", "surrogatepass")  # half a character has a hash as well
+    return f"{slug}~{hashlib.sha256(data).hexdigest()[:8]}"
 
 
 def stored(folder: Path) -> Iterator[str]:
     """The files of a lock's folder, relative to it, with ``/``."""
-    for path in sorted(folder.rglob("*.json")):
-        if path.is_file():
-            yield path.relative_to(folder).as_posix()
+    found = []
+    for above, _, names in os.walk(folder):  # what can't be read is as if it were not there
+        for name in names:
+            path = Path(above, name)
+            if name.endswith(".json") and path.is_file():
+                found.append(path.relative_to(folder))
+    yield from (path.as_posix() for path in sorted(found))
 
 
 # -- what was asked for ----------------------------------------------------------------
@@ -82,7 +95,7 @@ def readable(request: Request) -> dict[str, Any]:
         found["mesh"] = str(request.mesh) if isinstance(request.mesh, Mesh) else request.mesh.text
     if request.around:
         found["around"] = ", ".join([*request.around, *(["bare"] if request.bare else [])])
-    for flag in ("jit", "x64", "expects_error"):
+    for flag in _FLAGS:
         if getattr(request, flag):
             found[flag] = True
     return found
@@ -113,9 +126,9 @@ def differing(asked: dict[str, Any], locked: dict[str, Any]) -> str:
     said = []
     for key in dict.fromkeys([*asked, *locked]):
         if asked.get(key) != locked.get(key):
-            here, there = (found.get(key, "none") for found in (asked, locked))
-            said.append(f"{key} {here!s} here, {there!s} there")
-    return "; ".join(said)
+            here, there = (words(str(found.get(key, "none")), 100) for found in (asked, locked))
+            said.append(f"{key} {here} here, {there} there")
+    return message("; ".join(said))
 
 
 # -- files -----------------------------------------------------------------------------
@@ -211,65 +224,36 @@ def signature(path: Path) -> list[int] | None:
 
 
 def _is_lock(data: Any) -> bool:
+    """Whether each field of a file is what we write: nothing in it is believed unchecked."""
     try:
-        shown = _is_program(data) if "text" in data else _is_error(data["error"])
         return bool(
             data["schema"] == SCHEMA
-            and isinstance(data["request"], dict)
-            and all(isinstance(v, str) for v in [data["block"], *data["versions"].values()])
-            and "jax" in data["versions"]
-            and ("source" not in data or _is_source(data["source"]))
-            and all(len(row) == 2 for row in [*data.get("args", ()), *data.get("constants", ())])
-            and shown
+            and type(data["block"]) is str
+            and _are_versions(data["versions"])
+            and _is_request(data["request"])
+            and ("text" not in data or _are_texts(data["text"]))
+            and ("source" not in data or _are_texts(data["source"]["text"]))
+            and not problem(decoded(data))
         )
     except (KeyError, TypeError, AttributeError, RecursionError):
         return False
 
 
 def _are_texts(data: Any) -> bool:
-    return isinstance(data, list) and all(isinstance(item, str) for item in data)
+    return type(data) is list and all(type(item) is str for item in data)
 
 
-def _is_source(data: Any) -> bool:
-    return (
-        isinstance(data["line"], int) and isinstance(data["file"], str) and _are_texts(data["text"])
-    )
+def _are_versions(data: Any) -> bool:
+    texts = all(type(text) is str and len(text) <= _LINE for text in data.values())
+    return texts and "jax" in data and data.keys() <= _VERSIONS
 
 
-def _is_error(data: Any) -> bool:
-    frames = all(
-        isinstance(frame["line"], int)
-        and all(isinstance(frame[key], str) for key in ("file", "function", "code"))
-        for frame in data["frames"]
-    )
-    texts = all(isinstance(data[key], str) for key in ("kind", "type", "message"))
-    return frames and texts and _are_texts(data["mro"])
-
-
-def _is_program(data: Any) -> bool:
-    facts = data["facts"]
-    count = len(facts["programs"])
-    return (
-        _are_texts(data["text"])
-        and _are_texts(data["effects"])
-        and isinstance(data["call"], str)
-        and all(isinstance(size, int) for _, size in data["constants"])
-        and all(_is_row(row, len(facts["sources"]), count)
-                for program in facts["programs"] for row in program["equations"])
-        and all(_are_texts(program[key]) for program in facts["programs"]
-                for key in ("inputs", "outputs", "effects"))
-        and all([type(part) for part in place] == [str, int, str] for place in facts["sources"])
-    )  # fmt: skip
-
-
-def _is_row(row: Any, sources: int, programs: int) -> bool:
-    primitive, phase, source, types, parameters, inner = row
-    return (
-        isinstance(primitive, str)
-        and isinstance(phase, str)
-        and isinstance(source, int)
-        and -1 <= source < sources
-        and _are_texts(types)
-        and isinstance(parameters, dict)
-        and all(0 <= place < programs for places in inner.values() for place in places)
-    )
+def _is_request(data: Any) -> bool:
+    """Whether it is what :func:`readable` makes."""
+    for name, value in data.items():
+        if name == "jaxpr_transforms":
+            if not all(type(path) is str for path in value.values()):
+                return False
+        elif type(value) is not (bool if name in _FLAGS else str) or name not in _REQUEST:
+            return False
+    return "target" in data

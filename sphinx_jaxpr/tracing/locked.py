@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Any, Final
 
@@ -37,7 +38,7 @@ class LockFolder:
     @property
     def exists(self) -> bool:
         """Whether the project has a lock at all."""
-        return self.folder.is_dir()
+        return os.path.isdir(self.folder)
 
     def data(self, file: str) -> dict[str, Any] | None:
         """The data of a file, ``None`` where it is missing or damaged."""
@@ -90,5 +91,5 @@ class LockFolder:
 
     def flush(self) -> None:
         """Keep what was looked at."""
-        rows = {name: row for name, row in self.rows.items() if (self.folder / name).exists()}
+        rows = {name: row for name, row in self.rows.items() if os.path.exists(self.folder / name)}
         self.kept.keep(INDEX, {"schema": _SCHEMA, "files": rows})

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+from ..program.quoted import shorten, words
+
 #: Longest message in one line, in characters.
 MAX_LINE: Final = 600
 
@@ -52,13 +54,13 @@ def unmet(raises: str, error: dict[str, Any] | None) -> str:
     """How an error differs from the one that is expected, ``Type: part of its message``."""
     kind, _, part = (" ".join(piece.split()) for piece in raises.partition(":"))
     if error is None:
-        return f"expected {raises}, but no error occurred"
+        return f"expected {words(raises, 80)}, but no error occurred"
     if error["kind"] != "trace":
-        return f"expected {raises}, found {describe(error)}"
+        return f"expected {words(raises, 80)}, found {describe(error)}"
     if kind.rpartition(".")[2] not in error["mro"]:
-        return f"expected {kind}, found {describe(error)}"
+        return f"expected {words(kind, 80)}, found {describe(error)}"
     if part not in " ".join(error["message"].split()):
-        return f"expected a message with {part!r}, found {describe(error)}"
+        return f"expected a message with {shorten(part)}, found {describe(error)}"
     return ""
 
 

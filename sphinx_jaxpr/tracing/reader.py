@@ -8,15 +8,17 @@ import re
 from collections.abc import Iterable
 from typing import Any, Final
 
+from ..program.quoted import message as bounded
+from ..program.quoted import shorten
 from .specs import DTYPES, KEYS, MEMORIES, Aval, Call, Name, Ref, Value
 from .spellings import meant_dtype, separating
 
 MAX_LENGTH: Final = 10_000
 MAX_DEPTH: Final = 40
-#: Longest piece of an author's text that a message repeats, in characters.
-MAX_ECHO: Final = 40
 #: Python reads no integer of more digits.
 MAX_DIGITS: Final = 4_300
+#: Longest position of an argument, in digits.
+MAX_POSITION: Final = 9
 #: Sizes of arrays end before this one.
 MAX_DIMENSION: Final = 2**63
 
@@ -25,28 +27,25 @@ class GrammarError(ValueError):
     """A text that can't be read; ``offset`` is the character where it stops."""
 
     def __init__(self, message: str, offset: int) -> None:
-        super().__init__(message)
+        super().__init__(bounded(message))
         self.offset = offset
-
-
-def shorten(text: str) -> str:
-    """``text`` quoted for a message, in at most :data:`MAX_ECHO` characters."""
-    return repr(text if len(text) <= MAX_ECHO else text[:MAX_ECHO] + "...")
 
 
 def nearest(word: str, known: Iterable[str]) -> str:
     """``", did you mean 'x'?"`` for the nearest known word, or nothing."""
-    found = difflib.get_close_matches(word, list(known), n=1, cutoff=0.5)
-    return f", did you mean {found[0]!r}?" if found else ""
+    found = difflib.get_close_matches(word[:80], list(known), n=1, cutoff=0.5)
+    return f", did you mean {shorten(found[0])}?" if found else ""
 
 
 _TOKEN = re.compile(
-    r"""(?P<number>[+-]?(?:\d[\d_]*\.?[\d_]*|\.\d[\d_]*)(?:[eE][+-]?\d+)?[jJ]?)
+    r"""(?P<number>[+-]?(?:[0-9][0-9_]*\.?[0-9_]*|\.[0-9][0-9_]*)(?:[eE][+-]?[0-9_]+)?[jJ]?)
       | (?P<name>[^\W\d]\w*(?:\.[^\W\d]\w*)*)
       | (?P<string>"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*')
       | (?P<mark>[()\[\]{},:=|<>])""",
     re.VERBOSE,
 )
+#: Python's own ``isdigit`` knows digits of other scripts, which ``int`` or nobody reads.
+_DIGITS = frozenset("0123456789")
 _ESCAPE = re.compile(r"\\(.)", re.DOTALL)
 _WORDS: Final[dict[str, bool | float | None]] = {
     "True": True,
@@ -111,7 +110,7 @@ class Reader:
 
     def at_number(self) -> bool:
         self.skip()
-        return self.text[self.offset : self.offset + 1].isdigit()
+        return self.text[self.offset : self.offset + 1] in _DIGITS
 
     def more(self) -> bool:
         """At an item of the outermost list: past its separator, a comma or a new line."""
@@ -124,20 +123,21 @@ class Reader:
         if self.offset >= len(self.text):
             return False
         if not separated:
-            rest = self.rest()
-            raise GrammarError(f"expected ',' before {rest!r}{separating(rest)}", self.offset)
+            hint = separating(self.text[self.offset :])
+            raise GrammarError(f"expected ',' before {self.rest()}{hint}", self.offset)
         self.started = True
         return True
 
     def rest(self) -> str:
-        return self.text[self.offset :].lstrip().split("\n")[0][:20] or "the end"
+        """What follows, quoted for a message."""
+        return shorten(self.text[self.offset :].lstrip().split("\n")[0][:20] or "the end")
 
     # -- values
 
     def name(self, what: str) -> str:
         found = self.match("name")
         if found is None:
-            raise GrammarError(f"expected {what}, found {self.rest()!r}", self.offset)
+            raise GrammarError(f"expected {what}, found {self.rest()}", self.offset)
         return found
 
     def keyword(self) -> str:
@@ -149,11 +149,13 @@ class Reader:
         self.offset = start
         return ""
 
-    def position(self) -> int | float | complex | None:
+    def position(self) -> int | None:
         start = self.offset
         found = self.match("number")
-        if found is not None and found.isdigit() and self.accept("="):
-            return _number(found, start)
+        if found is not None and set(found) <= _DIGITS and self.accept("="):
+            if len(found) > MAX_POSITION:
+                raise GrammarError(f"no function has a position {shorten(found)}", start)
+            return int(found)
         self.offset = start
         return None
 
@@ -183,7 +185,7 @@ class Reader:
             return sign
         if (name := self.match("name")) is not None:
             return self.named(name, start)
-        raise GrammarError(f"expected a value, found {self.rest()!r}", self.offset)
+        raise GrammarError(f"expected a value, found {self.rest()}", self.offset)
 
     def signed(self) -> float | None:
         """``-inf`` and its like, which no number's token is."""
@@ -204,7 +206,7 @@ class Reader:
             if self.accept(","):
                 commas += 1
             elif not self.peek(close):
-                raise GrammarError(f"expected ',' or {close!r}, found {self.rest()!r}", self.offset)
+                raise GrammarError(f"expected ',' or {close!r}, found {self.rest()}", self.offset)
         return items, commas
 
     def mapping(self) -> dict[str | int, Any]:
@@ -224,7 +226,7 @@ class Reader:
                 raise GrammarError(f"expected ':' after the key {shorten(str(key))}", self.offset)
             result[key] = self.value()
             if not self.accept(",") and not self.peek("}"):
-                raise GrammarError(f"expected ',' or '}}', found {self.rest()!r}", self.offset)
+                raise GrammarError(f"expected ',' or '}}', found {self.rest()}", self.offset)
         return result
 
     def named(self, name: str, start: int) -> Value:
@@ -270,7 +272,7 @@ class Reader:
             raise GrammarError("a Ref holds one array, as in Ref{f32[3]}", start)
         if not self.accept("}"):
             raise GrammarError(
-                f"expected '}}' as in Ref{{f32[3]}}, found {self.rest()!r}", self.offset
+                f"expected '}}' as in Ref{{f32[3]}}, found {self.rest()}", self.offset
             )
         return Ref(inner)
 
@@ -289,7 +291,11 @@ class Reader:
     def aval(self, dtype: str, start: int, memory: str = "") -> Aval:
         if dtype not in DTYPES and dtype not in KEYS:
             meant = meant_dtype(dtype)
-            hint = f", did you mean {meant!r}?" if meant else "; an attribute takes no index here"
+            hint = (
+                f", did you mean {shorten(meant)}?"
+                if meant
+                else "; an attribute takes no index here"
+            )
             raise GrammarError(f"unknown dtype {shorten(dtype)}{hint}", start)
         self.offset += 1
         dims: list[int] = []
@@ -306,7 +312,7 @@ class Reader:
             dims.append(dim)
             axes.append(self.split() if self.accept("@") else ())
             if not self.accept(",") and not self.peek("]"):
-                raise GrammarError(f"expected ',' or ']', found {self.rest()!r}", self.offset)
+                raise GrammarError(f"expected ',' or ']', found {self.rest()}", self.offset)
         used = [axis for names in axes for axis in names]
         for axis in used:
             if used.count(axis) > 1:

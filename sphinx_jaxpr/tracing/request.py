@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from .files import digest
-from .grammar import Aval, Call, Chain, Mesh, Name, Ref, Step, Value, nearest
+from .grammar import Aval, Call, Chain, Mesh, Name, Ref, Step, Value, nearest, shorten
 
 #: Raised when the meaning of a request or of a result changes.
 SCHEMA: Final = 4
@@ -224,7 +224,7 @@ def check_chain(chain: Chain, third_party: dict[str, str]) -> str:
         if step.name not in TRANSFORMS:
             known = sorted({*TRANSFORMS, *third_party})
             return (
-                f"unknown transform {step.name!r}{nearest(step.name, known)}"
+                f"unknown transform {shorten(step.name)}{nearest(step.name, known)}"
                 f" (known: {', '.join(known)})"
             )
         options = TRANSFORMS[step.name]
@@ -232,7 +232,7 @@ def check_chain(chain: Chain, third_party: dict[str, str]) -> str:
             if key not in options:
                 listed = ", ".join(options) or "none"
                 return (
-                    f"unknown option {key!r} of {step.name!r}{nearest(key, options)}"
+                    f"unknown option {shorten(key)} of {step.name!r}{nearest(key, options)}"
                     f" (it takes: {listed})"
                 )
     return check_name(chain.label, "label")
@@ -246,7 +246,7 @@ def checked(chains: Iterable[Chain], third_party: dict[str, str]) -> list[tuple[
         problem = check_chain(chain, third_party)
         if not problem and chain.label in labels:
             problem = (
-                f"two variants have the label {chain.label!r}; name one with 'as', as in"
+                f"two variants have the label {shorten(chain.label)}; name one with 'as', as in"
                 f" {chain.steps[0].name}(...) as other"
             )
         labels.add(chain.label)
@@ -269,7 +269,7 @@ def variants(
 def check_name(name: str, what: str) -> str:
     """What is wrong with a block's name or a label, or ``""``."""
     if not (name.isascii() and name.isidentifier()):
-        return f"{what} {name!r} is no ASCII identifier (letters, digits and _)"
+        return f"{what} {shorten(name)} is no ASCII identifier (letters, digits and _)"
     if keyword.iskeyword(name) or name in RESERVED:
         return f"{what} {name!r} is a reserved word, try {name + '_'!r}"
     return ""

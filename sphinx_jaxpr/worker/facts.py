@@ -35,6 +35,8 @@ PACKAGE = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__)
 
 #: A parameter whose plain form is longer than this is read from its printed text (characters).
 MAX_PARAMETER = 4_000
+#: Largest integer in a parameter, in bits: Python prints none of more digits than about that.
+MAX_BITS = 4_096
 
 _ADDRESS = re.compile(r"0x[0-9a-fA-F]{6,}")
 #: How an effect on a reference names its variable: by its address.
@@ -234,6 +236,8 @@ def plain_value(value: Any, depth: int = 0) -> Any:
     if value is None or isinstance(value, (bool, str)):
         return value
     if isinstance(value, int):
+        if value.bit_length() > MAX_BITS:
+            raise ValueError("long")
         return int(value)
     if isinstance(value, float):
         return float(value) if math.isfinite(value) else {"text": str(value)}
@@ -250,5 +254,5 @@ def plain_value(value: Any, depth: int = 0) -> Any:
     if hasattr(value, "_fields") or hasattr(value, "__dataclass_fields__") or callable(value):
         raise ValueError("object")
     if hasattr(value, "__index__"):
-        return int(value)
+        return plain_value(int(value))
     raise ValueError("object")

@@ -9,11 +9,14 @@ from typing import Any
 import pytest
 
 from sphinx_jaxpr.ext import config
+from sphinx_jaxpr.program.quoted import echoed
+from sphinx_jaxpr.tracing.jobs import seconds as limit
 from tests.ext.cases import warned
 from tests.support import Project
 
 pytestmark = pytest.mark.once
 
+HALF = "\ud800"
 WRONG: dict[str, list[Any]] = {  # of each, some values that it can not have
     "jaxpr_open": ["some", 3, None],
     "jaxpr_elide": ["cast", "none, params", "[mul]", "params casts,", ["params"], "", 3, None],
@@ -23,23 +26,55 @@ WRONG: dict[str, list[Any]] = {  # of each, some values that it can not have
         {"add": {"kind": "x"}},
         {"add": {"meaning": "x", "y": ""}},
     ],
-    "jaxpr_timeout": [0, -1, "30", True, None],
-    "jaxpr_env": [["A"], {"A": 1}, {1: "a"}, {"A=B": "c"}, {"": "c"}, "A=B"],
-    "jaxpr_python": [3, ["python"], None],
-    "jaxpr_paths": ["src", [1], {"a": 1}],
+    "jaxpr_timeout": [0, -1, "30", True, None, float("nan"), float("-inf"), -(10**400)],
+    "jaxpr_env": [
+        ["A"],
+        {"A": 1},
+        {1: "a"},
+        {"A=B": "c"},
+        {"": "c"},
+        "A=B",
+        {"A": "a\0"},
+        {"A": HALF},
+    ],
+    "jaxpr_python": [3, ["python"], None, "py\0", "~/bin/python"],
+    "jaxpr_paths": ["src", [1], {"a": 1}, ["a\0"], [HALF], ["x" * 5_000], ["~/src"]],
     "jaxpr_depends": ["*.csv", [1], [""], ["a\0b"], ["/data/*"], ["~/data"], {"a": 1}, None],
-    "jaxpr_memory": [-1, "3000", 1.5, True],
+    "jaxpr_memory": [-1, "3000", 1.5, True, float("inf"), 10**5_000],
     "jaxpr_mode": ["off", None],
-    "jaxpr_cache_dir": [3, ["a"]],
-    "jaxpr_lock_dir": ["", " ", 3, None],
-    "jaxpr_lock_only": ["dense", [1]],
-    "jaxpr_transforms": [["a:b"], {"a": "b"}, {"a": ":b"}, {"1": "a:b"}, {"a": 1}],
-    "jaxpr_allowed_modules": ["jax", [1]],
+    "jaxpr_cache_dir": [3, ["a"], "\0", HALF, "x" * 5_000, "~/cache"],
+    "jaxpr_lock_dir": ["", " ", 3, None, "a\0b", HALF],
+    "jaxpr_lock_only": ["dense", [1], ["a\0"]],
+    "jaxpr_transforms": [["a:b"], {"a": "b"}, {"a": ":b"}, {"1": "a:b"}, {"a": 1}, {"a": "b:c\0"}],
+    "jaxpr_allowed_modules": ["jax", [1], ["a b"], ["m:f"], [HALF]],
     "jaxpr_fresh": ["yes", 1, None],
     "jaxpr_claim_mark": ["yes", 1, None],
     "jaxpr_max_equations": ["many", -1, True],
     "jaxpr_max_constants": ["1 MB", -1],
 }
+
+
+class Hostile:
+    """An object whose own methods raise."""
+
+    def __repr__(self) -> str:
+        raise ValueError("no text")
+
+    def __eq__(self, other: object) -> bool:
+        raise ValueError("no comparison")
+
+    def __hash__(self) -> int:
+        raise ValueError("no place")
+
+
+def looped() -> list[Any]:
+    found: list[Any] = []
+    found.append(found)
+    return found
+
+
+#: Values that no option takes.
+ODD = [b"a", Path("a"), {1, 2}, Hostile(), [Hostile()], {"a": Hostile()}, looped(), 1j, len]
 
 
 def of(**values: Any) -> Any:
@@ -55,14 +90,44 @@ def test_every_option_is_tried() -> None:
 
 @pytest.mark.parametrize("name", WRONG)
 def test_a_wrong_value_is_told_and_replaced(name: str) -> None:
-    default = next(option.default for option in config.OPTIONS if option.name == name)
-    for wrong in WRONG[name]:
+    option = next(option for option in config.OPTIONS if option.name == name)
+    closed = {"jaxpr_mode": "skip", "jaxpr_allowed_modules": ("",)}  # what runs no code
+    fallback = closed.get(name, option.default)
+    for wrong in [*WRONG[name], *ODD]:
         found = config.problems(of(**{name: wrong}))
         assert list(found) == [name], wrong
         assert found[name].startswith(f"{name} ")
-        assert repr(wrong) in found[name]
-        assert found[name].endswith(f"{default!r} is used")
-        assert config.value(of(**{name: wrong}), name) == default
+        assert len(found[name]) < 500
+        assert found[name].isprintable()
+        if name != "jaxpr_env":  # it may hold secrets
+            assert echoed(wrong) in found[name]
+        used = "no module is allowed" if "modules" in name else f"{fallback!r} is used"
+        assert found[name].endswith(used)
+        assert config.value(of(**{name: wrong}), name) == fallback
+        settled = of(**{name: wrong})
+        config.settle(settled)
+        assert getattr(settled, name) == fallback
+
+
+def test_no_limit_of_time() -> None:
+    for given in (float("inf"), 1e300, 10**400, 10**5_000, 2_000_000):
+        assert config.problems(of(jaxpr_timeout=given)) == {}
+        assert limit(given) == float("inf")
+    for text, seconds in (("inf", float("inf")), ("1e300", float("inf")), ("2.5", 2.5), ("7", 7)):
+        assert limit(text) == seconds
+        given = of(jaxpr_timeout=text, overrides={"jaxpr_timeout": text})
+        assert config.problems(given) == {}
+        assert limit(config.value(given, "jaxpr_timeout")) == seconds
+    for text in ("nan", "-inf", "0", "", "1,5", "\u00b2", "9" * 5_000 + "x"):
+        assert limit(text) == 0
+        given = of(jaxpr_timeout=text, overrides={"jaxpr_timeout": text})
+        assert list(config.problems(given)) == ["jaxpr_timeout"]
+
+
+def test_folders_of_sys_path_that_are_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    odd: list[Any] = ["/a\0b", HALF, 3, None, Path("/c")]
+    monkeypatch.setattr("sys.path", [*odd, "/code"])
+    assert config.roots(of(), Path("/docs")) == ("/docs", "/code")
 
 
 PAGE = """
@@ -84,19 +149,33 @@ def test_the_command_line_sets_values_too() -> None:
     assert "jaxpr_timeout" in config.problems(of(jaxpr_timeout="s", overrides={"jaxpr_timeout"}))
 
 
+HOSTILE = """
+class Hostile:
+    def __repr__(self):
+        raise ValueError("no text")
+    __eq__ = __hash__ = __repr__
+
+
+"""
+
+
 def test_wrong_values_do_not_stop_a_build(tmp_path: Path) -> None:
-    conf = "".join(f"{name} = {wrong[0]!r}\n" for name, wrong in WRONG.items())
+    closed = ("jaxpr_mode", "jaxpr_allowed_modules")  # wrong ones run no code
+    names = [name for name in WRONG if name not in closed]
+    conf = "".join(f"{name} = {WRONG[name][0]!r}\n" for name in names)
     project = Project(tmp_path, {"docs/index.md": PAGE}, conf)
-    for _ in range(2):
+    plain = (tmp_path / "docs/conf.py").read_text("utf-8")
+    for more in ("", HOSTILE + "".join(f"{name} = Hostile()\n" for name in names)):
+        (tmp_path / "docs/conf.py").write_text(plain + more, "utf-8")
         built = project.build("html", "-W", "--keep-going")
         assert built.code == 1, built.stderr
         lines = (tmp_path / "docs/conf.py").read_text("utf-8").splitlines()
         found = warned(built)
         assert {w.text.split()[0]: w.place for w in found} == {
-            name: ("conf.py", 1 + next(n for n, line in enumerate(lines) if line.startswith(name)))
-            for name in WRONG
+            name: ("conf.py", max(n for n, line in enumerate(lines, 1) if line.startswith(name)))
+            for name in names
         }
-        assert len(found) == len(WRONG)
+        assert len(found) == len(names)
         assert {w.kind for w in found} == {"option"}
         assert "tanh" in built.texts("index")["jaxpr-dense.grad"]
 

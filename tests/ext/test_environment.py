@@ -323,7 +323,8 @@ import sys
 from sphinx.cmd.build import main
 
 source, out, *builders = sys.argv[1:]
-failed = [b for b in builders if main(["-q", "-b", b, "-d", f"{out}/{b == 'gettext'}", source, f"{out}/{b}"])]
+built = {b: ["-q", "-b", b, "-d", f"{out}/{b == 'gettext'}", source, f"{out}/{b}"] for b in builders}
+failed = [b for b in builders if main(built[b])]
 sys.exit(f"failed: {failed}" if failed else 0)
 """
 BUILDERS = "html singlehtml epub latex text man texinfo xml gettext jaxpr-check jaxpr-lock".split()

@@ -10,11 +10,14 @@ from typing import Any
 
 import pytest
 
+from sphinx_jaxpr.program.drift import compare
+from sphinx_jaxpr.program.levels import Level
 from sphinx_jaxpr.tracing import lock
 from sphinx_jaxpr.tracing.files import Cache, canonical, signed
 from sphinx_jaxpr.tracing.folders import file_digest
 from sphinx_jaxpr.tracing.grammar import arguments, static, transforms
 from sphinx_jaxpr.tracing.locked import LockFolder
+from sphinx_jaxpr.tracing.outcomes import describe, remarks
 from sphinx_jaxpr.tracing.request import SCHEMA, Request
 from sphinx_jaxpr.tracing.store import seen
 
@@ -26,6 +29,7 @@ RESULT: dict[str, Any] = {
     "source": {"text": 'def dense(x):\n    return "é"', "file": "layers.py", "line": 3},
     "call": "dense",
     "args": [["x", "f32[8]"]],
+    "inputs": [["x", "f32[8]"]],
     "text": "{ lambda ; a:f32[8]. let\n    b:f32[8] = sin a\n  in (b,) }",
     "effects": [],
     "constants": [["f32[3]", 12]],
@@ -37,7 +41,7 @@ RESULT: dict[str, Any] = {
                 "outputs": ["f32[8]"],
                 "effects": [],
                 "equations": [["sin", "", 0, ["f32[8]"], {"accuracy": None}, {}]],
-                "shared": False,
+                "unused": [],
             }
         ],
         "sources": [["layers.py", 4, "dense"]],
@@ -271,3 +275,68 @@ def test_a_damaged_index_costs_time_alone(tmp_path: Path, index: Any) -> None:
         index = signed(known)
     (tmp_path / "lock-index.txt").write_bytes(index)
     assert folder(tmp_path).look("dense.json", REQUEST, "a") == (seen(RESULT), "")
+
+
+# -- hostile files -------------------------------------------------------------------
+
+HOSTILE: list[Any] = [
+    None, True, 0, -1, 1.5, 10**400, "", "\ud800\u202e\0", "javascript:alert(1)", [], [[]], {},
+    {"a": [10**400]}, [None], [3, 3], "9" * 5_000, 2**63,
+]  # fmt: skip
+
+
+def places(data: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
+    """Each part of JSON data, as the keys that lead to it."""
+    if not isinstance(data, (dict, list)):
+        return [path]
+    pairs = data.items() if isinstance(data, dict) else enumerate(data)
+    return [path, *(one for key, part in pairs for one in places(part, (*path, key)))]
+
+
+@pytest.mark.parametrize("result", [RESULT, ERROR])
+def test_each_field_of_a_file_is_looked_at(tmp_path: Path, result: dict[str, Any]) -> None:
+    good = lock.encoded("dense", REQUEST, result, VERSIONS)
+    file = tmp_path / "_jaxprs" / "dense.json"
+    file.parent.mkdir()
+    accepted = 0
+    for number, (*above, last) in enumerate(places(good)[1:]):
+        for value in [*HOSTILE[number % 4 :: 4], "gone"]:
+            data = copy.deepcopy(good)
+            inside: Any = data
+            for key in above:
+                inside = inside[key]
+            if value == "gone":
+                del inside[last]
+            else:
+                inside[last] = value
+            file.write_text(json.dumps(data), "utf-8")
+            found, problem = folder(tmp_path).look("dense.json", REQUEST, "a")
+            assert found.program
+            assert len(problem) < 1_000
+            assert problem.isprintable()
+            loaded = folder(tmp_path).result("dense.json")
+            if problem or loaded is None:
+                continue
+            accepted += 1
+            describe(loaded["error"]) if "error" in loaded else remarks(loaded, {})
+            if "text" in loaded:
+                assert compare(loaded, loaded).level is Level.SAME
+    assert accepted > 5  # texts may be any
+
+
+@pytest.mark.parametrize("text", ['{"a":' * 5_000, "[" * 100_000, '{"schema": NaN}', "1" * 5_000,
+    '{"schema": 1e999}', "\ufeff{}", "\0", " " * 5_000_000])  # fmt: skip
+def test_no_text_ends_the_reading(tmp_path: Path, text: str) -> None:
+    (tmp_path / "a.json").write_text(text, "utf-8")
+    assert lock.load(tmp_path / "a.json") is None
+
+
+def test_half_a_character_has_a_file() -> None:
+    assert lock.file_name("\ud800") != lock.file_name("\udfff")
+
+
+def test_a_folder_that_no_system_can_have(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    for name in ("x" * 300, "file", "file/more", "no"):
+        assert list(lock.stored(tmp_path / name)) == []
+        assert not LockFolder(tmp_path / name, name, Cache(tmp_path)).exists

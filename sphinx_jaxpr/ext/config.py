@@ -64,6 +64,12 @@ def _positive(value: Any) -> str:
     return "" if good else "must be a positive number"
 
 
+def _limit(value: Any) -> str:
+    """Seconds, or none."""
+    number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    return "" if value is None or (number and value >= 0) else "must be a positive number, or None"
+
+
 def _natural(value: Any) -> str:
     good = isinstance(value, int) and not isinstance(value, bool) and value >= 0
     return "" if good else "must be a number, 0 or more"
@@ -153,6 +159,16 @@ OPTIONS: Final = (
         "Seconds that one program may take, import of its module included. Starting JAX has"
         " 120 seconds of its own.",
         _positive,
+    ),
+    Option(
+        "jaxpr_total_timeout",
+        None,
+        "",
+        "Seconds that all tracing of one build may take, the start of its processes included. When"
+        " they are over, what is not traced yet fails with one warning of the type"
+        " `jaxpr.timeout`; what was traced is shown and stored, and the next build goes on from"
+        " there. `None`: no limit.",
+        _limit,
     ),
     Option(
         "jaxpr_env",
@@ -294,7 +310,9 @@ def _given(config: Config, option: Option) -> Any:
         return found.split(",") if found else []
     if isinstance(option.default, bool):
         return {"0": False, "1": True}.get(found, found)
-    if isinstance(option.default, int):
+    if isinstance(option.default, int) or option.name == "jaxpr_total_timeout":
+        if found in ("", "None") and option.default is None:
+            return None
         try:
             return int(found) if found.isdigit() else float(found)
         except ValueError:

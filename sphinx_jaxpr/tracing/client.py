@@ -109,9 +109,8 @@ class Client:
         if self.limit.is_over():
             self.close()
             return self._over()
-        if self.process is None:
-            if (outcome := self._start()) is not None:
-                return outcome
+        if self.process is None and (outcome := self._start()) is not None:
+            return outcome
         assert self.process is not None
         self.sent[number] = secrets.randbits(48)
         self.process.say({"id": self.sent[number], "request": job.request.to_json()})
@@ -146,7 +145,7 @@ class Client:
         return failure("worker", f"{text} can't be traced either: {outcome['error']['message']}")
 
     def _over(self) -> dict[str, Any]:
-        text = f"the time for all tracing of a build, {self.limit.seconds:g} s, was over"
+        text = f"tracing stopped after {self.limit.seconds:g} s, the limit of a whole build"
         return failure("timeout", f"{text} (jaxpr_total_timeout)", whole_module=True)
 
     def _receive(self, number: int, job: Job) -> dict[str, Any]:

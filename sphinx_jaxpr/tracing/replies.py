@@ -66,8 +66,9 @@ def _again(value: Any) -> str:
 
 
 def _program(value: Any) -> str:
-    found = problem(value)
-    return found or ("" if "text" in value else "text is missing")
+    if type(value) is dict and "text" not in value:  # it would do for an error
+        return "text is missing"
+    return problem(value)
 
 
 def _known(value: Any) -> str:

@@ -94,9 +94,11 @@ class Streams:
         """Let go of all ends."""
         self.closed = True
         self.selector.close()
-        for file in (*self.files, *([self.life] if self.life is not None else [])):
+        for file in self.files:
             with contextlib.suppress(OSError):
                 file.close()
+        if self.life is not None:
+            self.life.close()
 
 
 class ThreadedStreams(Streams):

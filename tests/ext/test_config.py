@@ -24,6 +24,7 @@ WRONG: dict[str, list[Any]] = {  # of each, some values that it can not have
         {"add": {"meaning": "x", "y": ""}},
     ],
     "jaxpr_timeout": [0, -1, "30", True, None],
+    "jaxpr_total_timeout": [-1, "30", True, float("nan"), [1]],
     "jaxpr_env": [["A"], {"A": 1}, {1: "a"}, {"A=B": "c"}, {"": "c"}, "A=B"],
     "jaxpr_python": [3, ["python"], None],
     "jaxpr_paths": ["src", [1], {"a": 1}],

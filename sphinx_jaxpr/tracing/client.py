@@ -16,6 +16,8 @@ from .request import Request
 
 #: Seconds that tracing ``sin`` may take.
 PROBE_TIMEOUT: Final = 60.0
+#: Seconds in which a worker that traced before has to begin with a request.
+BEGIN: Final = 10.0
 #: Workers that end one after another, without a result, before it is asked whether JAX works.
 DEATHS: Final = 10
 
@@ -36,6 +38,8 @@ class Client:
         self.unstartable: dict[str, Any] | None = None
         # module, or digest of a base -> how it ended a worker
         self.broken: dict[str, dict[str, Any]] = {}
+        # the same keys -> why what they name is traced later, in this pass
+        self.doubtful: dict[str, dict[str, Any]] = {}
         self.starts = 0
         self.deaths = 0  # in a row
         self.sent: dict[int, int] = {}  # place of a job -> id of its request
@@ -70,6 +74,7 @@ class Client:
         while the caller stores.
         """
         self.sent = {}
+        self.doubtful = {}
         for place, job in enumerate(jobs):
             outcome = self._known(job)
             if outcome is None and (self.process is None or place not in self.sent):
@@ -93,7 +98,7 @@ class Client:
             return self.unstartable
         if self.limit.is_over():
             return self._over()
-        if not self.broken:
+        if not self.broken and not self.doubtful:
             return None
         request = job.request
         dotted = request.module or request.target.rpartition(".")[0]
@@ -102,8 +107,8 @@ class Client:
         while dotted:
             modules.append(dotted)
             dotted = dotted.rpartition(".")[0]
-        found = (self.broken.get(key) for key in (*modules, _base_key(request)))
-        return next(filter(None, found), None)
+        known = {**self.doubtful, **self.broken}
+        return next((known[key] for key in (*modules, _base_key(request)) if key in known), None)
 
     def _send(self, number: int, job: Job) -> dict[str, Any] | None:
         if self.limit.is_over():
@@ -151,50 +156,60 @@ class Client:
     def _receive(self, number: int, job: Job) -> dict[str, Any]:
         process = self.process
         assert process is not None
-        module = ""  # being imported; else the request itself is being traced
+        module, begun = "", not process.answered
         # Not from when it was sent: what the caller did meanwhile is not its fault.
-        until = time.monotonic() + job.timeout
-        unusable, ended = "", False
-        message: dict[str, Any] | None = None
+        start = time.monotonic()
+        before, after = "the process that was ", ""
         try:
-            while message := process.hear(min(until, self.limit.until)):
+            while True:
+                seconds = job.timeout if begun else min(job.timeout, BEGIN)
+                message = process.hear(min(start + seconds, self.limit.until))
+                if message is None:
+                    break
                 if problem := unfit(message, self.sent[number]):
                     raise Unusable(problem)
+                begun = True
                 if "stage" not in message:
                     message = process.completed(message)
                     self.deaths = 0
                     return message
                 module = message.get("module", "")
         except Unusable as error:
-            unusable = str(error)
+            before, after = f"the reply of {before}", f" can't be used: {error}"
         except Ended:
-            ended = True
+            after = f" {process.ending()}"
         self.process = None
+        process.kill()
+        if not after and self.limit.is_over():
+            return self._over()
         doing = f"importing {module}" if module else f"tracing {job.request.target}"
         doing = doing if len(doing) <= 200 else doing[:200] + "..."
-        if unusable and process.answered:
-            process.kill()
-            return {"again": f"the reply of the process {doing} can't be used: {unusable}"}
-        if unusable:
-            text = f"the reply of the process that was {doing} can't be used: {unusable}"
-        elif ended:
-            text = f"the process that was {doing} {process.ending()}"
-        elif self.limit.is_over():
-            process.kill()
-            return self._over()
+        if process.answered and (after or not begun):
+            # Perhaps what another left behind is to blame, such as a thread: it is tried alone.
+            return self._put_off(job, module, f"{before}{doing}{after or ' did not begin with it'}")
+        self.deaths += 1
+        more = {"whole_module": bool(module)}
+        if after:
+            text = f"{before}{doing}{after}"
+            outcome = failure("crash", text, output=process.output(), **more)
         else:
             text = f"still {doing} after {job.timeout:g} s (jaxpr_timeout, or the option timeout)"
-        process.kill()
-        if unusable or ended:
-            outcome = failure("crash", text, whole_module=bool(module), output=process.output())
-        else:
-            outcome = failure("timeout", text, whole_module=bool(module))
-        self.deaths += 1
-        if module:
-            self.broken[module] = outcome
-        elif not job.request.steps:
-            self.broken[_base_key(job.request)] = outcome
+            outcome = failure("timeout", text, **more)
+        self._note(self.broken, job, module, outcome)
         return outcome
+
+    def _put_off(self, job: Job, module: str, why: str) -> dict[str, Any]:
+        """Trace a job later, first in a worker, and with it what it would cost as well."""
+        outcome = {"again": why}
+        self._note(self.doubtful, job, module, outcome)
+        return outcome
+
+    @staticmethod
+    def _note(kept: dict[str, dict[str, Any]], job: Job, module: str, outcome: Any) -> None:
+        if module:
+            kept[module] = outcome
+        elif not job.request.steps:
+            kept[_base_key(job.request)] = outcome
 
 
 def _base_key(request: Request) -> str:

@@ -194,10 +194,11 @@ class Process:
     def ending(self) -> str:
         """How the process ended, in words."""
         assert self.child is not None
-        try:
-            code = self.child.wait(timeout=_GRACE)
-        except subprocess.TimeoutExpired:
-            return "closed its channel and did not end"
+        until = time.monotonic() + _GRACE
+        while (code := self.child.poll()) is None:
+            if time.monotonic() > until or (not self.over and descendants.runs(self.worker)):
+                return "closed its channel and did not end"
+            time.sleep(0.005)
         if code >= 0:
             return f"ended with exit status {code}"
         with contextlib.suppress(ValueError):
@@ -213,7 +214,7 @@ class Process:
         if hasattr(os, "killpg"):
             # The keeper is spared: it adopts as long as there is something below it.
             root = self.child.pid if running else None
-            descendants.end(root, self.mark, [self.worker])
+            descendants.end(root, self.mark, self.worker)
             if running:
                 with contextlib.suppress(OSError):
                     os.killpg(self.child.pid, signal.SIGKILL)

@@ -74,7 +74,7 @@ class _Keeper:
             with contextlib.suppress(OSError):
                 os.write(self.life, b"%d\n" % self.worker)
         status = self._wait()
-        end(os.getpid(), self.mark, [self.worker])
+        end(os.getpid(), self.mark, self.worker)
         if status is None:
             os._exit(1)
         if os.WIFSIGNALED(status):

@@ -11,6 +11,8 @@ import json
 import os
 import random
 import re
+import signal
+import subprocess
 import sys
 import tempfile
 import time
@@ -106,7 +108,7 @@ daemon(work)"""),
     Behaviour("loops", "daemon(lambda: [None for _ in iter(int, 1)])"),
     Behaviour("prints", "daemon(lambda: [os.write(2, b'noise') for _ in iter(int, 1)])"),
     Behaviour("leader", "os.setpgid(0, 0) if os.getpgrp() != os.getpid() else daemon()"),
-    Behaviour("threads", "[threading.Thread(target=time.sleep, args=(1000,)).start() for _ in '123']"),
+    Behaviour("threads", "for _ in '123': threading.Thread(target=time.sleep, args=(1000,)).start()"),
     Behaviour("shouting-thread", "threading.Thread(target=lambda:"
               " [os.write(1, b'x' * 999) for _ in iter(int, 1)]).start()"),
     Behaviour("at-exit", "import atexit; atexit.register(time.sleep, 1000)"),
@@ -116,8 +118,8 @@ daemon(work)"""),
     Behaviour("child-abort", "os.fork() or time.sleep(1000)\nos.abort()", "ended by SIGABRT"),
     Behaviour("daemon-abort", "daemon(); time.sleep(0.1); os.abort()", "ended by SIGABRT"),
     Behaviour("child-exit", "os.fork() or time.sleep(1000)\nos._exit(0)", "with exit status 0"),
-    Behaviour("writes-on", "daemon(lambda: (time.sleep(0.05), [write(b'{}') for _ in iter(int, 1)]))\n"
-              "os._exit(5)", "with exit status 5|can't be used"),
+    Behaviour("writes-on", "daemon(lambda: (time.sleep(0.05), [write(b'{}') for _ in iter(int, 1)]))"
+              "\nos._exit(5)", "with exit status 5|can't be used"),
     Behaviour("exit", "os._exit(7)", "with exit status 7"),
     Behaviour("term", "os.kill(os.getpid(), signal.SIGTERM); time.sleep(9)", "ended by SIGTERM"),
     Behaviour("alarm", "signal.alarm(1) if 0 else signal.setitimer(signal.ITIMER_REAL, 0.1)\n"
@@ -137,20 +139,20 @@ daemon(work)"""),
     Behaviour("stop", "os.kill(os.getpid(), signal.SIGSTOP)", "still"),
     Behaviour("stop-group", "os.fork(); os.killpg(0, signal.SIGSTOP)", "still"),
     # -- the channel
-    Behaviour("close-all", "os.closerange(3, 65536); time.sleep(9)", "closed its channel"),
-    Behaviour("close-and-go", "os.closerange(3, 65536)", "exit status 1|closed its channel"),
+    Behaviour("close-all", "os.closerange(3, 65536); time.sleep(9)", "closed its channel|still"),
+    Behaviour("close-and-go", "os.closerange(3, 65536)", "exit status 1|closed its channel|still"),
     Behaviour("replace", "n = os.open(os.devnull, os.O_RDWR)\nfor f in pipes(): os.dup2(n, f)",
-              "exit status 0|closed its channel"),
-    Behaviour("output", "for f in pipes(): os.dup2(2, f)", "exit status|closed its channel"),
-    Behaviour("exec", "os.execv(NAP[0], NAP)", "closed its channel"),
+              "exit status 0|closed its channel|still"),
+    Behaviour("output", "for f in pipes(): os.dup2(2, f)", "exit status|closed its channel|still"),
+    Behaviour("exec", "os.execv(NAP[0], NAP)", "closed its channel|still"),
     Behaviour("exec-true", "os.execvp('true', ['true'])", "exit status 0"),
     Behaviour("line", "write(b'{\"id\": 1, \"result\": 5}\\n')", "can't be used"),
     Behaviour("half", "write(b'{\"id\": 1')", "can't be used"),
     Behaviour("forged", "write(b'jaxpr ' + b'0' * 32 + b' 2\\n{}\\n')", "can't be used"),
     Behaviour("ready", "write(b'{\"ready\": true}\\n')", "can't be used"),
-    Behaviour("child-writes", "daemon(lambda: [write(b'7') for _ in iter(int, 1)]); time.sleep(0.5)",
+    Behaviour("child-writes", "daemon(lambda: [write(b'7') for _ in iter(int, 1)])\ntime.sleep(0.5)",
               "can't be used"),
-    Behaviour("thread-writes", "threading.Thread(target=write, args=(b'x',)).start(); time.sleep(0.2)",
+    Behaviour("thread-writes", "threading.Thread(target=write, args=(b'x',)).start()\ntime.sleep(0.2)",
               "can't be used"),
     Behaviour("fills", "write(b'f' * 9_000_000)", "can't be used"),
     Behaviour("not-waiting", "[os.set_blocking(f, False) for f in pipes()]", "|exit status 1"),
@@ -262,4 +264,49 @@ def children(chance: random.Random, count: int) -> tuple[int, list[str]]:
     return tried, lost
 
 
-ROWS = [children]
+_CALLER = """
+import os, sys
+from sphinx_jaxpr.tracing import process
+from sphinx_jaxpr.tracing.client import Client
+from sphinx_jaxpr.tracing.jobs import Job, Setup
+from sphinx_jaxpr.tracing.request import Request
+process.WORKER = sys.argv[1]
+client = Client(Setup(sys.executable, dict(os.environ), ()))
+print(*client.run([Job("", Request("stays"), 100)]))
+"""
+_STAYS = """
+daemon(); daemon(lambda: os.execve(NAP[0], NAP, {}))
+subprocess.Popen(NAP, start_new_session=True)
+signal.signal(signal.SIGTERM, signal.SIG_IGN); signal.signal(signal.SIGINT, signal.SIG_IGN)
+open(os.environ["PLAYS"] + ".there", "w").close()
+while True: pass
+"""
+
+
+def callers(chance: random.Random, count: int) -> tuple[int, list[str]]:
+    """Who traces is ended while user code loops beside its daemons: all of them end too."""
+    lost = []
+    ways = [signal.SIGKILL, signal.SIGINT, signal.SIGTERM, signal.SIGHUP]
+    for turn in range(count):
+        how, mark = ways[turn % len(ways)], uuid.uuid4().hex
+        with tempfile.TemporaryDirectory() as folder:
+            file = Path(folder) / "plays"
+            file.write_text(json.dumps({"*": [], "stays": [{"do": _BEGIN + _STAYS}]}))
+            main = subprocess.Popen(
+                [sys.executable, "-c", _CALLER, PLAYER],
+                env={**os.environ, "PLAYS": str(file), MARK: mark},
+                stderr=subprocess.DEVNULL,
+            )
+            until = time.monotonic() + 60
+            while not Path(f"{file}.there").exists() and time.monotonic() < until:
+                time.sleep(0.02)
+            there = len(list(_marked(mark)))
+            main.send_signal(how)
+            main.wait(30)
+        if there < 6:  # itself, the keeper, the worker and three that were started
+            lost.append(f"{how.name}: only {there} processes were there")
+        lost += [f"{how.name}: still running: {name}" for name in left(mark)]
+    return count, lost
+
+
+ROWS = [children, callers]

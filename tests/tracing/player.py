@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import os
 import sys
+from pathlib import Path
 from typing import Any
 
 from sphinx_jaxpr.tracing.frames import frame
@@ -17,7 +18,7 @@ from sphinx_jaxpr.worker.keeper import keep
 
 
 def main() -> None:
-    plays: dict[str, list[dict[str, Any]]] = json.loads(open(os.environ["PLAYS"]).read())
+    plays: dict[str, list[dict[str, Any]]] = json.loads(Path(os.environ["PLAYS"]).read_text())
     replies = os.dup(1)
     os.dup2(2, 1)
     keep(int(sys.argv.pop()), [replies])

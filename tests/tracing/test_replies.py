@@ -254,7 +254,7 @@ FORGED: dict[str, list[dict[str, Any]]] = {
     "digits": [{"raw": "7"}],
     "old": [{"raw": '{"id": 0, "result": {"text": "x"}}\n'}],
     "number": [{"say": {"result": 5, "deps": 0}}],
-    "factless": [{"say": {**GOOD, "result": {**PROGRAM, "facts": {"programs": [], "sources": []}}}}],
+    "factless": [{"say": {"result": {**PROGRAM, "facts": {"programs": []}}, "deps": 0}}],
     "needs": [{"say": {**GOOD, "needs": {"files": 3}}}],
     "again": [{"say": {"again": 7}}],
     "ready": [{"say": {"ready": True, "id": "(none)"}}],
@@ -323,7 +323,7 @@ def test_hostile_starts(play: Any, start: list[Any], says: str) -> None:
         ("yes", "can't be understood at its start"),
     ],
 )
-def test_interpreters_that_are_not_python(play: Any, tmp_path: Path, python: str, says: str) -> None:
+def test_interpreters_that_are_not_python(tmp_path: Path, python: str, says: str) -> None:
     if python == "yes":
         python = str(tmp_path / "yes")
         Path(python).write_text("#!/bin/sh\nexec yes\n")

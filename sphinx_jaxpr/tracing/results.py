@@ -217,6 +217,12 @@ def _error(value: Any, where: str) -> None:
     _fields(_dict(value, where), f"{where}.", {**_ERROR, **_MORE}, _MORE)
 
 
+def _named(value: Any, where: str) -> None:
+    _text(value, where)
+    if not value:
+        raise Unfit(f"{where} is empty")
+
+
 _TEXTS: Final = _each(_text)
 _PAIRS: Final = _each(_row(_text, _text))
 _SIZES: Final = _each(_row(_text, _count))
@@ -253,7 +259,7 @@ _MORE: Final[Mapping[str, _Check]] = {
     "module": _text,
     "option": _text,
     "output": _text,
-    "searched": _TEXTS,
+    "searched": _each(_named),
     "traceback": _text,
     "wanted": _text,
     "whole_module": _flag,

@@ -108,7 +108,7 @@ daemon(work)"""),
     Behaviour("loops", "daemon(lambda: [None for _ in iter(int, 1)])"),
     Behaviour("prints", "daemon(lambda: [os.write(2, b'noise') for _ in iter(int, 1)])"),
     Behaviour("leader", "os.setpgid(0, 0) if os.getpgrp() != os.getpid() else daemon()"),
-    Behaviour("threads", "for _ in '123': threading.Thread(target=time.sleep, args=(1000,)).start()"),
+    Behaviour("threads", "for _ in '123': threading.Thread(target=time.sleep, args=[999]).start()"),
     Behaviour("shouting-thread", "threading.Thread(target=lambda:"
               " [os.write(1, b'x' * 999) for _ in iter(int, 1)]).start()"),
     Behaviour("at-exit", "import atexit; atexit.register(time.sleep, 1000)"),
@@ -118,8 +118,8 @@ daemon(work)"""),
     Behaviour("child-abort", "os.fork() or time.sleep(1000)\nos.abort()", "ended by SIGABRT"),
     Behaviour("daemon-abort", "daemon(); time.sleep(0.1); os.abort()", "ended by SIGABRT"),
     Behaviour("child-exit", "os.fork() or time.sleep(1000)\nos._exit(0)", "with exit status 0"),
-    Behaviour("writes-on", "daemon(lambda: (time.sleep(0.05), [write(b'{}') for _ in iter(int, 1)]))"
-              "\nos._exit(5)", "with exit status 5|can't be used"),
+    Behaviour("writes-on", "daemon(lambda: [(time.sleep(0.05), write(b'{}')) for _ in iter(int, 1)])\n"
+              "os._exit(5)", "with exit status 5|can't be used"),
     Behaviour("exit", "os._exit(7)", "with exit status 7"),
     Behaviour("term", "os.kill(os.getpid(), signal.SIGTERM); time.sleep(9)", "ended by SIGTERM"),
     Behaviour("alarm", "signal.alarm(1) if 0 else signal.setitimer(signal.ITIMER_REAL, 0.1)\n"
@@ -150,9 +150,11 @@ daemon(work)"""),
     Behaviour("half", "write(b'{\"id\": 1')", "can't be used"),
     Behaviour("forged", "write(b'jaxpr ' + b'0' * 32 + b' 2\\n{}\\n')", "can't be used"),
     Behaviour("ready", "write(b'{\"ready\": true}\\n')", "can't be used"),
-    Behaviour("child-writes", "daemon(lambda: [write(b'7') for _ in iter(int, 1)])\ntime.sleep(0.5)",
+    Behaviour("child-writes", "daemon(lambda: [write(b'7') for _ in iter(int, 1)])\n"
+              "time.sleep(0.5)",
               "can't be used"),
-    Behaviour("thread-writes", "threading.Thread(target=write, args=(b'x',)).start()\ntime.sleep(0.2)",
+    Behaviour("thread-writes", "threading.Thread(target=write, args=(b'x',)).start()\n"
+              "time.sleep(0.2)",
               "can't be used"),
     Behaviour("fills", "write(b'f' * 9_000_000)", "can't be used"),
     Behaviour("not-waiting", "[os.set_blocking(f, False) for f in pipes()]", "|exit status 1"),

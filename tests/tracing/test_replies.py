@@ -152,6 +152,7 @@ def test_every_field_of_every_message_replaced_is_answered() -> None:
         ({"id": 7, "stage": "import"}, "stage and module do not fit"),
         ({"id": 7, **GOOD, "needs": {"files": {"a\0b": ""}}}, "needs.files is no object of"),
         ({"id": 7, **GOOD, "deps": True}, "deps is no number of a set"),
+        ({"id": 7, "error": {**ERROR, "searched": [""]}}, "error.searched[0] is empty"),
         ({"id": True, **GOOD}, "it answers another request"),
     ],
 )

@@ -119,14 +119,13 @@ class ThreadedStreams(Streams):
         threading.Thread(target=target, args=args, daemon=True).start()
 
     def _carry(self) -> None:
-        with contextlib.suppress(OSError, ValueError):
+        with contextlib.suppress(OSError, ValueError), self.input:
             while data := self.requests.get():
-                self.input.write(data)
-                self.input.flush()
-            self.input.close()
+                while data:
+                    data = data[os.write(self.input.fileno(), data) :]
 
     def _read(self, name: str, stream: Any) -> None:
-        with contextlib.suppress(OSError, ValueError):
+        with contextlib.suppress(OSError, ValueError), stream:
             while (piece := os.read(stream.fileno(), _PIECE)) and not self.closed:
                 self.pieces.put((name, piece))
         self.pieces.put((name, b""))

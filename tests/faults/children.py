@@ -118,8 +118,8 @@ daemon(work)"""),
     Behaviour("child-abort", "os.fork() or time.sleep(1000)\nos.abort()", "ended by SIGABRT"),
     Behaviour("daemon-abort", "daemon(); time.sleep(0.1); os.abort()", "ended by SIGABRT"),
     Behaviour("child-exit", "os.fork() or time.sleep(1000)\nos._exit(0)", "with exit status 0"),
-    Behaviour("writes-on", "daemon(lambda: [time.sleep(0.05) or write(b'{}') for _ in iter(int, 1)])\n"
-              "os._exit(5)", "with exit status 5|can't be used"),
+    Behaviour("writes-on", "def late():\n while True: time.sleep(0.05); write(b'{}')\n"
+              "daemon(late); os._exit(5)", "with exit status 5|can't be used"),
     Behaviour("exit", "os._exit(7)", "with exit status 7"),
     Behaviour("term", "os.kill(os.getpid(), signal.SIGTERM); time.sleep(9)", "ended by SIGTERM"),
     Behaviour("alarm", "signal.alarm(1) if 0 else signal.setitimer(signal.ITIMER_REAL, 0.1)\n"

@@ -14,13 +14,14 @@ from typing import Any
 
 import pytest
 
-from sphinx_jaxpr.tracing import process
+from sphinx_jaxpr.tracing import client, process
 from sphinx_jaxpr.tracing.client import Client
 from sphinx_jaxpr.tracing.frames import LONGEST, NOISE, Frames, Unusable, frame
 from sphinx_jaxpr.tracing.jobs import Job, Limit, Setup
 from sphinx_jaxpr.tracing.needs import Needs
 from sphinx_jaxpr.tracing.replies import unfit
 from sphinx_jaxpr.tracing.request import Request
+from sphinx_jaxpr.tracing.streams import ThreadedStreams
 
 pytestmark = pytest.mark.once
 
@@ -358,3 +359,56 @@ def test_all_tracing_has_a_limit_together(tmp_path: Path, monkeypatch: pytest.Mo
         "tracing stopped after 2 s, the limit of a whole build (jaxpr_total_timeout)"
     }
     assert client.starts == 1 and limit.left <= 0
+
+
+DIES: list[dict[str, Any]] = [{"do": "import os; os._exit(3)"}]
+
+
+def test_processes_that_all_die_are_not_started_for_ever(
+    play: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(client, "DEATHS", 2)
+    targets = [f"m{n}:f" for n in range(6)]
+    found, run = play({"*": DIES}, *targets)
+    assert run.starts == 2
+    assert all("m0:f ended with exit status 3" in text for text in found[:1])
+    assert len(set(found[2:])) == 1
+    assert found[2].startswith(
+        "2 processes in a row ended without a program, and jax.numpy.sin can't be traced either: "
+    )
+
+
+def test_blocks_that_die_in_a_row_cost_no_good_one(
+    play: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(client, "DEATHS", 2)
+    dying = {f"m{n}:f": DIES for n in range(5)}
+    found, run = play(dying, *dying, "good:f")
+    assert all("ended with exit status 3" in text for text in found[:5])
+    assert found[5] == PROGRAM["text"]
+    assert run.starts == 6
+
+
+def test_what_another_block_left_is_not_blamed_on_the_next(play: Any) -> None:
+    bomb = "import threading, os; threading.Timer(0.3, os._exit, (9,)).start()"
+    wait = [{"do": "import time; time.sleep(1)"}, {"say": GOOD}]
+    steal = "import os, signal; os.kill(os.getpid(), signal.SIGSTOP)"
+    later = f"import threading\ndef stop():\n {steal}\nthreading.Timer(0.3, stop).start()"
+    plays = {"m:bomb": [{"do": bomb}, {"say": GOOD}], "m:waits": wait}
+    plays |= {"m:stops": [{"do": later}, {"say": GOOD}], "n:waits": wait}
+    found, _ = play(plays, "m:bomb", "m:waits", "m:stops", "n:waits", timeout=3)
+    assert found == [PROGRAM["text"]] * 4
+
+
+def test_where_pipes_cant_be_watched_threads_read(
+    play: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(process, "streams", ThreadedStreams)
+    plays = {"m:half": FORGED["half"], "m:dies": DIES, "m:ever": FORGED["ever"]}
+    plays["m:daemon"] = [{"do": "import os, time\nif not os.fork(): time.sleep(1000)"}]
+    plays["m:daemon"].append({"say": GOOD})
+    began = time.monotonic()
+    found, _ = play(plays, "m:f", "m:half", "m:daemon", "m:dies", "m:ever", "m:g")
+    assert time.monotonic() - began < 29  # nothing waited for the time limit
+    assert found[0] == found[2] == found[5] == PROGRAM["text"]
+    assert "can't be used" in found[1] and "exit status 3" in found[3] and "wrote 'y" in found[4]

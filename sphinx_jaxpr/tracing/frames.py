@@ -82,9 +82,10 @@ class Frames:
         return True
 
     def _shown(self) -> str:
-        """The beginning of what is there."""
-        text = ascii(bytes(self.buffer[:_SHOWN]).decode("utf-8", "replace"))
-        return text if len(self.buffer) <= _SHOWN else text + "..."
+        """The beginning of what is there, without the message behind it, which is never the same."""
+        found = bytes(self.buffer[: 2 * _SHOWN]).partition(self.head)[0]
+        text = ascii(found[:_SHOWN].decode("utf-8", "replace"))
+        return text if len(found) <= _SHOWN else text + "..."
 
 
 def loads(text: bytes) -> dict[str, Any]:

@@ -203,6 +203,15 @@ def test_what_is_no_frame_shows_at_once(data: bytes) -> None:
     assert str(raised.value).isprintable()
 
 
+def test_what_is_shown_is_the_same_each_time() -> None:
+    frames = Frames("t")
+    frames.feed(frame("t", {"a": 0}) + b'{"id": 1' + frame("t", {"id": 3**40}))
+    frames.take()
+    with pytest.raises(Unusable) as raised:
+        frames.take()
+    assert str(raised.value) == "it wrote '{\"id\": 1' where a message has to begin"
+
+
 def test_random_bytes_never_raise_anything_else() -> None:
     chance = random.Random(4)
     whole = frame("t", {"id": 1, "stage": "trace"})

@@ -82,7 +82,7 @@ class Frames:
         return True
 
     def _shown(self) -> str:
-        """The beginning of what is there, without the message behind it, which is never the same."""
+        """The beginning of what is there, up to a message: none is like another."""
         found = bytes(self.buffer[: 2 * _SHOWN]).partition(self.head)[0]
         text = ascii(found[:_SHOWN].decode("utf-8", "replace"))
         return text if len(found) <= _SHOWN else text + "..."

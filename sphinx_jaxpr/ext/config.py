@@ -93,6 +93,11 @@ def _seconds(value: Any) -> str:
     return "" if good else "must be a positive number of seconds, or float('inf') for no limit"
 
 
+def _limit(value: Any) -> str:
+    """Seconds, or none."""
+    return "" if value is None else _seconds(value)
+
+
 def _natural(value: Any) -> str:
     good = isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= MAX_NUMBER
     return "" if good else "must be a whole number from 0 to 2**40"
@@ -241,6 +246,16 @@ OPTIONS: Final = (
         _seconds,
     ),
     Option(
+        "jaxpr_total_timeout",
+        None,
+        "",
+        "Seconds that all tracing of one build may take, the start of its processes included. When"
+        " they are over, what is not traced yet fails with one warning of the type"
+        " `jaxpr.timeout`; what was traced is shown and stored, and the next build goes on from"
+        " there. `None`: no limit.",
+        _limit,
+    ),
+    Option(
         "jaxpr_env",
         {},
         "",
@@ -385,7 +400,9 @@ def _given(config: Config, option: Option) -> Any:
         return found.split(",") if found else []
     if isinstance(option.default, bool):
         return {"0": False, "1": True}.get(found, found)
-    if isinstance(option.default, int):
+    if option.name == "jaxpr_total_timeout" and found in ("", "None"):
+        return None
+    if isinstance(option.default, int) or option.name == "jaxpr_total_timeout":
         for number in (int, float):
             with contextlib.suppress(ValueError):
                 return number(found)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,7 +16,7 @@ from sphinx.util.display import status_iterator
 from .. import __version__
 from ..tracing import lock
 from ..tracing.files import digest
-from ..tracing.jobs import Job, seconds
+from ..tracing.jobs import Job, Limit, seconds
 from ..tracing.locked import LockFolder
 from ..tracing.needs import Needs
 from ..tracing.paths import Paths, mask
@@ -71,6 +72,8 @@ class Engine:
         self.paths = Paths(str(app.srcdir), settings.roots(app.config, self.confdir))
         self.storage = Storage(app, self.paths)
         self.traced = 0
+        seconds: float | None = settings.value(app.config, "jaxpr_total_timeout")
+        self.limit = Limit(seconds or math.inf)
         self.pages: dict[str, str] = {}  # what each page shows, as digests
         self.written: Written | None = None
         self._printed: dict[str, tuple[Printed, dict[int, EquationFacts]]] = {}
@@ -204,7 +207,7 @@ class Engine:
         if self.stored:  # another order than the one that made them, or it might go unnoticed
             ordered = backwards(ordered)
         progress = status_iterator(
-            run(setup, ordered),
+            run(setup, ordered, self.limit),
             "tracing jaxprs... ",
             "darkgreen",
             len(jobs),

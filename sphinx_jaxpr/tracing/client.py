@@ -2,28 +2,24 @@
 
 from __future__ import annotations
 
-import contextlib
-import json
-import os
-import queue
-import signal
-import subprocess
-import threading
+import secrets
 import time
-from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import Any, Final
 
-from .jobs import Job, Setup
+from .frames import Unusable
+from .jobs import Job, Limit, Setup
+from .process import Ended, Process
+from .replies import unfit
 from .request import Request
 
-WORKER: Final = str(Path(__file__).parents[1] / "worker" / "process.py")
-#: Seconds that starting JAX may take.
-START_TIMEOUT: Final = 120.0
-#: Bytes of the worker's own output that are kept for error reports.
-KEPT_OUTPUT: Final = 20_000
+#: Seconds that tracing ``sin`` may take.
+PROBE_TIMEOUT: Final = 60.0
+#: Seconds in which a worker that traced before has to begin with a request.
+BEGIN: Final = 10.0
+#: Workers that end one after another, without a result, before it is asked whether JAX works.
+DEATHS: Final = 10
 
 
 def failure(kind: str, message: str, **more: Any) -> dict[str, Any]:
@@ -35,13 +31,18 @@ def failure(kind: str, message: str, **more: Any) -> dict[str, Any]:
 class Client:
     """Runs jobs one after another; a job that kills its worker costs no other job."""
 
-    def __init__(self, setup: Setup) -> None:
+    def __init__(self, setup: Setup, limit: Limit | None = None) -> None:
         self.setup = setup
-        self.process: _Process | None = None
+        self.limit = limit or Limit()
+        self.process: Process | None = None
         self.unstartable: dict[str, Any] | None = None
         # module, or digest of a base -> how it ended a worker
         self.broken: dict[str, dict[str, Any]] = {}
+        # the same keys -> why what they name is traced later, in this pass
+        self.doubtful: dict[str, dict[str, Any]] = {}
         self.starts = 0
+        self.deaths = 0  # in a row
+        self.sent: dict[int, int] = {}  # place of a job -> id of its request
 
     def run(self, jobs: Sequence[Job]) -> Iterator[tuple[Job, dict[str, Any]]]:
         """Yield each job with its outcome, in order.
@@ -72,18 +73,17 @@ class Client:
         The next job is sent before an outcome is handed out: the worker traces
         while the caller stores.
         """
-        sent: int | None = None
+        self.sent = {}
+        self.doubtful = {}
         for place, job in enumerate(jobs):
             outcome = self._known(job)
+            if outcome is None and (self.process is None or place not in self.sent):
+                outcome = self._send(place, job)
             if outcome is None:
-                if sent != place:
-                    outcome = self._send(place, job)
-                if outcome is None:
-                    outcome = self._receive(place, job)
+                outcome = self._receive(place, job)
             following = place + 1
             if following < len(jobs) and self.process and not self._known(jobs[following]):
                 self._send(following, jobs[following])
-                sent = following
             yield job, outcome
 
     def close(self) -> None:
@@ -96,7 +96,9 @@ class Client:
         """The outcome of a job that is known to end the worker."""
         if self.unstartable is not None:
             return self.unstartable
-        if not self.broken:
+        if self.limit.is_over():
+            return self._over()
+        if not self.broken and not self.doubtful:
             return None
         request = job.request
         dotted = request.module or request.target.rpartition(".")[0]
@@ -105,182 +107,111 @@ class Client:
         while dotted:
             modules.append(dotted)
             dotted = dotted.rpartition(".")[0]
-        found = (self.broken.get(key) for key in (*modules, _base_key(request)))
-        return next(filter(None, found), None)
+        known = {**self.doubtful, **self.broken}
+        return next((known[key] for key in (*modules, _base_key(request)) if key in known), None)
 
     def _send(self, number: int, job: Job) -> dict[str, Any] | None:
-        if self.process is None:
-            self.process = _Process(self.setup)
-            self.starts += 1
-            problem = self.process.greet()
-            if problem:
-                self.process.kill()
-                self.process = None
-                self.unstartable = failure("worker", problem)
-                return self.unstartable
-        self.process.say({"id": number, "request": job.request.to_json()})
-        self.process.began = time.monotonic()
+        if self.limit.is_over():
+            self.close()
+            return self._over()
+        if self.process is None and (outcome := self._start()) is not None:
+            return outcome
+        assert self.process is not None
+        self.sent[number] = secrets.randbits(48)
+        self.process.say({"id": self.sent[number], "request": job.request.to_json()})
         return None
+
+    def _start(self) -> dict[str, Any] | None:
+        """Start a worker; what to tell where that is not possible."""
+        if self.deaths >= DEATHS:
+            self.deaths = 0
+            if (outcome := self._probe()) is not None:
+                self.unstartable = outcome
+                return outcome
+        self.process = Process(self.setup)
+        self.sent = {}
+        self.starts += 1
+        problem = self.process.greet(self.limit.until)
+        if not problem:
+            return None
+        self.close()
+        if self.limit.is_over():
+            return self._over()
+        self.unstartable = failure("worker", problem)
+        return self.unstartable
+
+    def _probe(self) -> dict[str, Any] | None:
+        """Whether nothing but JAX's own can be traced: then the fault is not the programs'."""
+        request = Request("jax.numpy:sin", args=(("", 1.0),))
+        ((_, outcome),) = Client(self.setup, self.limit).run([Job("", request, PROBE_TIMEOUT)])
+        if "result" in outcome or self.limit.is_over():
+            return None
+        text = f"{DEATHS} processes in a row ended without a program, and jax.numpy.sin"
+        return failure("worker", f"{text} can't be traced either: {outcome['error']['message']}")
+
+    def _over(self) -> dict[str, Any]:
+        text = f"tracing stopped after {self.limit.seconds:g} s, the limit of a whole build"
+        return failure("timeout", f"{text} (jaxpr_total_timeout)", whole_module=True)
 
     def _receive(self, number: int, job: Job) -> dict[str, Any]:
         process = self.process
         assert process is not None
-        module = ""  # being imported; else the request itself is being traced
-        while True:
-            message = process.hear(process.began + job.timeout - time.monotonic())
-            if message is None or message.get("end"):
-                break
-            if message.get("id") != number:
-                continue
-            if "stage" not in message:
-                return process.completed(message)
-            module = message.get("module", "")
+        module, begun = "", not process.answered
+        # Not from when it was sent: what the caller did meanwhile is not its fault.
+        start = time.monotonic()
+        before, after = "the process that was ", ""
+        try:
+            while True:
+                seconds = job.timeout if begun else min(job.timeout, BEGIN)
+                message = process.hear(min(start + seconds, self.limit.until))
+                if message is None:
+                    break
+                if problem := unfit(message, self.sent[number]):
+                    raise Unusable(problem)
+                begun = True
+                if "stage" not in message:
+                    message = process.completed(message)
+                    self.deaths = 0
+                    return message
+                module = message.get("module", "")
+        except Unusable as error:
+            before, after = f"the reply of {before}", f" can't be used: {error}"
+        except Ended:
+            after = f" {process.ending()}"
         self.process = None
+        process.kill()
+        if not after and self.limit.is_over():
+            return self._over()
         doing = f"importing {module}" if module else f"tracing {job.request.target}"
-        if message is None:
-            process.kill()
-            text = f"still {doing} after {job.timeout:g} s (jaxpr_timeout, or the option timeout)"
-            outcome = failure("timeout", text, whole_module=bool(module))
+        doing = doing if len(doing) <= 200 else doing[:200] + "..."
+        if process.answered and (after or not begun):
+            # Perhaps what another left behind is to blame, such as a thread: it is tried alone.
+            return self._put_off(job, module, f"{before}{doing}{after or ' did not begin with it'}")
+        self.deaths += 1
+        more = {"whole_module": bool(module)}
+        if after:
+            text = f"{before}{doing}{after}"
+            outcome = failure("crash", text, output=process.output(), **more)
         else:
-            text = f"the process that was {doing} {process.ending()}"
-            outcome = failure("crash", text, whole_module=bool(module), output=process.output())
-            process.kill()
-        if module:
-            self.broken[module] = outcome
-        elif not job.request.steps:
-            self.broken[_base_key(job.request)] = outcome
+            text = f"still {doing} after {job.timeout:g} s (jaxpr_timeout, or the option timeout)"
+            outcome = failure("timeout", text, **more)
+        self._note(self.broken, job, module, outcome)
         return outcome
+
+    def _put_off(self, job: Job, module: str, why: str) -> dict[str, Any]:
+        """Trace a job later, first in a worker, and with it what it would cost as well."""
+        outcome = {"again": why}
+        self._note(self.doubtful, job, module, outcome)
+        return outcome
+
+    @staticmethod
+    def _note(kept: dict[str, dict[str, Any]], job: Job, module: str, outcome: Any) -> None:
+        if module:
+            kept[module] = outcome
+        elif not job.request.steps:
+            kept[_base_key(job.request)] = outcome
 
 
 def _base_key(request: Request) -> str:
     """What all variants of one base have in common."""
     return replace(request.base, jit=False, x64=False).digest
-
-
-class _Process:
-    """The running worker, its pipes, and the threads that keep them from filling."""
-
-    def __init__(self, setup: Setup) -> None:
-        self.setup = setup
-        self.began = 0.0
-        self.messages: queue.Queue[dict[str, Any]] = queue.Queue()
-        self.tail: deque[bytes] = deque()
-        self.needs: dict[int, dict[str, Any]] = {}
-        self.child: subprocess.Popen[bytes] | None = None
-        self.problem = ""
-        try:
-            self.child = subprocess.Popen(
-                [setup.python, "-P", WORKER],
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.PIPE,
-                env=setup.environment,
-                cwd=setup.folder or None,
-                start_new_session=True,
-            )
-        except (OSError, ValueError) as error:
-            reason = getattr(error, "strerror", None) or str(error)
-            self.problem = f"{setup.python!r} can't be started: {reason}"
-            return
-        self.threads = [threading.Thread(target=f, daemon=True) for f in (self._read, self._drain)]
-        for thread in self.threads:
-            thread.start()
-
-    def greet(self) -> str:
-        """Wait until JAX is there; what went wrong, or ``""``."""
-        if self.child is None:
-            return f"jaxpr_python: {self.problem}"
-        # JAX reads its flags at the first use of a device, which is soon enough for
-        # a wrong one to be told as what it is only here.
-        setup = self.setup
-        greeting = {"roots": list(setup.roots), "memory": setup.memory}
-        self.say({**greeting, "devices": bool(self.setup.flags)})
-        message = self.hear(START_TIMEOUT)
-        if message is not None and message.get("ready"):
-            return ""
-        hint = self._hint()
-        if message is None:
-            return f"the tracing process did not start JAX within {START_TIMEOUT:g} s{hint}"
-        if "broken" in message:
-            return f"the tracing process could not start JAX: {message['broken']}{hint}"
-        last = self.output().strip().splitlines()[-1:] or ["no output"]
-        return f"the tracing process {self.ending()} at its start: {last[0]}{hint}"
-
-    def _hint(self) -> str:
-        """What may be wrong: the interpreter, the environment."""
-        told = dict.fromkeys(f"{key}={text}" for key, text in self.setup.flags)
-        flags = dict(self.setup.flags)
-        told.update({key: None for key, _ in self.setup.settings if key not in flags})
-        hint = f" (interpreter {self.setup.python}"
-        # Of the others the name alone: a value may be a secret.
-        return hint + (f"; its environment sets {', '.join(told)})" if told else ")")
-
-    def say(self, message: dict[str, Any]) -> None:
-        assert self.child is not None and self.child.stdin is not None
-        with contextlib.suppress(OSError):  # it died: hear() tells
-            self.child.stdin.write(json.dumps(message).encode() + b"\n")
-            self.child.stdin.flush()
-
-    def hear(self, seconds: float) -> dict[str, Any] | None:
-        """The next message, ``{"end": True}`` at the end, ``None`` after ``seconds``."""
-        try:
-            return self.messages.get(timeout=min(max(seconds, 0.001), threading.TIMEOUT_MAX))
-        except queue.Empty:
-            return None
-
-    def completed(self, message: dict[str, Any]) -> dict[str, Any]:
-        """A reply with its dependencies in full: the worker sends each set once."""
-        if "needs" in message:
-            self.needs[message["deps"]] = message["needs"]
-        found = self.needs.get(message.get("deps", -1))
-        return message if found is None else {**message, "needs": found}
-
-    def _read(self) -> None:
-        assert self.child is not None and self.child.stdout is not None
-        for line in self.child.stdout:
-            try:
-                message = json.loads(line)
-            except ValueError:
-                continue
-            if isinstance(message, dict):
-                self.messages.put(message)
-        self.messages.put({"end": True})
-
-    def _drain(self) -> None:
-        assert self.child is not None and self.child.stderr is not None
-        size = 0
-        while chunk := os.read(self.child.stderr.fileno(), 65536):
-            self.tail.append(chunk)
-            size += len(chunk)
-            while size - len(self.tail[0]) > KEPT_OUTPUT:
-                size -= len(self.tail.popleft())
-
-    def output(self) -> str:
-        """The end of what the worker and user code printed."""
-        self.threads[1].join(timeout=1)
-        return b"".join(self.tail)[-KEPT_OUTPUT:].decode(errors="replace")
-
-    def ending(self) -> str:
-        """How the process ended, in words."""
-        assert self.child is not None
-        try:
-            code = self.child.wait(timeout=5)
-        except subprocess.TimeoutExpired:
-            return "closed its output"
-        if code < 0:
-            return f"was ended by {signal.Signals(-code).name}"
-        return f"ended with exit status {code}"
-
-    def kill(self) -> None:
-        """Kill the whole process group: user code may have started children."""
-        if self.child is None:
-            return
-        if hasattr(os, "killpg"):
-            with contextlib.suppress(OSError):
-                os.killpg(self.child.pid, signal.SIGKILL)
-        self.child.kill()
-        self.child.wait()
-        for stream in (self.child.stdin, self.child.stdout, self.child.stderr):
-            if stream is not None:
-                with contextlib.suppress(OSError):
-                    stream.close()

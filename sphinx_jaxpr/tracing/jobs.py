@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
+import time
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -56,3 +59,28 @@ def seconds(value: Any) -> float:
     if not found > 0:  # NaN too
         return 0.0
     return found if found <= MAX_SECONDS else math.inf
+
+
+class Limit:
+    """The seconds that all tracing of a build may take, in all workers together.
+
+    They count while programs are traced, and not while pages are read or written.
+    """
+
+    def __init__(self, seconds: float = math.inf) -> None:
+        self.seconds = seconds
+        self.left = seconds
+        self.until = math.inf  # by the monotonic clock
+
+    @contextlib.contextmanager
+    def counting(self) -> Iterator[None]:
+        """Let time count."""
+        self.until = time.monotonic() + self.left
+        try:
+            yield
+        finally:
+            self.left = self.until - time.monotonic()
+
+    def is_over(self) -> bool:
+        """Whether no time is left."""
+        return time.monotonic() >= self.until

@@ -9,27 +9,35 @@ from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
 from .client import Client
-from .jobs import Job, Setup
+from .jobs import Job, Limit, Setup
 
 #: Jobs from which a second start of JAX costs less than it saves.
 WORTH_A_SECOND: Final = 100
 
 
-def run(setup: Setup, jobs: Sequence[Job]) -> Iterator[tuple[Job, dict[str, Any]]]:
-    """Yield each job with its outcome, as they come.
+def run(
+    setup: Setup, jobs: Sequence[Job], limit: Limit | None = None
+) -> Iterator[tuple[Job, dict[str, Any]]]:
+    """Yield each job with its outcome, as they come; ``limit`` is for all of them together.
 
     A base and its variants stay with one worker, in order: they build on what
     the base left, and where it ends the worker they are not tried.
     """
-    shares = _shares(jobs) if len(jobs) >= WORTH_A_SECOND and _processors() > 1 else [list(jobs)]
-    if len(shares) == 1:
-        yield from Client(setup).run(shares[0])
-        return
+    limit = limit or Limit()
+    with limit.counting():
+        if len(jobs) >= WORTH_A_SECOND and _processors() > 1:
+            yield from _shared([Client(setup, limit) for _ in range(2)], _shares(jobs))
+        else:
+            yield from Client(setup, limit).run(jobs)
+
+
+def _shared(
+    clients: Sequence[Client], shares: Sequence[Sequence[Job]]
+) -> Iterator[tuple[Job, dict[str, Any]]]:
     outcomes: queue.Queue[tuple[Job, dict[str, Any]] | None] = queue.Queue()
-    clients = [Client(setup) for _ in shares]
     threads = [
         threading.Thread(target=_serve, args=(client, share, outcomes), daemon=True)
-        for client, share in zip(clients, shares, strict=True)
+        for client, share in zip(clients, shares, strict=False)  # all may belong together
     ]
     for thread in threads:
         thread.start()

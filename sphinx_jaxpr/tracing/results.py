@@ -85,9 +85,20 @@ def _list(value: Any, where: str) -> list[Any]:
     return value
 
 
-def _text(value: Any, where: str) -> None:
+def is_text(value: Any) -> bool:
+    """Whether a value is a text that a file can hold: no halves of characters."""
     if type(value) is not str:
-        raise _no(value, where, "a text")
+        return False
+    try:
+        return value.isascii() or bool(value.encode())
+    except UnicodeEncodeError:
+        return False
+
+
+def _text(value: Any, where: str) -> None:
+    if not is_text(value):
+        half = type(value) is str
+        raise Unfit(f"{where} has half a character") if half else _no(value, where, "a text")
 
 
 def _flag(value: Any, where: str) -> None:
@@ -136,7 +147,10 @@ def _phase(value: Any, where: str) -> None:
 
 def _plain(value: Any, where: str, depth: int = 0) -> None:
     """What a parameter may be: see ``worker.facts.plain_value``."""
-    if value is None or type(value) in (bool, int, str):
+    if value is None or type(value) in (bool, int):
+        return
+    if type(value) is str:
+        _text(value, where)
         return
     if type(value) is float and math.isfinite(value):
         return
@@ -152,6 +166,7 @@ def _plain(value: Any, where: str, depth: int = 0) -> None:
 
 def _parameters(value: Any, where: str) -> None:
     for name, one in _dict(value, where).items():
+        _text(name, where)
         _plain(one, f"{where}.{name}"[:80])
 
 
@@ -161,6 +176,7 @@ def _inner(programs: int) -> _Check:
 
     def checked(value: Any, where: str) -> None:
         for name, places in _dict(value, where).items():
+            _text(name, where)
             _each(place)(places, f"{where}.{name}"[:80])
 
     return checked
@@ -201,6 +217,12 @@ def _error(value: Any, where: str) -> None:
     _fields(_dict(value, where), f"{where}.", {**_ERROR, **_MORE}, _MORE)
 
 
+def _named(value: Any, where: str) -> None:
+    _text(value, where)
+    if not value:
+        raise Unfit(f"{where} is empty")
+
+
 _TEXTS: Final = _each(_text)
 _PAIRS: Final = _each(_row(_text, _text))
 _SIZES: Final = _each(_row(_text, _count))
@@ -237,7 +259,7 @@ _MORE: Final[Mapping[str, _Check]] = {
     "module": _text,
     "option": _text,
     "output": _text,
-    "searched": _TEXTS,
+    "searched": _each(_named),
     "traceback": _text,
     "wanted": _text,
     "whole_module": _flag,

@@ -3,11 +3,16 @@
 It is started by path, under any interpreter that has JAX: the package is
 loaded from beside this file and nothing of Sphinx's environment is needed.
 
-Protocol, one JSON object a line.  In: a greeting with ``roots``,
-``memory`` and ``devices``, then one ``{"id", "request"}`` per program.  Out: ``{"ready"}`` or
-``{"broken"}``, then for each request ``{"id", "stage", "module"}`` as work begins and goes on, and
-``{"id", "result" | "error", "deps"}`` at its end.  ``{"id", "again"}`` instead says why this
+Protocol.  In, one JSON object a line: a greeting with ``token``, ``roots``, ``memory`` and
+``devices``, then one ``{"id", "request"}`` per program.  Out, in frames that carry the token
+(``tracing/frames.py``), so that nothing that user code writes is taken for a message: ``{"ready"}``
+or ``{"broken"}``, then for each request ``{"id", "stage", "module"}`` as work begins and goes on,
+and ``{"id", "result" | "error", "deps"}`` at its end.  ``{"id", "again"}`` instead says why this
 process, after what it traced before, can't give what the request gives alone: it is for another.
+An ``id`` is random: who answers a request was sent it.
+
+The pipes come as descriptors 0 and 1.  They are moved at once to numbers that nobody hits by
+accident, and are closed in every program that user code starts.
 """
 
 from __future__ import annotations
@@ -20,6 +25,7 @@ import signal
 import sys
 import threading
 import time
+import traceback
 from typing import TextIO
 
 PACKAGE_FOLDER = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
@@ -38,10 +44,22 @@ def _load_package() -> None:
     spec.loader.exec_module(module)
 
 
-def _private_streams() -> tuple[TextIO, TextIO]:
+def _away(descriptor: int) -> int:
+    """A copy of a descriptor with a number that no loop over small numbers meets."""
+    try:
+        import fcntl
+    except ImportError:  # not a Unix
+        return os.dup(descriptor)
+    for number in (1000 + os.getpid() % 20_000, 900, 200, 50):
+        with contextlib.suppress(OSError):  # more than the process may have
+            return fcntl.fcntl(descriptor, fcntl.F_DUPFD_CLOEXEC, number)
+    return os.dup(descriptor)
+
+
+def _private_streams() -> tuple[TextIO, int]:
     """Keep the pipes for the protocol; user code gets no input, its output goes to fd 2."""
-    requests = os.fdopen(os.dup(0), "r", encoding="utf-8")
-    replies = os.fdopen(os.dup(1), "w", encoding="utf-8")
+    requests = os.fdopen(_away(0), "r", encoding="utf-8")
+    replies = _away(1)
     null = os.open(os.devnull, os.O_RDONLY)
     os.dup2(null, 0)
     os.close(null)
@@ -71,7 +89,7 @@ def _guard_memory(megabytes: int) -> None:
 
 
 def _leave_with_parent() -> None:
-    """End when the build is gone: a killed Sphinx leaves no endless loop behind."""
+    """End when the keeper is gone, where the system does not see to it."""
     parent = os.getppid()
 
     def watch() -> None:
@@ -88,8 +106,14 @@ def main() -> None:
     """Serve until the input ends."""
     requests, replies = _private_streams()
     _load_package()
-    _leave_with_parent()
+    from sphinx_jaxpr.tracing.frames import frame
+    from sphinx_jaxpr.worker.keeper import keep
+
+    life = int(sys.argv.pop()) if len(sys.argv) > 1 else -1
+    if not keep(life, (requests.fileno(), replies)):
+        _leave_with_parent()
     greeting = json.loads(requests.readline())
+    token = greeting["token"]
     _guard_memory(greeting["memory"])
     roots = greeting["roots"]
     # Behind all else while JAX is imported: a project's random.py is not what JAX means.
@@ -105,12 +129,15 @@ def main() -> None:
         from sphinx_jaxpr.worker.server import Server
 
         sys.path[:] = roots + [entry for entry in sys.path if entry not in roots]
-        server = Server(replies, PACKAGE_FOLDER, roots)
+        server = Server(replies, token, PACKAGE_FOLDER, roots)
     except BaseException as error:
-        replies.write(json.dumps({"broken": f"{type(error).__name__}: {error}"}) + "\n")
+        os.write(replies, frame(token, {"broken": f"{type(error).__name__}: {error}"}))
     else:
-        server.serve(requests)
-    replies.flush()
+        try:
+            server.serve(requests)
+        except BaseException:  # the pipe is not as it was
+            traceback.print_exc()
+            os._exit(1)
     os._exit(0)  # threads of user code don't keep the process
 
 

@@ -11,10 +11,12 @@ import os
 import sys
 from collections.abc import Sequence
 from json import dumps, loads
+from os import write
 from typing import Any, TextIO
 
 import jax
 
+from ..tracing.frames import frame
 from ..tracing.request import Request
 from .asking import watch
 from .failures import RequestError, describe
@@ -31,11 +33,23 @@ class _Failed(Exception):
     """A module whose import failed before: it is not run a second time."""
 
 
+def _whole(data: Any) -> Any:
+    """JSON data with the halves of characters in its texts spelled out."""
+    if isinstance(data, str):
+        return data.encode("utf-8", "backslashreplace").decode()
+    if isinstance(data, list):
+        return [_whole(item) for item in data]
+    if isinstance(data, dict):
+        return {_whole(key): _whole(item) for key, item in data.items()}
+    return data
+
+
 class Server:
     """Holds what requests share: what was imported, what failed, what was told."""
 
-    def __init__(self, replies: TextIO, package_folder: str, roots: Sequence[str]) -> None:
+    def __init__(self, replies: int, token: str, package_folder: str, roots: Sequence[str]) -> None:
         self.replies = replies
+        self.token = token
         self.package_folder = package_folder
         self.pid = os.getpid()
         self.known: dict[str, int] = {}
@@ -54,8 +68,13 @@ class Server:
         """Send one message, from this process alone: user code may have forked."""
         if os.getpid() != self.pid:
             os._exit(0)
-        self.replies.write(dumps(message) + "\n")
-        self.replies.flush()
+        found = frame(self.token, message)
+        if b"\\ud" in found:  # perhaps a half of a character, which no page can hold
+            shown = {key: _whole(part) for key, part in message.items() if key != "needs"}
+            found = frame(self.token, {**message, **shown})
+        data = memoryview(found)
+        while data:
+            data = data[write(self.replies, data) :]
 
     def serve(self, requests: TextIO) -> None:
         """Answer until the input ends."""

@@ -27,6 +27,7 @@ WRONG: dict[str, list[Any]] = {  # of each, some values that it can not have
         {"add": {"meaning": "x", "y": ""}},
     ],
     "jaxpr_timeout": [0, -1, "30", True, None, float("nan"), float("-inf"), -(10**400)],
+    "jaxpr_total_timeout": [-1, "30", True, float("nan"), [1], -(10**400)],
     "jaxpr_env": [
         ["A"],
         {"A": 1},

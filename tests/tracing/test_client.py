@@ -10,7 +10,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from sphinx_jaxpr.tracing import client
+from sphinx_jaxpr.tracing import process
 from sphinx_jaxpr.tracing.client import Client, Job, Setup
 from sphinx_jaxpr.tracing.grammar import Step
 from sphinx_jaxpr.tracing.request import Request
@@ -19,11 +19,25 @@ pytestmark = pytest.mark.once
 
 WORKER = """
 import json, os, signal, subprocess, sys, time
+from sphinx_jaxpr.tracing.frames import frame
+from sphinx_jaxpr.worker.keeper import keep
+
+print("what a start-up file prints")
+replies = os.dup(1)
+os.dup2(2, 1)
+keep(int(sys.argv[1]), [replies])
+greeting = json.loads(sys.stdin.readline())
+PROGRAM = {
+    "jax": "1", "call": "f", "args": [], "inputs": [], "effects": [], "constants": [],
+    "facts": {"programs": [{"inputs": [], "constants": [], "outputs": [], "effects": [],
+    "unused": [], "equations": []}], "sources": []},
+}
 
 def say(**message):
-    print(json.dumps(message), flush=True)
+    if "result" in message:
+        message["result"] = {"text": message["result"], **PROGRAM}
+    os.write(replies, frame(greeting["token"], message))
 
-greeting = json.loads(sys.stdin.readline())
 start = os.environ.get("START", "")
 if start == "silent":
     time.sleep(1000)
@@ -33,7 +47,7 @@ if start == "broken":
     say(broken="ImportError: no jax")
     sys.exit()
 say(ready=True)
-for line in sys.stdin:
+for count, line in enumerate(sys.stdin):
     message = json.loads(line)
     number, request = message["id"], message["request"]
     module, _, name = request["target"].partition(":")
@@ -49,19 +63,22 @@ for line in sys.stdin:
         child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(1000)"])
         with open(os.environ["PIDS"], "a") as stream:
             stream.write(f"{child.pid}\\n")
-    if name == "loop" or (name == "half" and request["steps"]):
+    if name == "loop" or (name == "slow" and request["steps"]):
         time.sleep(1000)
     if name == "noise":
         sys.stdout.write("noise\\n\\n[1, 2]\\n3\\n{\\n")
-        say(id=number - 1, result="of another")
-        say(id=number + 1, stage="import", module="another")
+    if name == "half":
+        os.write(replies, b'{"id": ')
     if name == "stderr":
         sys.stderr.write("e" * 3_000_000)
         sys.stderr.flush()
     if name == "big":
-        say(id=number, result="r" * 5_000_000, deps=0, needs={})
+        frames = frame(greeting["token"], {"id": number, "result": {"text": "r" * 5_000_000,
+            **PROGRAM}, "deps": 0, "needs": {}})
+        while frames:
+            frames = frames[os.write(replies, frames):]
         continue
-    if name == "alone" and number:
+    if name == "alone" and count:
         say(id=number, again="another module was patched")
         continue
     say(id=number, result=request["target"], deps=0, needs={})
@@ -73,7 +90,7 @@ def setup(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Setup:
     """A setup that starts the script."""
     script = tmp_path / "worker.py"
     script.write_text(WORKER)
-    monkeypatch.setattr(client, "WORKER", str(script))
+    monkeypatch.setattr(process, "WORKER", str(script))
     environment = {**os.environ, "PIDS": str(tmp_path / "pids")}
     return Setup(sys.executable, environment, roots=())
 
@@ -96,11 +113,12 @@ def jobs(*targets: str, timeout: float = 20) -> list[Job]:
 
 
 def words(run: Client, wanted: list[Job]) -> list[str]:
-    """Of each outcome its result, or the message of its error."""
-    return [
-        outcome["result"] if "result" in outcome else outcome["error"]["message"]
-        for _, outcome in run.run(wanted)
-    ]
+    """Of each job the text of its program, or the message of its error."""
+    found = {
+        job.key: outcome["result"]["text"] if "result" in outcome else outcome["error"]["message"]
+        for job, outcome in run.run(wanted)
+    }
+    return [found[job.key] for job in wanted]
 
 
 def test_a_job_that_ends_its_worker_costs_no_other(setup: Setup) -> None:
@@ -110,7 +128,7 @@ def test_a_job_that_ends_its_worker_costs_no_other(setup: Setup) -> None:
     assert words(run, jobs("a:f", "bad:f", "a:g", "bad:g", "bad:f|vmap", "a:kill", "a:h")) == [
         "a:f", ended, "a:g", ended, ended, killed, "a:h",
     ]  # fmt: skip
-    assert run.starts == 3
+    assert run.starts == 5  # what ended a worker that had traced others is tried once more, alone
 
 
 def test_what_shares_a_fatal_base_is_not_tried(setup: Setup) -> None:
@@ -122,9 +140,9 @@ def test_what_shares_a_fatal_base_is_not_tried(setup: Setup) -> None:
 
 def test_a_variant_that_hangs_says_nothing_of_others(setup: Setup) -> None:
     run = Client(setup)
-    found = words(run, jobs("a:half", "a:half|grad", "a:f", timeout=0.7))
-    assert found[0] == "a:half"
-    assert found[1].startswith("still tracing a:half after 0.7 s")
+    found = words(run, jobs("a:slow", "a:slow|grad", "a:f", timeout=0.7))
+    assert found[0] == "a:slow"
+    assert found[1].startswith("still tracing a:slow after 0.7 s")
     assert found[2] == "a:f"
 
 
@@ -140,8 +158,9 @@ def test_dotted_targets_and_transforms_share_a_broken_module(setup: Setup) -> No
 
 def test_what_must_be_traced_alone_comes_later_in_another_worker(setup: Setup) -> None:
     run = Client(setup)
-    found = words(run, jobs("a:f", "a:alone", "a:g", "b:alone", "b:f"))
-    assert found == ["a:f", "a:g", "b:f", "a:alone", "b:alone"]
+    wanted = jobs("a:f", "a:alone", "a:g", "b:alone", "b:f")
+    order = [job.request.target for job, _ in run.run(wanted)]
+    assert order == ["a:f", "a:g", "b:f", "a:alone", "b:alone"]
     assert run.starts == 3
 
 
@@ -197,7 +216,7 @@ def test_noise_and_size_do_not_confuse(setup: Setup) -> None:
 def test_a_bad_start_is_told_once_with_what_was_set(
     setup: Setup, monkeypatch: pytest.MonkeyPatch, start: str, says: str
 ) -> None:
-    monkeypatch.setattr(client, "START_TIMEOUT", 0.5 if start == "silent" else 20)
+    monkeypatch.setattr(process, "START_TIMEOUT", 0.5 if start == "silent" else 20)
     run = Client(with_start(setup, start))
     found = words(run, jobs("a:f", "a:g"))
     assert found[0] == found[1]

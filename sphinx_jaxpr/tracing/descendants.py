@@ -1,0 +1,143 @@
+"""Finds and kills what a worker started, wherever it went.
+
+Two nets.  The first is the tree: the worker's keeper (``worker/keeper.py``) adopts every
+process below it whose parent ended, so that a daemon in a session of its own stays below
+it.  The second is a mark in the environment that a process was started with, for what is left
+when the keeper itself was killed.  Both read Linux's ``/proc``; elsewhere there is the process
+group alone.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final
+
+#: The variable that marks the processes of one worker.
+MARK: Final = "SPHINX_JAXPR_WORKER"
+#: Seconds after which processes that start others faster than they can be found are left.
+PATIENCE: Final = 3.0
+_PROC: Final = "/proc"
+
+
+@dataclass(frozen=True)
+class _Running:
+    """A process as it was seen; ``started`` tells it from a later one of the same number."""
+
+    pid: int
+    state: bytes
+    parent: int
+    group: int
+    started: bytes
+
+
+def end(root: int | None, mark: str, group: int = 0) -> None:
+    """Kill all that is below ``root`` or marked, until nothing is left; ``root`` is spared.
+
+    ``group`` is a process group that is known to be the worker's.
+    """
+    if not os.path.isdir(f"{_PROC}/self"):
+        if group > 1:
+            _kill_group(group)
+        return
+    until = time.monotonic() + PATIENCE
+    spared = {root, os.getpgrp()}
+    while found := below(root, mark, lambda one: _kill(one, spared)):
+        for one in found:
+            _kill(one, spared)
+        if time.monotonic() > until:
+            return
+        time.sleep(0.001)  # for the killed to be gone
+
+
+def below(
+    root: int | None, mark: str, met: Callable[[_Running], None] = lambda one: None
+) -> list[_Running]:
+    """What runs below ``root``, or below a process that is marked.
+
+    ``met`` gets what is right below ``root`` at once, the latest first: a process that does
+    nothing but start its successor and end is gone before all the others have been looked at.
+    """
+    running: dict[int, _Running] = {}
+    children: dict[int, list[int]] = {}
+    for pid in sorted(map(int, filter(str.isdigit, os.listdir(_PROC))), reverse=True):
+        if (one := _look(pid)) is not None:
+            if one.parent == root:
+                met(one)
+            running[pid] = one
+            children.setdefault(one.parent, []).append(pid)
+    todo = [pid for pid in running if mark and _is_marked(pid, mark)]
+    if root is not None:
+        todo.append(root)
+    found: set[int] = set()
+    while todo:
+        pid = todo.pop()
+        if pid not in found:
+            found.add(pid)
+            todo += children.get(pid, ())
+    return [running[pid] for pid in found - {root, os.getpid()} if pid in running]
+
+
+def _look(pid: int) -> _Running | None:
+    """A process that runs; one that has ended is none."""
+    try:
+        with open(f"{_PROC}/{pid}/stat", "rb") as stream:
+            # The name of the program, in brackets, may hold anything.
+            fields = stream.read().rpartition(b")")[2].split()
+        if fields[0] in (b"Z", b"X"):
+            return None
+        return _Running(pid, fields[0], int(fields[1]), int(fields[2]), fields[19])
+    except (OSError, IndexError, ValueError):
+        return None
+
+
+def _kill(one: _Running, spared: set[int | None]) -> None:
+    """Kill a process, if it is still the one that was seen, and its group.
+
+    A group at once: what is just being forked is in it.  Groups below a worker are of its own
+    making, but for the one that its keeper began in.
+    """
+    if one.group > 1 and one.group not in spared:
+        _kill_group(one.group)
+    try:
+        handle = os.pidfd_open(one.pid)
+    except OSError:  # it is gone
+        return
+    except AttributeError:  # no such thing here
+        handle = -1
+    now = _look(one.pid)
+    with contextlib.suppress(OSError):
+        if now is None or now.started != one.started:
+            pass
+        elif handle >= 0:
+            signal.pidfd_send_signal(handle, signal.SIGKILL)
+        else:
+            os.kill(one.pid, signal.SIGKILL)
+    if handle >= 0:
+        os.close(handle)
+
+
+def _kill_group(group: int) -> None:
+    with contextlib.suppress(OSError):
+        os.killpg(group, signal.SIGKILL)
+
+
+def runs(pid: int) -> bool:
+    """Whether a process is there and goes on running for a moment; false where nobody knows."""
+    for _ in range(20):
+        if not pid or _look(pid) is None:
+            return False
+        time.sleep(0.01)
+    return True
+
+
+def _is_marked(pid: int, mark: str) -> bool:
+    try:
+        with open(f"{_PROC}/{pid}/environ", "rb") as stream:
+            return f"{MARK}={mark}".encode() in stream.read().split(b"\0")
+    except OSError:  # another user's, or gone
+        return False

@@ -1,0 +1,104 @@
+"""How messages of the worker are told from what user code writes to the same pipe.
+
+A message is a *frame*: a head of a mark, the token of this process and the length of the
+message, then the message, then a newline.  The token is random and new for each process.  A
+stray write, of whatever length and with or without a newline, is thus no frame, which shows
+at its first byte; whoever wants to forge one has to search the process for the token.
+"""
+
+from __future__ import annotations
+
+import json
+from json import dumps  # in the worker, user code may put another into its module
+from typing import Any, Final
+
+#: Longest message that is read, in bytes.
+LONGEST: Final = 256 * 2**20
+#: Most bytes that may come before the first frame: what Python's start-up files print.
+NOISE: Final = 2**20
+_MARK: Final = b"jaxpr "
+_DIGITS: Final = len(str(LONGEST))
+_SHOWN: Final = 60
+
+
+class Unusable(ValueError):
+    """What was read is no message; the text of the exception says what it is."""
+
+
+def frame(token: str, message: dict[str, Any]) -> bytes:
+    """A message as it is written."""
+    text = dumps(message).encode()
+    return b"%s%s %d\n%s\n" % (_MARK, token.encode(), len(text), text)
+
+
+class Frames:
+    """Takes messages out of what is read, in whatever pieces it comes."""
+
+    def __init__(self, token: str) -> None:
+        self.head = _MARK + token.encode() + b" "
+        self.buffer = bytearray()
+        self.began = False  # whether there was a frame
+        self.noise = b""  # what came before the first one
+
+    def feed(self, piece: bytes) -> None:
+        """Add what was read."""
+        self.buffer += piece
+
+    def take(self) -> dict[str, Any] | None:
+        """The next message, ``None`` where it is not there as a whole."""
+        if not self.began and not self._begin():
+            return None
+        there = min(len(self.buffer), len(self.head))
+        if self.buffer[:there] != self.head[:there]:
+            raise Unusable(f"it wrote {self._shown()} where a message has to begin")
+        start = self.buffer.find(b"\n", len(self.head), len(self.head) + _DIGITS + 1)
+        digits = bytes(self.buffer[len(self.head) : start if start >= 0 else None])
+        if (digits and not digits.isdigit()) or (start < 0 and len(digits) > _DIGITS):
+            raise Unusable("the length of a message is no number")
+        if start < 0:
+            return None
+        length = int(digits or b"0")
+        if length > LONGEST:
+            raise Unusable(f"a message of {length} bytes is longer than {LONGEST}")
+        end = start + 1 + length
+        if len(self.buffer) <= end:
+            return None
+        text, last = bytes(self.buffer[start + 1 : end]), self.buffer[end]
+        del self.buffer[: end + 1]
+        if last != 0x0A:
+            raise Unusable("something else was written into a message")
+        return loads(text)
+
+    def _begin(self) -> bool:
+        """Find the first frame, behind what was printed before."""
+        place = self.buffer.find(self.head)
+        if place < 0:
+            if len(self.buffer) > NOISE:
+                raise Unusable(f"it wrote {self._shown()} and more, and no message")
+            return False
+        self.noise = bytes(self.buffer[:place])
+        del self.buffer[:place]
+        self.began = True
+        return True
+
+    def _shown(self) -> str:
+        """The beginning of what is there, up to a message: none is like another."""
+        found = bytes(self.buffer[: 2 * _SHOWN]).partition(self.head)[0]
+        text = ascii(found[:_SHOWN].decode("utf-8", "replace"))
+        return text if len(found) <= _SHOWN else text + "..."
+
+
+def loads(text: bytes) -> dict[str, Any]:
+    """An object from JSON that may be anything; NaN and infinity are none of JSON's."""
+    try:
+        found = json.loads(text.decode("utf-8"), parse_constant=_refuse)
+    except (ValueError, RecursionError, MemoryError) as error:
+        reason = str(error) or type(error).__name__
+        raise Unusable(f"it is not JSON: {reason[:120]}") from None
+    if type(found) is not dict:
+        raise Unusable(f"it is JSON, but {type(found).__name__} and not an object")
+    return found
+
+
+def _refuse(name: str) -> Any:
+    raise ValueError(f"{name} is no number of JSON")

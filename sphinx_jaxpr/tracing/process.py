@@ -1,0 +1,224 @@
+"""One running worker: its start, its messages, its end."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import secrets
+import signal
+import socket
+import subprocess
+import time
+from collections import deque
+from pathlib import Path
+from typing import Any, Final
+
+from . import descendants
+from .frames import Frames, Unusable
+from .jobs import Setup
+from .results import is_text
+from .streams import LIFE, REPLIES, Streams, streams
+
+WORKER: Final = str(Path(__file__).parents[1] / "worker" / "process.py")
+#: Seconds that starting JAX may take.
+START_TIMEOUT: Final = 120.0
+#: Bytes of the worker's own output that are kept for error reports.
+KEPT_OUTPUT: Final = 20_000
+#: Seconds in which a process that closed its pipe has to end, to count as ended.
+_GRACE: Final = 2.0
+#: Seconds between two looks at a process that has no keeper.
+_GLANCE: Final = 0.1
+
+
+class Ended(Exception):
+    """The process ended, or can't answer any more."""
+
+
+class Process:
+    """The running worker and its pipes."""
+
+    def __init__(self, setup: Setup) -> None:
+        self.setup = setup
+        self.token = secrets.token_hex(16)
+        self.mark = secrets.token_hex(16)
+        self.frames = Frames(self.token)
+        self.tail: deque[bytes] = deque()
+        self.kept = 0
+        self.needs: dict[int, dict[str, Any]] = {}
+        self.answered = 0
+        self.worker = 0  # the process below its keeper, where there is one
+        self.closed = False  # whether nothing more can be read
+        self.over = False  # whether the keeper ended
+        self.child: subprocess.Popen[bytes] | None = None
+        self.problem = ""
+        ours, theirs = socket.socketpair() if os.name == "posix" else (None, None)
+        try:
+            self.child = subprocess.Popen(
+                [setup.python, "-P", WORKER, *([str(theirs.fileno())] if theirs else [])],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                bufsize=0,
+                env={**setup.environment, descendants.MARK: self.mark},
+                cwd=setup.folder or None,
+                start_new_session=True,
+                pass_fds=[theirs.fileno()] if theirs else [],
+            )
+        except (OSError, ValueError) as error:
+            reason = getattr(error, "strerror", None) or str(error)
+            self.problem = f"{setup.python!r} can't be started: {reason}"
+            if ours is not None:
+                ours.close()
+            return
+        finally:
+            if theirs is not None:
+                theirs.close()
+        self.streams: Streams = streams(self.child, ours)
+
+    def greet(self, until: float) -> str:
+        """Wait until JAX is there, ``until`` at the longest; what went wrong, or ``""``."""
+        if self.child is None:
+            return f"jaxpr_python: {self.problem}"
+        # JAX reads its flags at the first use of a device, which is soon enough for
+        # a wrong one to be told as what it is only here.
+        setup = self.setup
+        greeting = {"token": self.token, "roots": list(setup.roots), "memory": setup.memory}
+        self.say({**greeting, "devices": bool(self.setup.flags)})
+        try:
+            message = self.hear(min(time.monotonic() + START_TIMEOUT, until))
+        except Unusable as error:
+            return f"the tracing process can't be understood at its start: {error}{self._hint()}"
+        except Ended:
+            last = self.output().strip().splitlines()[-1:] or ["no output"]
+            return f"the tracing process {self.ending()} at its start: {last[0]}{self._hint()}"
+        if message is None:
+            text = f"the tracing process did not start JAX within {START_TIMEOUT:g} s"
+            return text + self._hint()
+        if message.get("ready") is True:
+            return ""
+        told = message.get("broken")
+        told = told[:2000] if isinstance(told, str) and is_text(told) else "it does not say why"
+        return f"the tracing process could not start JAX: {told}{self._hint()}"
+
+    def _hint(self) -> str:
+        """What may be wrong: the interpreter, the environment."""
+        told = dict.fromkeys(f"{key}={text}" for key, text in self.setup.flags)
+        flags = dict(self.setup.flags)
+        told.update({key: None for key, _ in self.setup.settings if key not in flags})
+        hint = f" (interpreter {self.setup.python}"
+        # Of the others the name alone: a value may be a secret.
+        return hint + (f"; its environment sets {', '.join(told)})" if told else ")")
+
+    def say(self, message: dict[str, Any]) -> None:
+        """Send one message."""
+        self.streams.send(json.dumps(message).encode() + b"\n")
+
+    def hear(self, until: float) -> dict[str, Any] | None:
+        """The next message, ``None`` where there is none ``until`` then."""
+        while True:
+            try:
+                message = self.frames.take()
+            except Unusable:
+                if self.over:  # left behind by a child, after its end
+                    raise Ended from None
+                raise
+            if message is not None:
+                return message
+            if self.closed:
+                raise Ended
+            left = until - time.monotonic()
+            self._listen(left)
+            if left <= 0:
+                return self.frames.take()
+
+    def _listen(self, seconds: float) -> None:
+        """Take what comes; after the end of the keeper no longer than what is there."""
+        if not self.worker and self.child is not None:  # no keeper says when it ended
+            seconds = min(seconds, _GLANCE)
+            self.over = self.over or self.child.poll() is not None
+        pieces = self.streams.wait(0 if self.over else seconds)
+        for name, piece in pieces:
+            if name == REPLIES:
+                self.frames.feed(piece)
+                self.closed = self.closed or not piece
+            elif name != LIFE:
+                self._keep(piece)
+            elif piece:
+                self._meet(piece)
+            elif self.worker:  # else something in between does not pass it on
+                self.over = True
+        if self.over and not pieces:
+            self.closed = True
+
+    def _meet(self, piece: bytes) -> None:
+        """Who the worker is, as its keeper says."""
+        if piece.strip().isdigit() and len(piece) < 12:
+            self.worker = int(piece)
+
+    def _keep(self, piece: bytes) -> None:
+        self.tail.append(piece)
+        self.kept += len(piece)
+        while self.kept - len(self.tail[0]) > KEPT_OUTPUT:
+            self.kept -= len(self.tail.popleft())
+
+    def completed(self, message: dict[str, Any]) -> dict[str, Any]:
+        """A reply with its dependencies in full: the worker sends each set once."""
+        if "deps" not in message:
+            return message
+        number = message["deps"]
+        if "needs" in message:
+            if self.needs.setdefault(number, message["needs"]) != message["needs"]:
+                raise Unusable("deps is the number of another set")
+        elif number not in self.needs:
+            raise Unusable("deps is the number of no set")
+        self.answered += 1
+        return {**message, "needs": self.needs[number]}
+
+    def output(self) -> str:
+        """The end of what the worker and user code printed."""
+        self._drain()
+        printed = b"".join((self.frames.noise, *self.tail))
+        return printed[-KEPT_OUTPUT:].decode(errors="replace")
+
+    def _drain(self) -> None:
+        """What is there; whoever goes on printing is not waited for."""
+        if self.child is None or self.streams.closed:
+            return
+        until = time.monotonic() + 1
+        while (pieces := self.streams.wait(0)) and time.monotonic() < until:
+            for name, piece in pieces:
+                if name not in (REPLIES, LIFE):
+                    self._keep(piece)
+
+    def ending(self) -> str:
+        """How the process ended, in words."""
+        assert self.child is not None
+        until = time.monotonic() + _GRACE
+        while (code := self.child.poll()) is None:
+            if time.monotonic() > until or (not self.over and descendants.runs(self.worker)):
+                return "closed its channel and did not end"
+            time.sleep(0.005)
+        if code >= 0:
+            return f"ended with exit status {code}"
+        with contextlib.suppress(ValueError):
+            return f"was ended by {signal.Signals(-code).name}"
+        return f"was ended by signal {-code}"
+
+    def kill(self) -> None:
+        """Kill the worker and all that it started, wherever that went."""
+        if self.child is None:
+            return
+        self._drain()
+        running = self.child.returncode is None
+        if hasattr(os, "killpg"):
+            # The keeper is spared: it adopts as long as there is something below it.
+            root = self.child.pid if running else None
+            descendants.end(root, self.mark, self.worker)
+            if running:
+                with contextlib.suppress(OSError):
+                    os.killpg(self.child.pid, signal.SIGKILL)
+        self.child.kill()
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self.child.wait(timeout=5)
+        self.streams.close()

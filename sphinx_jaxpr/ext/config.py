@@ -247,7 +247,7 @@ OPTIONS: Final = (
         "env",
         "Top-level or dotted modules that a page may name, and that what it has called must be of;"
         " of JAX it may pass on pure functions and dtypes. Empty: all. It limits names and is no"
-        " wall: {doc}`/explanation/security` has the rules.",
+        " wall; the security page has the rules.",
         _strings,
     ),
     Option(

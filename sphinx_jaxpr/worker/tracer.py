@@ -24,6 +24,7 @@ from .binding import bind
 from .failures import RequestError, printable
 from .hints import hinting
 from .jaxprs import is_jaxpr, open_jaxpr
+from .listing import is_python
 from .meshes import NO_MESH, current, mesh_of, under
 from .reach import Names
 from .recorder import Recorder
@@ -247,16 +248,18 @@ def _own_names(target: Any) -> list[list[str]]:
 
 def _source(target: Any) -> dict[str, Any] | None:
     """The Python source of a function, dedented, with its file and first line."""
-    fn = inspect.unwrap(target)
-    while isinstance(fn, functools.partial):
-        fn = inspect.unwrap(fn.func)
-    if not (inspect.isfunction(fn) or inspect.ismethod(fn) or inspect.isclass(fn)):
-        fn = type(fn).__call__  # an object that is called
     try:
+        fn = inspect.unwrap(target)
+        while isinstance(fn, functools.partial):
+            fn = inspect.unwrap(fn.func)
+        if not (inspect.isfunction(fn) or inspect.ismethod(fn) or inspect.isclass(fn)):
+            fn = type(fn).__call__  # an object that is called
+        if not is_python(inspect.getfile(fn)):
+            return None
         lines, first = inspect.getsourcelines(fn)
         file = inspect.getsourcefile(fn) or ""
-    except (OSError, TypeError, SyntaxError):
-        return None  # made by exec, built in, or edited meanwhile
+    except Exception:
+        return None  # made by exec, built in, edited meanwhile, or not what it says it is
     return {"text": textwrap.dedent("".join(lines)).rstrip(), "file": file, "line": first}
 
 

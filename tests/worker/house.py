@@ -21,12 +21,12 @@ import jax.extend.core
 import jax.numpy as jnp
 import numpy as np
 from jax import lax, nn
-from jax.numpy import load as load_it
+from jax.numpy import load as load_it  # noqa: F401 - a name of the module
 
 from . import house_guest
 from .house_guest import Base, Optimizer, decorated, strange
 from .house_guest import instance as guest
-from .house_guest import settings as guest_settings
+from .house_guest import settings as guest_settings  # noqa: F401 - a name of the module
 
 # -- its own
 

@@ -59,6 +59,7 @@ class Isolation:
         self.unseen = False  # whether such code ran since all was looked at
         self.registrations = Registrations(self._by_whom)
         self.spent = ""  # what could not be put back
+        self.replaced = ""  # what all code uses, and may have kept results of
         self.traced_in: State = {}
         self.devices = Devices()
         self.request = 0
@@ -156,6 +157,7 @@ class Isolation:
         for place in self.touched.values():
             if not place.put_back():
                 self.spent = f"{place.name} can't be put back"
+        self.spent = self.spent or self.replaced
         for place in self.current:
             if isinstance(place, Cache):
                 place.put_back()
@@ -207,6 +209,8 @@ class Isolation:
 
     def _note(self, place: Place, key: Hashable, new: Any, script: Script | None) -> None:
         self.touched[id(place)] = place
+        if place.name == "builtins" and key in place.base:
+            self.replaced = f"{place.label(key)} was replaced while other code ran"
         if isinstance(place, Namespace) and self._is_submodule(place.name, key, new):
             return  # follows from the import
         self._set(place, key, new)

@@ -35,6 +35,7 @@ from .places import MISSING, Foreign, Kind, Namespace, Place, same
 from .registrations import Registrations
 from .scripts import Change, Refused, Script, State, equal
 from .settings import all_settings, seed
+from .system import stop_timers
 
 _LOADERS: Final[tuple[Any, ...]] = (
     importlib.machinery.SourceFileLoader,
@@ -99,6 +100,7 @@ class Isolation:
             yield
         finally:
             self.running = False
+            stop_timers()
             self._end()
 
     def _begin(self) -> None:

@@ -78,6 +78,9 @@ class Server:
                 refusal = self.isolation.verdict() or doubt
         except Refused as refused:
             refusal = str(refused)
+        except BaseException as error:  # what this process relies on is not as it was
+            refusal = f"{type(error).__name__} in the tracing process's own code"
+            self.isolation.spent = refusal
         finally:
             self.recorder.request = ""
         if refusal:

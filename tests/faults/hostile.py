@@ -137,7 +137,7 @@ _AT_IMPORT = {
         "any",
     ),
     "faulthandler": ("import faulthandler; faulthandler.dump_traceback_later(1, exit=True)", "any"),
-    "tracemalloc": ("import tracemalloc; tracemalloc.start(50)", "shown"),
+    "tracemalloc": ("import tracemalloc; tracemalloc.start(50)", "any"),
     "warnings": ("import warnings; warnings.simplefilter('error')", "any"),
     "excepthook": ("sys.excepthook = sys.unraisablehook = sys.exit; sys.breakpointhook()", "any"),
     "displayhook": ("sys.displayhook = None; sys.argv = None; del sys.path_importer_cache", "any"),

@@ -76,7 +76,10 @@ def _documented() -> Iterator[Any]:
 
 
 def _is_dtype(value: Any) -> bool:
-    return value in _SCALARS or (issubclass(type(value), type) and issubclass(value, np.generic))
+    # By identity: an object of user code may compare as it likes.
+    return any(value is one for one in _SCALARS) or (
+        issubclass(type(value), type) and issubclass(value, np.generic)
+    )
 
 
 #: Objects of JAX that a page may pass on, by their identity: as they were before user code ran.
@@ -110,9 +113,9 @@ class Permit:
 
     def enter(self, module: types.ModuleType) -> str:
         """Why no name may lead through a module, or ``""``."""
-        if id(module) in _PASSED or self._within(module.__name__):
+        if id(module) in _PASSED or self._within(name_of(module)):
             return ""
-        return f"leads through the module {module.__name__!r}, which is outside {self.listed}"
+        return f"leads through the module {name_of(module)!r}, which is outside {self.listed}"
 
     def take(self, owner: Any, found: Any) -> str:
         """Why what JAX's or NumPy's ``owner`` publishes is no value for a page, or ``""``."""
@@ -164,8 +167,8 @@ class Permit:
         """Why a page may not pass ``found`` on, or ``""``."""
         for item in _leaves(found):
             if isinstance(item, types.ModuleType):
-                if not self._within(item.__name__):
-                    return f"is the module {item.__name__!r}, which is outside {self.listed}"
+                if not self._within(name_of(item)):
+                    return f"is the module {name_of(item)!r}, which is outside {self.listed}"
             elif issubclass(type(item), _INNER):
                 return f"is a {type(item).__name__}, which {self.listed} lets no page pass on"
             elif callable(item) and not issubclass(type(item), _MESHES):
@@ -298,9 +301,10 @@ def _is_wrapper(module: Any) -> bool:
 def _what(value: Any) -> str:
     """An object and its module, in the words of a message."""
     if issubclass(type(value), types.ModuleType):
-        return f"the module {value.__name__!r}"
+        return f"the module {name_of(value)!r}"
     if issubclass(type(value), type):
-        return f"the class {value.__name__!r} of {_named(_class_module(value))}"
+        name = type.__dict__["__name__"].__get__(value)
+        return f"the class {name!r} of {_named(_class_module(value))}"
     if type(value) in (types.FunctionType, types.BuiltinFunctionType):
         holder = getattr(value, "__self__", None)
         if holder is not None and not isinstance(holder, types.ModuleType):
@@ -309,6 +313,12 @@ def _what(value: Any) -> str:
         return f"a function of {_named(value.__module__)}"
     kind = type(value)
     return f"an object of {_what(kind)}"
+
+
+def name_of(module: Any) -> str:
+    """The name of a module, which its code may have changed or taken away."""
+    found = getattr(module, "__name__", "")
+    return found if type(found) is str else ""
 
 
 def _named(module: Any) -> str:

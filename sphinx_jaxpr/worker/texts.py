@@ -12,6 +12,7 @@ from typing import Any, Final
 
 from ..tracing.request import is_within
 from .failures import RequestError
+from .permitted import name_of
 from .reach import Names, Unreachable
 from .target import longest
 
@@ -28,7 +29,7 @@ def modules_around(
     packages set it to where the object is public.  Those outside ``allowed`` are left out.
     """
     found = _modules_around(entry, load, allowed)
-    return [one for one in found if not allowed or is_within(one.__name__, allowed)]
+    return [one for one in found if not allowed or is_within(name_of(one), allowed)]
 
 
 def _modules_around(

@@ -112,6 +112,11 @@ def printable(text: str) -> str:
     return _CONTROL.sub(lambda found: f"\\x{ord(found[0]):02x}", text)
 
 
+def _one_line(text: str) -> str:
+    """A name of a file or function: code may give itself any text."""
+    return printable(text).replace("\n", "\\n")
+
+
 def _frames(trace: TracebackType | None, package_folder: str, owner: str) -> list[dict[str, Any]]:
     ours = os.path.join(package_folder, "")
     frames = []
@@ -122,9 +127,9 @@ def _frames(trace: TracebackType | None, package_folder: str, owner: str) -> lis
             continue
         frames.append(
             {
-                "file": file,
+                "file": _one_line(file),
                 "line": line,
-                "function": frame.f_code.co_name,
+                "function": _one_line(frame.f_code.co_name)[:_LONGEST_NAME],
                 "code": printable(line_of(file, line, frame.f_globals)),
             }
         )
@@ -139,5 +144,10 @@ def _syntax_frame(error: BaseException) -> list[dict[str, Any]]:
     text = syntax.text if type(syntax.text) is str else ""
     line = syntax.lineno if type(syntax.lineno) is int else 0
     return [
-        {"file": syntax.filename, "line": line, "function": "", "code": printable(text.strip())}
+        {
+            "file": _one_line(syntax.filename),
+            "line": line,
+            "function": "",
+            "code": printable(text.strip()),
+        }
     ]

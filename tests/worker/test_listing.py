@@ -109,3 +109,19 @@ def test_many_exceptions_in_one() -> None:
     found = describe(error, "trace", "/nowhere")
     assert found["type"] == "ExceptionGroup"
     assert len(found["traceback"]) <= 100_000
+
+
+def test_names_that_code_gives_itself_are_one_line() -> None:
+    code = compile("def f(): raise ValueError\nf()", "<b>\x1b[31m\n.py", "exec")
+    inner = code.co_consts[0].replace(co_name="g\n\x1b" + "x" * 999)
+    code = code.replace(co_filename="/b\x1b\n.py", co_consts=(inner, *code.co_consts[1:]))
+    inner = inner.replace(co_filename="/b\x1b\n.py")
+    code = code.replace(co_consts=(inner, *code.co_consts[1:]))
+    try:
+        exec(code)  # noqa: S102 - ours
+    except ValueError as error:
+        found = describe(error, "trace", "/nowhere")
+    last = found["frames"][-1]
+    assert last["file"] == "/b\\x1b\\n.py"
+    assert last["function"].startswith("g\\n\\x1bxxx")
+    assert len(last["function"]) == 200

@@ -482,6 +482,6 @@ HOSTILE = (
 #: Those of the short form: no two that cost a worker each.
 SHORT = frozenset(
     """patched-json-dumps patched-builtins-getattr patched-make-jaxpr patched-ours-tracer
-    import-exit import-modules-clear trace-str-raises trace-group trace-filename-secret
+    import-exit trace-str-raises trace-group trace-filename-secret
     trace-markup-message import-linecache-poisoned""".split()
 ) | {one.name for one in _MODULES if one.short}

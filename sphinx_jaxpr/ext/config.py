@@ -348,8 +348,9 @@ OPTIONS: Final = (
         "jaxpr_allowed_modules",
         [],
         "env",
-        "Top-level or dotted modules that a page may name, and that its names may lead into beside"
-        " JAX; empty: all. With a wrong value none is allowed.",
+        "Top-level or dotted modules that a page may name, and that what it has called must be of;"
+        " of JAX it may pass on pure functions and dtypes. Empty: all. It limits names and is no"
+        " wall; the security page has the rules. With a wrong value none is allowed.",
         _modules,
         NO_MODULE,
     ),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import linecache
 import os
 import re
 import traceback
@@ -11,9 +10,12 @@ from typing import Any
 
 from ..tracing.places import is_project_file
 from .facts import mask
+from .listing import line_of, listing
 
 #: Longest message that is kept of one error, in characters.
 MAX_MESSAGE = 4_000
+#: Longest name of an exception that is kept, in characters.
+_LONGEST_NAME = 200
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f\ufffe\uffff]")
 
 
@@ -37,8 +39,21 @@ class Hint(str):
 
 def hint_of(error: BaseException) -> str:
     """The hint on an exception, or nothing."""
-    notes = getattr(error, "__notes__", ())
-    return next((str(note) for note in notes if isinstance(note, Hint)), "")
+    try:
+        notes = getattr(error, "__notes__", ())
+        return next((str(note) for note in notes if type(note) is Hint), "")
+    except Exception:  # an exception of user code may do anything when it is asked
+        return ""
+
+
+def is_a(error: BaseException, kinds: type | tuple[type, ...]) -> bool:
+    """``isinstance`` by what an exception is, whatever it says that its class is."""
+    return issubclass(type(error), kinds)
+
+
+def _name_of(kind: type) -> str:
+    """The name of a class, whatever its metaclass says."""
+    return printable(type.__dict__["__name__"].__get__(kind))[:_LONGEST_NAME]
 
 
 def describe(
@@ -52,29 +67,41 @@ def describe(
     TypeError`` accepts a subclass.
     """
     found: dict[str, Any] = {"kind": kind, "type": "", "mro": [], "message": _message(error)}
-    if isinstance(error, RequestError):  # its message says it all
-        return {**found, "frames": [], "traceback": "", **error.more}
-    frames = _frames(error.__traceback__, package_folder, owner) + _syntax_frame(error)
+    if is_a(error, RequestError):  # its message says it all
+        return {**found, "frames": [], "traceback": "", **vars(error)["more"]}
+    trace = BaseException.__dict__["__traceback__"].__get__(error)
+    frames = _frames(trace, package_folder, owner) + _syntax_frame(error)
     hint = hint_of(error)
     return {
         **found,
         **({"hint": hint} if hint else {}),
-        "type": printable(type(error).__name__),
-        "mro": [printable(c.__name__) for c in type(error).__mro__ if c is not object],
+        "type": _name_of(type(error)),
+        "mro": [_name_of(c) for c in _mro(type(error)) if c is not object],
         "frames": frames,
-        "traceback": printable("".join(traceback.format_exception(error))[-100_000:]),
+        "traceback": printable(listing(error)[-100_000:]),
     }
+
+
+def _mro(kind: type) -> tuple[type, ...]:
+    found: tuple[type, ...] = type.__dict__["__mro__"].__get__(kind)
+    return found
+
+
+def _syntax(error: BaseException) -> SyntaxError | None:
+    """An error of reading Python, of Python's own kinds."""
+    own = type(error) in (SyntaxError, IndentationError, TabError)
+    return error if own and isinstance(error, SyntaxError) else None
 
 
 def _message(error: BaseException) -> str:
     try:
         text = str(error)
     except BaseException as other:
-        text = f"(its message raised {type(other).__name__})"
-    if isinstance(error, SystemExit):
+        text = f"(its message raised {_name_of(type(other))})"
+    if is_a(error, SystemExit):
         text = f"the code called sys.exit({text})"
-    elif isinstance(error, SyntaxError) and error.msg:
-        text = error.msg
+    elif (syntax := _syntax(error)) and type(syntax.msg) is str and syntax.msg:
+        text = syntax.msg
     text = printable(text.strip())
     return text if len(text) <= MAX_MESSAGE else text[:MAX_MESSAGE] + "..."
 
@@ -83,6 +110,11 @@ def printable(text: str) -> str:
     """``text`` without what UTF-8 or XML can't hold, and without memory addresses."""
     text = mask(text.encode("utf-8", "backslashreplace").decode())
     return _CONTROL.sub(lambda found: f"\\x{ord(found[0]):02x}", text)
+
+
+def _one_line(text: str) -> str:
+    """A name of a file or function: code may give itself any text."""
+    return printable(text).replace("\n", "\\n")
 
 
 def _frames(trace: TracebackType | None, package_folder: str, owner: str) -> list[dict[str, Any]]:
@@ -95,17 +127,27 @@ def _frames(trace: TracebackType | None, package_folder: str, owner: str) -> lis
             continue
         frames.append(
             {
-                "file": file,
+                "file": _one_line(file),
                 "line": line,
-                "function": frame.f_code.co_name,
-                "code": printable(linecache.getline(file, line, frame.f_globals).strip()),
+                "function": _one_line(frame.f_code.co_name)[:_LONGEST_NAME],
+                "code": printable(line_of(file, line, frame.f_globals)),
             }
         )
     return frames[-20:]
 
 
 def _syntax_frame(error: BaseException) -> list[dict[str, Any]]:
-    if not isinstance(error, SyntaxError) or not error.filename:
+    """Where Python could not read a file; user code may have made the error of anything."""
+    syntax = _syntax(error)
+    if syntax is None or type(syntax.filename) is not str or not syntax.filename:
         return []
-    code = printable((error.text or "").strip())
-    return [{"file": error.filename, "line": error.lineno or 0, "function": "", "code": code}]
+    text = syntax.text if type(syntax.text) is str else ""
+    line = syntax.lineno if type(syntax.lineno) is int else 0
+    return [
+        {
+            "file": _one_line(syntax.filename),
+            "line": line,
+            "function": "",
+            "code": printable(text.strip()),
+        }
+    ]

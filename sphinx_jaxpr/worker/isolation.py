@@ -35,6 +35,7 @@ from .places import MISSING, Foreign, Kind, Namespace, Place, same
 from .registrations import Registrations
 from .scripts import Change, Refused, Script, State, equal
 from .settings import all_settings, seed
+from .system import stop_timers
 
 _clear_caches: Final = jax.clear_caches  # code may set another
 
@@ -61,6 +62,7 @@ class Isolation:
         self.unseen = False  # whether such code ran since all was looked at
         self.registrations = Registrations(self._by_whom)
         self.spent = ""  # what could not be put back
+        self.replaced = ""  # what all code uses, and may have kept results of
         self.traced_in: State = {}
         self.devices = Devices()
         self.request = 0
@@ -100,6 +102,7 @@ class Isolation:
             yield
         finally:
             self.running = False
+            stop_timers()
             self._end()
 
     def _begin(self) -> None:
@@ -160,6 +163,7 @@ class Isolation:
                 if place.put_back():
                     continue
             self.spent = f"{place.name} can't be put back"
+        self.spent = self.spent or self.replaced
         for place in self.current:
             if isinstance(place, Cache):
                 place.put_back()
@@ -215,6 +219,8 @@ class Isolation:
 
     def _note(self, place: Place, key: Hashable, new: Any, script: Script | None) -> None:
         self.touched[id(place)] = place
+        if place.name == "builtins" and key in place.base:
+            self.replaced = f"{place.label(key)} was replaced while other code ran"
         if isinstance(place, Namespace) and self._is_submodule(place.name, key, new):
             return  # follows from the import
         self._set(place, key, new)

@@ -56,6 +56,15 @@ def _away(descriptor: int) -> int:
     return os.dup(descriptor)
 
 
+def _withdraw_package() -> None:
+    """Take the package out of reach: what user code imports of it is another copy.
+
+    All of it is loaded, and bound where it is used.
+    """
+    for name in [name for name in sys.modules if name.partition(".")[0] == "sphinx_jaxpr"]:
+        del sys.modules[name]
+
+
 def _private_streams() -> tuple[TextIO, int]:
     """Keep the pipes for the protocol; user code gets no input, its output goes to fd 2."""
     requests = os.fdopen(_away(0), "r", encoding="utf-8")
@@ -128,6 +137,7 @@ def main() -> None:
         # After JAX, and once: user code may clear sys.modules.
         from sphinx_jaxpr.worker.server import Server
 
+        _withdraw_package()
         sys.path[:] = roots + [entry for entry in sys.path if entry not in roots]
         server = Server(replies, token, PACKAGE_FOLDER, roots)
     except BaseException as error:

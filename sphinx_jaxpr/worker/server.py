@@ -19,7 +19,7 @@ import jax
 from ..tracing.frames import frame
 from ..tracing.request import Request
 from .asking import watch
-from .failures import RequestError, describe
+from .failures import RequestError, describe, is_a
 from .isolation import Isolation
 from .recorder import Recorder
 from .scripts import Refused
@@ -97,6 +97,9 @@ class Server:
                 refusal = self.isolation.verdict() or doubt
         except Refused as refused:
             refusal = str(refused)
+        except BaseException as error:  # what this process relies on is not as it was
+            refusal = f"{type(error).__name__} in the tracing process's own code"
+            self.isolation.spent = refusal
         finally:
             self.recorder.request = ""
         if refusal:
@@ -130,7 +133,7 @@ class Server:
         except Refused as refused:
             return {}, str(refused)
         except BaseException as error:  # sys.exit and KeyboardInterrupt in user code too
-            kind = error.kind if isinstance(error, RequestError) else stage
+            kind = vars(error)["kind"] if is_a(error, RequestError) else stage
             owner = request.target.replace(":", ".").partition(".")[0]
             outcome = {"error": describe(error, kind, self.package_folder, owner)}
             doubt = self._doubt(error, kind)
@@ -147,10 +150,10 @@ class Server:
 
         A module that is missing or no Python is so in every process.
         """
-        doubtful = kind == "import" and not isinstance(error, (ModuleNotFoundError, SyntaxError))
+        doubtful = kind == "import" and not is_a(error, (ModuleNotFoundError, SyntaxError))
         if doubtful and self.isolation.strangers:
             return "its import failed where others were imported before"
-        if isinstance(error, _LEFT_BY_OTHERS) and self.isolation.request > 1:
+        if is_a(error, _LEFT_BY_OTHERS) and self.isolation.request > 1:
             return f"it failed with {type(error).__name__} where others were traced before"
         return ""
 

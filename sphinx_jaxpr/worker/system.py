@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import decimal
+import faulthandler
 import locale
 import logging
 import os
@@ -32,6 +33,14 @@ def system_settings() -> list[tuple[Place, str]]:
     with contextlib.suppress(ImportError):  # not a Unix
         found.append((_limits(), "resource setrlimit prlimit"))
     return found
+
+
+def stop_timers() -> None:
+    """End what would interrupt or end the process at a later time."""
+    faulthandler.cancel_dump_traceback_later()
+    for name in ("ITIMER_REAL", "ITIMER_VIRTUAL", "ITIMER_PROF"):
+        if hasattr(signal, name):
+            signal.setitimer(getattr(signal, name), 0)
 
 
 class _Environment(Settings):

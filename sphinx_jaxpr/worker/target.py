@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from ..tracing.folders import Folders, beneath
 from ..tracing.grammar import nearest
-from ..tracing.request import Request
+from ..tracing.request import Request, is_within
 from .failures import RequestError
 from .reach import Names, Unreachable
 from .recorder import Recorder
@@ -60,11 +60,23 @@ def longest(dotted: str, load: Callable[[str], ModuleType]) -> tuple[ModuleType,
 def _meant(target: str, around: Sequence[ModuleType], allowed: tuple[str, ...]) -> str:
     """What to write for a dotted name that belongs to a module of the text, or nothing."""
     try:
-        _, module = Names(around[0], allowed, tuple(around[1:])).find(target)
+        _, module = Names(around[0], allowed, tuple(around[1:])).find(target, called=True)
     except Unreachable:
         return ""
     last = target.rpartition(".")[2]
     return f"in a docstring, write '{module.__name__}:{target}', or '.{last}' inside of its class"
+
+
+def check_allowed(name: str, allowed: tuple[str, ...]) -> None:
+    """Refuse a module that a page may not have imported."""
+    if not allowed:
+        return
+    listed = f"jaxpr_allowed_modules ({', '.join(allowed)})"
+    if not is_within(name, allowed):
+        raise RequestError("option", f"the module {name!r} is outside {listed}")
+    if any(part.startswith("__") for part in name.split(".")):
+        message = f"{name!r} has a name that begins with '__', which is outside {listed}"
+        raise RequestError("option", message)
 
 
 def _is_submodule(package: ModuleType, name: str) -> bool:
@@ -126,7 +138,7 @@ def _no_module(missing: str, wanted: str, roots: Sequence[str]) -> RequestError:
 
 def _attribute(names: Names, path: str, roots: Sequence[str]) -> tuple[Any, ModuleType]:
     try:
-        return names.find(path)
+        return names.find(path, called=True)
     except Unreachable as error:
         if error.inside is None:
             raise RequestError("option", str(error)) from None

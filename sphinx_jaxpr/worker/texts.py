@@ -10,7 +10,9 @@ from collections.abc import Callable, Iterator
 from types import ModuleType
 from typing import Any, Final
 
+from ..tracing.request import is_within
 from .failures import RequestError
+from .permitted import name_of
 from .reach import Names, Unreachable
 from .target import longest
 
@@ -18,12 +20,21 @@ from .target import longest
 _DEFINED: Final = r"^[ \t]*((async[ \t]+)?def|class)[ \t]+{name}\b|^{name}[ \t]*[:=]"
 
 
-def modules_around(entry: str, load: Callable[[str], ModuleType]) -> list[ModuleType]:
+def modules_around(
+    entry: str, load: Callable[[str], ModuleType], allowed: tuple[str, ...] = ()
+) -> list[ModuleType]:
     """The modules of a text: one named itself, or those of the object ``module:object``.
 
     A text stands where its object is defined.  ``__module__`` may be another one, as
-    packages set it to where the object is public.
+    packages set it to where the object is public.  Those outside ``allowed`` are left out.
     """
+    found = _modules_around(entry, load, allowed)
+    return [one for one in found if not allowed or is_within(name_of(one), allowed)]
+
+
+def _modules_around(
+    entry: str, load: Callable[[str], ModuleType], allowed: tuple[str, ...]
+) -> list[ModuleType]:
     name, _, path = entry.partition(":")
     try:
         module = load(name)
@@ -32,7 +43,7 @@ def modules_around(entry: str, load: Callable[[str], ModuleType]) -> list[Module
     if not path:
         return [module]
     try:
-        found = Names(module).reach(path)
+        found = Names(module, allowed).reach(path)
     except Unreachable:
         return [module]
     if isinstance(found, ModuleType):  # under the name that a package gives it

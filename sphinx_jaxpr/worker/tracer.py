@@ -24,12 +24,13 @@ from .binding import bind
 from .failures import RequestError, printable
 from .hints import hinting
 from .jaxprs import is_jaxpr, open_jaxpr
+from .listing import is_python
 from .meshes import NO_MESH, current, mesh_of, under
 from .reach import Names
 from .recorder import Recorder
 from .sources import abstract_source
 from .stage import Stage
-from .target import load_module, resolve
+from .target import check_allowed, load_module, resolve
 from .texts import modules_around
 from .transforms import BUILTIN
 from .values import attribute, call, describe, source_text
@@ -60,11 +61,19 @@ class Tracer:
             importing(name)
             return load_module(name, self.recorder, self.roots)
 
+        def load_allowed(name: str) -> ModuleType:
+            check_allowed(name, request.allowed)
+            return load(name)
+
         for _, path in request.third_party:
             load(path.partition(":")[0])
-        around = [module for entry in request.around for module in modules_around(entry, load)]
+        around = [
+            module
+            for entry in request.around
+            for module in modules_around(entry, load_allowed, request.allowed)
+        ]
         self.texts[request.around] = around
-        return resolve(request, load, self.roots, around)
+        return resolve(request, load_allowed, self.roots, around)
 
     def trace(self, request: Request, found: tuple[Any, ModuleType, str]) -> dict[str, Any]:
         """The result of a request as JSON data; ``known`` has what is there before an error."""
@@ -105,13 +114,13 @@ class Tracer:
             text = mesh.text
             mesh = attribute(self.names(request, module), text, "mesh", text)
             if callable(mesh) and not isinstance(mesh, (jax.sharding.Mesh, AbstractMesh)):
-                mesh = call(mesh, text, "mesh")
+                mesh = call(self.names(request, module), mesh, text, "mesh")
                 self.known["mesh"] = f"{text}()"
         return under(mesh_of(mesh))
 
     def _stage(self, request: Request, target: Any, module: ModuleType, shown: str) -> Stage:
         key = f"{request.target} {request.args} {request.static} {request.jit} {request.mesh}"
-        key += f" {request.around}"
+        key += f" {request.around} {request.allowed}"
         stage = self._keep(key, lambda: self._base(request, target, module, shown))
         for step in request.steps:
             key += f" {step}"
@@ -239,16 +248,18 @@ def _own_names(target: Any) -> list[list[str]]:
 
 def _source(target: Any) -> dict[str, Any] | None:
     """The Python source of a function, dedented, with its file and first line."""
-    fn = inspect.unwrap(target)
-    while isinstance(fn, functools.partial):
-        fn = inspect.unwrap(fn.func)
-    if not (inspect.isfunction(fn) or inspect.ismethod(fn) or inspect.isclass(fn)):
-        fn = type(fn).__call__  # an object that is called
     try:
+        fn = inspect.unwrap(target)
+        while isinstance(fn, functools.partial):
+            fn = inspect.unwrap(fn.func)
+        if not (inspect.isfunction(fn) or inspect.ismethod(fn) or inspect.isclass(fn)):
+            fn = type(fn).__call__  # an object that is called
+        if not is_python(inspect.getfile(fn)):
+            return None
         lines, first = inspect.getsourcelines(fn)
         file = inspect.getsourcefile(fn) or ""
-    except (OSError, TypeError, SyntaxError):
-        return None  # made by exec, built in, or edited meanwhile
+    except Exception:
+        return None  # made by exec, built in, edited meanwhile, or not what it says it is
     return {"text": textwrap.dedent("".join(lines)).rstrip(), "file": file, "line": first}
 
 

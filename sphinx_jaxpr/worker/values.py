@@ -77,7 +77,7 @@ def spec_value(value: Value, names: Names, what: str, trees: list[tuple[Any, str
         found, text = attribute(names, value.text, "args", what), value.text
         # What is called and no pytree can be no argument itself.
         if callable(found) and jax.tree.structure(found) == jax.tree.structure(0):
-            found, text = call(found, text, "args"), f"{text}()"
+            found, text = call(names, found, text, "args"), f"{text}()"
         trees.append((jax.tree.structure(found), text))
         return found
     # Of specs; what is abstract already may be a tree of any other kind.
@@ -91,8 +91,12 @@ def spec_value(value: Value, names: Names, what: str, trees: list[tuple[Any, str
     return value
 
 
-def call(function: Any, path: str, option: str) -> Any:
+def call(names: Names, function: Any, path: str, option: str) -> Any:
     """What a function returns that an option names; it must need no argument."""
+    try:
+        names.check_call(function, path)
+    except Unreachable as error:
+        raise RequestError("option", f"{option}: {error}", option=option) from None
     try:
         inspect.signature(function).bind()
     except ValueError:  # it tells nothing of its parameters

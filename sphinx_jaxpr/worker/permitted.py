@@ -1,0 +1,325 @@
+"""What names may lead to under ``jaxpr_allowed_modules``.  Imports JAX.
+
+Every step of a name and what it ends at is judged by where that was defined: a module that
+is allowed may hold anything of others, which a page must not have called.  What an object
+says of itself is read without running code of it, where that can be had.
+"""
+
+from __future__ import annotations
+
+import enum
+import functools
+import re
+import types
+from collections.abc import Iterator
+from typing import Any, Final
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from ..tracing.request import is_within
+
+#: Layers of partials, transforms and decorators that are looked through.
+_LAYERS: Final = 50
+
+#: How deep containers are looked into, and at how many of their items.
+_DEPTH: Final = 8
+_ITEMS: Final = 10_000
+
+#: JAX's modules whose functions are pure, but for ``_IMPURE``.
+_DOCUMENTED: Final = (
+    jnp,
+    jnp.fft,
+    jnp.linalg,
+    jax.lax,
+    jax.lax.linalg,
+    jax.nn,
+    jax.nn.initializers,
+)
+#: Modules that are not allowed, and that a name may pass through: of NumPy it finds dtypes.
+_PASSED: Final = {id(one): one for one in (jax, np, jax.checkpoint_policies, *_DOCUMENTED)}
+
+#: What touches a file, a device, the terminal or another process says so in its name.
+_IMPURE: Final = re.compile(
+    r"load|save|file|print|dlpack|feed|callback|debug|profil|host|server|recv|send"
+)
+
+_SCALARS: Final = (bool, int, float, complex)
+_ARRAYS: Final = (jax.Array, np.ndarray, np.generic, jax.ShapeDtypeStruct)
+_OF_ARRAYS: Final = frozenset({"T", "dtype", "imag", "mT", "ndim", "real", "shape", "size"})
+#: They are no values of a program, and everything hangs on them.
+_INNER: Final = (
+    types.AsyncGeneratorType,
+    types.CodeType,
+    types.CoroutineType,
+    types.FrameType,
+    types.GeneratorType,
+    types.TracebackType,
+)
+#: What JAX and the standard library make of a function refers to it as ``__wrapped__``.
+_WRAPPERS: Final = ("jax", "jaxlib", "functools", "contextlib")
+#: Modules of Python whose classes make objects, and nothing else.
+_BASES: Final = ("abc", "builtins", "collections", "enum", "typing")
+
+
+def _documented() -> Iterator[Any]:
+    for module in _DOCUMENTED:
+        for name in dir(module):
+            if name.startswith("_") or _IMPURE.search(name):
+                continue
+            found = getattr(module, name, None)
+            if _is_dtype(found) or is_within(str(getattr(found, "__module__", "")), ("jax",)):
+                yield found
+    policies = jax.checkpoint_policies
+    yield from (getattr(policies, name) for name in dir(policies) if not name.startswith("_"))
+
+
+def _is_dtype(value: Any) -> bool:
+    # By identity: an object of user code may compare as it likes.
+    return any(value is one for one in _SCALARS) or (
+        issubclass(type(value), type) and issubclass(value, np.generic)
+    )
+
+
+#: Objects of JAX that a page may pass on, by their identity: as they were before user code ran.
+PURE: Final = {id(found): found for found in _documented()}
+
+
+class Permit:
+    """The rules for names where ``allowed`` are the modules that they may lead into."""
+
+    def __init__(self, allowed: tuple[str, ...]) -> None:
+        self.allowed = allowed
+        self.listed = f"jaxpr_allowed_modules ({', '.join(allowed)})"
+
+    # -- on the way
+
+    def ask(self, owner: Any, part: str) -> str:
+        """Why ``owner`` may not be asked for its attribute ``part``, or ``""``."""
+        if part.startswith("__"):
+            if self._is_own_method(owner, part):
+                return ""
+            return (
+                f"has the name {part!r}: of the names that begin with '__', {self.listed} leaves"
+                " those of methods that a class of these modules defines"
+            )
+        if self._is_open(owner, part):
+            return ""
+        return (
+            f"asks {_what(owner)} for {part!r}: {self.listed} lets names go through modules,"
+            " classes and objects of these modules"
+        )
+
+    def enter(self, module: types.ModuleType) -> str:
+        """Why no name may lead through a module, or ``""``."""
+        if id(module) in _PASSED or self._within(name_of(module)):
+            return ""
+        return f"leads through the module {name_of(module)!r}, which is outside {self.listed}"
+
+    def take(self, owner: Any, found: Any) -> str:
+        """Why what JAX's or NumPy's ``owner`` publishes is no value for a page, or ``""``."""
+        if id(owner) not in _PASSED or id(found) in _PASSED or id(found) in PURE:
+            return ""
+        name = "numpy" if owner is np else "jax"
+        if isinstance(found, (*_SCALARS, type(None))) or self._within(name):
+            return ""
+        if callable(found) and not self._foreign(found, called=False):
+            return ""  # put there by a module that is allowed
+        return (
+            f"is {_what(found)}: of JAX, {self.listed} leaves the functions of jax.numpy, jax.lax"
+            " and jax.nn that touch no file, terminal or process, dtypes and checkpoint policies"
+        )
+
+    def _is_open(self, owner: Any, part: str) -> bool:
+        kind = type(owner)
+        if issubclass(kind, type):
+            return self._within(_class_module(owner)) or (
+                id(owner) in PURE and issubclass(owner, enum.Enum)
+            )
+        if kind is types.FunctionType:  # what its author hung on it
+            return part in owner.__dict__
+        if issubclass(kind, types.ModuleType) or kind is types.SimpleNamespace:
+            return True
+        if issubclass(kind, _ARRAYS) and part in _OF_ARRAYS:
+            return True
+        return self._within(_class_module(kind))
+
+    def _is_own_method(self, owner: Any, name: str) -> bool:
+        kind = owner if issubclass(type(owner), type) else type(owner)
+        definer, found = _defined(kind, name)
+        if isinstance(found, (staticmethod, classmethod)):
+            found = found.__func__
+        return (
+            definer is not None
+            and self._within(_class_module(definer))
+            and callable(found)
+            and not issubclass(type(found), type)
+        )
+
+    # -- at its end
+
+    def call(self, found: Any) -> str:
+        """Why a page may not have ``found`` called, or ``""``."""
+        return self._told(found, called=True)
+
+    def value(self, found: Any) -> str:
+        """Why a page may not pass ``found`` on, or ``""``."""
+        for item in _leaves(found):
+            if isinstance(item, types.ModuleType):
+                if not self._within(name_of(item)):
+                    return f"is the module {name_of(item)!r}, which is outside {self.listed}"
+            elif issubclass(type(item), _INNER):
+                return f"is a {type(item).__name__}, which {self.listed} lets no page pass on"
+            elif callable(item) and not issubclass(type(item), _MESHES):
+                told = self._told(item, called=False)
+                if told:
+                    return told
+        return ""
+
+    def _told(self, found: Any, *, called: bool) -> str:
+        foreign = self._foreign(found, called=called)
+        if not foreign:
+            return ""
+        return (
+            f"is {foreign}, which is outside {self.listed}; a function of yours that uses it can"
+            " be named"
+        )
+
+    def _within(self, module: Any) -> bool:
+        return type(module) is str and is_within(module, self.allowed)
+
+    def _foreign(self, value: Any, *, called: bool) -> str:
+        """What of a callable is of another module, in words; ``""`` where nothing is."""
+        for _ in range(_LAYERS):
+            if not called and (id(value) in PURE or _is_dtype(value)):
+                return ""
+            kind = type(value)
+            if issubclass(kind, type):
+                return self._foreign_class(value)
+            if issubclass(kind, functools.partial):
+                value = functools.partial.func.__get__(value)
+                continue
+            if kind is types.MethodType:
+                holder = value.__self__
+                holder = holder if issubclass(type(holder), type) else type(holder)
+                if not self._within(_class_module(holder)):
+                    return f"a method of {_what(holder)}"
+                value = value.__func__
+                continue
+            wrapped = _wrapped(value)
+            if kind is types.FunctionType:
+                made = wrapped is not None and _is_wrapper(value.__globals__.get("__name__"))
+                if not made and not self._within(value.__module__):
+                    return _what(value)
+            elif self._within(_class_module(kind)):
+                foreign = self._foreign_call(kind, called=called)
+                if foreign:
+                    return foreign
+            elif kind is types.BuiltinFunctionType:  # of an extension module
+                return "" if self._within(getattr(value, "__module__", None)) else _what(value)
+            elif wrapped is None or not _is_wrapper(_class_module(kind)):
+                return _what(value)
+            if wrapped is None:
+                return ""
+            value = wrapped
+        return "wrapped too often to see what is called"
+
+    def _foreign_class(self, kind: type) -> str:
+        """What of the making of an object is of another module."""
+        if not self._within(_class_module(kind)):
+            return _what(kind)
+        for name in ("__new__", "__init__"):
+            definer, _ = _defined(kind, name)
+            module = _class_module(definer) if definer is not None else "builtins"
+            if module not in _BASES and not self._within(module):
+                return f"a class with the {name} of {_what(definer)}"
+        return ""
+
+    def _foreign_call(self, kind: type, *, called: bool) -> str:
+        """What of the call of an object of a class is of another module."""
+        definer, found = _defined(kind, "__call__")
+        if definer is None or not self._within(_class_module(definer)):
+            return f"an object with the __call__ of {_what(definer)}"
+        if isinstance(found, (staticmethod, classmethod)):
+            found = found.__func__
+        if not callable(found) or issubclass(type(found), kind):
+            return ""
+        return self._foreign(found, called=called)
+
+
+_MESHES: Final = (jax.sharding.Mesh, jax.sharding.AbstractMesh)
+
+
+def _leaves(value: Any) -> Iterator[Any]:
+    """A value, or what plain containers hold."""
+    todo = [(value, 0)]
+    for _ in range(_ITEMS):
+        if not todo:
+            return
+        item, depth = todo.pop()
+        kind = type(item)
+        if kind is dict and depth < _DEPTH:
+            todo += [(inner, depth + 1) for inner in item.values()]
+        elif kind in (tuple, list, set, frozenset) and depth < _DEPTH:
+            todo += [(inner, depth + 1) for inner in item]
+        else:
+            yield item
+
+
+def _defined(kind: type, name: str) -> tuple[type | None, Any]:
+    """The class that gives ``kind`` an attribute, and what that is there."""
+    for one in type.__dict__["__mro__"].__get__(kind):
+        names = type.__dict__["__dict__"].__get__(one)
+        if name in names:
+            return one, names[name]
+    return None, None
+
+
+def _class_module(kind: Any) -> Any:
+    """``__module__`` of a class, whatever its metaclass says."""
+    try:
+        return type.__dict__["__module__"].__get__(kind)
+    except (AttributeError, TypeError):
+        return None
+
+
+def _wrapped(value: Any) -> Any:
+    """What a wrapper wraps: noted on the object itself, or by one of JAX's own kinds."""
+    if type(value) is not types.FunctionType and _is_wrapper(_class_module(type(value))):
+        return getattr(value, "__wrapped__", None)
+    try:
+        return object.__getattribute__(value, "__dict__").get("__wrapped__")
+    except AttributeError:
+        return None
+
+
+def _is_wrapper(module: Any) -> bool:
+    return type(module) is str and is_within(module, _WRAPPERS)
+
+
+def _what(value: Any) -> str:
+    """An object and its module, in the words of a message."""
+    if issubclass(type(value), types.ModuleType):
+        return f"the module {name_of(value)!r}"
+    if issubclass(type(value), type):
+        name = type.__dict__["__name__"].__get__(value)
+        return f"the class {name!r} of {_named(_class_module(value))}"
+    if type(value) in (types.FunctionType, types.BuiltinFunctionType):
+        holder = getattr(value, "__self__", None)
+        if holder is not None and not isinstance(holder, types.ModuleType):
+            kind = holder if issubclass(type(holder), type) else type(holder)
+            return f"a method of {_what(_defined(kind, value.__name__)[0] or type(holder))}"
+        return f"a function of {_named(value.__module__)}"
+    kind = type(value)
+    return f"an object of {_what(kind)}"
+
+
+def name_of(module: Any) -> str:
+    """The name of a module, which its code may have changed or taken away."""
+    found = getattr(module, "__name__", "")
+    return found if type(found) is str else ""
+
+
+def _named(module: Any) -> str:
+    return f"the module {module!r}" if type(module) is str else "no module that it tells"

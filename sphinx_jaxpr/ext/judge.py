@@ -8,6 +8,7 @@ from typing import Any
 
 from sphinx.util import logging
 
+from ..program.characters import on_one_line
 from ..tracing import outcomes
 from ..tracing.outcomes import describe, megabytes
 from ..tracing.paths import Paths
@@ -71,7 +72,7 @@ def _ambiguity(paths: Paths, module: str) -> str:
 
 def report(found: list[Finding], srcdir: str, family: str = "jaxpr") -> list[Finding]:
     """Warn, each finding once at its place; what was told."""
-    told = list(dict.fromkeys(found))
+    told = list(dict.fromkeys(replace(one, message=on_one_line(one.message)) for one in found))
     for finding in told:
         source = finding.source
         if "docstring of" not in source:
@@ -79,7 +80,7 @@ def report(found: list[Finding], srcdir: str, family: str = "jaxpr") -> list[Fin
         logger.warning(
             "%s",
             finding.message,
-            location=f"{source}:{finding.line}",
+            location=f"{on_one_line(source)}:{finding.line}",
             type=family,
             subtype=finding.kind,
         )

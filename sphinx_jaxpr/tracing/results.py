@@ -11,6 +11,8 @@ import math
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
+from ..program.characters import is_plain
+
 #: Kinds of errors, as the worker and its client tell them.
 KINDS: Final = frozenset(
     ["crash", "import", "lock", "option", "state", "target", "timeout", "trace", "worker"]
@@ -88,6 +90,8 @@ def _list(value: Any, where: str) -> list[Any]:
 def _text(value: Any, where: str) -> None:
     if type(value) is not str:
         raise _no(value, where, "a text")
+    if not is_plain(value):
+        raise Unfit(f"{where} has characters that results have spelled out")
 
 
 def _flag(value: Any, where: str) -> None:
@@ -136,8 +140,10 @@ def _phase(value: Any, where: str) -> None:
 
 def _plain(value: Any, where: str, depth: int = 0) -> None:
     """What a parameter may be: see ``worker.facts.plain_value``."""
-    if value is None or type(value) in (bool, int, str):
+    if value is None or type(value) in (bool, int):
         return
+    if type(value) is str:
+        return _text(value, where)
     if type(value) is float and math.isfinite(value):
         return
     if type(value) is list and depth < _DEPTH:
@@ -152,6 +158,7 @@ def _plain(value: Any, where: str, depth: int = 0) -> None:
 
 def _parameters(value: Any, where: str) -> None:
     for name, one in _dict(value, where).items():
+        _text(name, where)
         _plain(one, f"{where}.{name}"[:80])
 
 
@@ -161,6 +168,7 @@ def _inner(programs: int) -> _Check:
 
     def checked(value: Any, where: str) -> None:
         for name, places in _dict(value, where).items():
+            _text(name, where)
             _each(place)(places, f"{where}.{name}"[:80])
 
     return checked

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import linecache
 import os
-import re
 import traceback
 from types import TracebackType
 from typing import Any
 
+from ..program.characters import spelled
 from ..tracing.places import is_project_file
 from .facts import mask
 
 #: Longest message that is kept of one error, in characters.
 MAX_MESSAGE = 4_000
-_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f\ufffe\uffff]")
 
 
 class RequestError(Exception):
@@ -80,9 +79,8 @@ def _message(error: BaseException) -> str:
 
 
 def printable(text: str) -> str:
-    """``text`` without what UTF-8 or XML can't hold, and without memory addresses."""
-    text = mask(text.encode("utf-8", "backslashreplace").decode())
-    return _CONTROL.sub(lambda found: f"\\x{ord(found[0]):02x}", text)
+    """``text`` with control characters spelled, and without memory addresses."""
+    return spelled(mask(text))
 
 
 def _frames(trace: TracebackType | None, package_folder: str, owner: str) -> list[dict[str, Any]]:

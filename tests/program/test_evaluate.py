@@ -438,4 +438,4 @@ def test_fuzz() -> None:
 
 
 def test_control_characters_of_a_value_are_replaced() -> None:
-    assert words("a\x1b[31m\x00") == "a\ufffd[31m\ufffd"
+    assert words("a\x1b[31m\x00") == "a\\x1b[31m\\x00"

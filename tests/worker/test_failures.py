@@ -93,7 +93,7 @@ def test_a_mistake_in_a_request_has_no_frames() -> None:
 
 
 def test_control_characters_are_spelled_out() -> None:
-    assert printable("a\x1b[31m\x00\ufffe\n\tb") == "a\\x1b[31m\\x00\\xfffe\n\tb"
+    assert printable("a\x1b[31m\x00\ufffe\n\tb") == "a\\x1b[31m\\x00\\ufffe\n\tb"
     odd = type("Odd\x1b", (ValueError,), {})
     found = describe(odd("no"), "trace", OURS)
     assert found["type"] == "Odd\\x1b"

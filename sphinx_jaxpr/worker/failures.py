@@ -61,7 +61,7 @@ def describe(
         "type": printable(type(error).__name__),
         "mro": [printable(c.__name__) for c in type(error).__mro__ if c is not object],
         "frames": frames,
-        "traceback": printable("".join(traceback.format_exception(error))[-100_000:]),
+        "traceback": printable(_traceback(error)[-100_000:]),
     }
 
 
@@ -83,6 +83,21 @@ def printable(text: str) -> str:
     return spelled(mask(text))
 
 
+def _traceback(error: BaseException) -> str:
+    try:
+        return "".join(traceback.format_exception(error))
+    except Exception as other:  # a file's name that no system takes, notes that can't be read
+        return f"{_message(error)}\n(its traceback can't be written: {type(other).__name__})\n"
+
+
+def _code(file: str, line: int, known: dict[str, Any]) -> str:
+    """A line of a file, ``""`` where that has none, or a name that no system takes."""
+    try:
+        return linecache.getline(file, line, known).strip()
+    except ValueError:
+        return ""
+
+
 def _frames(trace: TracebackType | None, package_folder: str, owner: str) -> list[dict[str, Any]]:
     ours = os.path.join(package_folder, "")
     frames = []
@@ -96,7 +111,7 @@ def _frames(trace: TracebackType | None, package_folder: str, owner: str) -> lis
                 "file": file,
                 "line": line,
                 "function": frame.f_code.co_name,
-                "code": printable(linecache.getline(file, line, frame.f_globals).strip()),
+                "code": printable(_code(file, line, frame.f_globals)),
             }
         )
     return frames[-20:]

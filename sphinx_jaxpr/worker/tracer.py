@@ -247,8 +247,8 @@ def _source(target: Any) -> dict[str, Any] | None:
     try:
         lines, first = inspect.getsourcelines(fn)
         file = inspect.getsourcefile(fn) or ""
-    except (OSError, TypeError, SyntaxError):
-        return None  # made by exec, built in, or edited meanwhile
+    except (OSError, TypeError, SyntaxError, ValueError):
+        return None  # made by exec, built in, edited meanwhile, in a file that no system has
     return {"text": textwrap.dedent("".join(lines)).rstrip(), "file": file, "line": first}
 
 

@@ -1,16 +1,14 @@
-"""Rows of the fault table: hostile text in all that user code can name, in every builder.
-
-``python -m tests.faults.markup FOLDER [BUILDER ...]`` builds one project there and says what
-got through; without builders, all of them.
-"""
+"""Rows of the fault table: hostile text in all that user code can name, in every builder."""
 
 from __future__ import annotations
 
 import json
 import os
+import random
 import re
 import subprocess
 import sys
+import tempfile
 import zipfile
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
@@ -248,7 +246,7 @@ class Tried:
                 yield from (f"{name}: {line}" for line in _raw(text))
             yield from (f"{name}: {what}" for what, mark in marks.items() if mark in text)
             found = [text.find(mark) for mark in INJECTED.get(kind, ())]
-            yield from (f"{name}: markup at {text[at - 40:at + 40]!r}" for at in found if at >= 0)
+            yield from (f"{name}: markup at {text[at - 40 : at + 40]!r}" for at in found if at >= 0)
         for line in self.terminal.replace("\r", "\n").split("\n"):
             yield from (f"terminal: {found}" for found in _raw(line))
             if line.lstrip().startswith(("::", "##[")):
@@ -320,14 +318,15 @@ def tried(
     return Tried(made.folder, home, terminal)
 
 
-def main(folder: str, *builders: str) -> int:
-    """Say what got through; the exit status."""
-    found = list(tried(Path(folder).resolve(), builders or BUILDERS).problems())
-    for problem in found:
-        print(problem)
-    print(f"{len(found)} of {len(TEXTS)} texts in {len(builders or BUILDERS)} builders got through")
-    return int(bool(found))
+def hostile_text(chance: random.Random, count: int) -> tuple[int, list[str]]:
+    """Control characters, markup of every format and folders of the machine, in all that user
+    code names, stay text in each format and in the terminal.
+    """
+    texts, builders, told = (few(), FEW, 1) if count == 1 else (TEXTS, BUILDERS, len(BUILDERS))
+    with tempfile.TemporaryDirectory(prefix="markup-") as folder:
+        found = tried(Path(folder).resolve(), builders, texts, told)
+        return len(texts) * len(builders), list(found.problems())
 
 
-if __name__ == "__main__":
-    sys.exit(main(*sys.argv[1:]))
+#: For the table: once with few texts and builders, more often with all of them.
+ROWS: Final = (hostile_text,)

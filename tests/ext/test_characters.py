@@ -53,6 +53,7 @@ def test_hostile_text_in_a_pdf(tmp_path: Path, engine: str) -> None:
     tried = markup.tried(tmp_path, ("latex",), told=0, conf=conf)
     assert not list(tried.problems())
     folder = tried.folder / "out" / "latex"
-    command = [engine, "-interaction=nonstopmode", "-halt-on-error", "p.tex"]
+    source = next(path.name for path in folder.glob("*.tex") if "hyper" in path.read_text("utf-8"))
+    command = [engine, "-interaction=nonstopmode", "-halt-on-error", source]
     done = subprocess.run(command, cwd=folder, capture_output=True, check=False, timeout=600)
     assert done.returncode == 0, done.stdout[-3000:].decode("utf-8", "replace")

@@ -50,7 +50,7 @@ def describe(
     ``mro`` holds the names of the exception's classes, so that ``raises:
     TypeError`` accepts a subclass.
     """
-    found: dict[str, Any] = {"kind": kind, "type": "", "mro": [], "message": _message(error)}
+    found: dict[str, Any] = {"kind": kind, "type": "", "mro": [], "message": message_of(error)}
     if isinstance(error, RequestError):  # its message says it all
         return {**found, "frames": [], "traceback": "", **error.more}
     frames = _frames(error.__traceback__, package_folder, owner) + _syntax_frame(error)
@@ -65,7 +65,8 @@ def describe(
     }
 
 
-def _message(error: BaseException) -> str:
+def message_of(error: BaseException) -> str:
+    """What an exception says, also where its ``__str__`` raises one itself."""
     try:
         text = str(error)
     except BaseException as other:
@@ -87,7 +88,7 @@ def _traceback(error: BaseException) -> str:
     try:
         return "".join(traceback.format_exception(error))
     except Exception as other:  # a file's name that no system takes, notes that can't be read
-        return f"{_message(error)}\n(its traceback can't be written: {type(other).__name__})\n"
+        return f"{message_of(error)}\n(its traceback can't be written: {type(other).__name__})\n"
 
 
 def _code(file: str, line: int, known: dict[str, Any]) -> str:

@@ -25,6 +25,7 @@ from types import ModuleType
 from typing import Any, Final
 
 from .program.blocks import Block
+from .program.characters import spelled_all
 from .program.evaluate import evaluate, judge
 from .program.inputs import names_of
 from .program.instead import instead
@@ -173,7 +174,8 @@ def trace(
         blocks: dict[str, Block] = {}
         for label, request in requests:
             full = f"{name}.{label}" if label else name
-            blocks[full] = _block(full, tracer.trace(request, found), blocks.get(name))
+            result = spelled_all(tracer.trace(request, found))
+            blocks[full] = _block(full, result, blocks.get(name))
     except RequestError as error:
         raise ValueError(str(error)) from None
     versions = {"jax": jax.__version__, "python": ".".join(map(str, sys.version_info[:3]))}

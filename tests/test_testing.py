@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import jax
+import jax.extend
 import jax.numpy as jnp
 import numpy as np
 import pytest
@@ -218,3 +219,28 @@ def test_the_how_to_runs(tmp_path: Path) -> None:
     )  # fmt: skip
     assert "AssertionError: 1 of 4 claims is false on JAX" in done.stdout
     assert "def assert_claims" not in done.stdout  # the reader's own lines alone
+
+
+def test_a_character_that_is_spelled_may_be_written_both_ways() -> None:
+    odd = jax.extend.core.Primitive("odd")
+    odd.def_abstract_eval(lambda x, **_: x)
+
+    def f(x: Any) -> Any:
+        return odd.bind(x, text="a\x1b\u202e\\b", names=("c\x00",), **{"key\x07": 1})
+
+    traced = assert_claims(
+        f,
+        "x=f32[3]",
+        claims=[
+            r'f[odd].params[text] == "a\x1b\u202e\\b"',
+            r'f[odd].params[text] == r"a\x1b\u202e\b"',
+            r'"a\x1b" in f[odd].params[text]',
+            r'f[odd].params[names] == ("c\x00",)',
+            r'f[odd].params["key\x07"] == 1',
+            r'"key\x07" in f[odd].params',
+        ],
+    )
+    assert traced.evaluate("f[odd].params[text]") == r"a\x1b\u202e\b"
+    assert traced.evaluate(r'"\x1b[31m"') == r"\x1b[31m"
+    assert r"text=a\x1b\u202e\b" in traced.text("f")
+    assert r"key\x07=1" in traced.text("f")

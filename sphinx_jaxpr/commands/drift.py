@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
+from ..program.characters import on_one_line, spelled
 from ..program.drift import Drift, compare
 from ..program.levels import Difference, Level
 from ..program.quoted import shorten
@@ -62,10 +63,11 @@ class Report:
         for row in self.rows:
             if row.drift.level is not Level.SAME:
                 yield f"{row.name}: {row.drift.level.words}"
-                yield from (f"  {line}" for line in table(row.drift))
+                yield from (f"  {on_one_line(line)}" for line in table(row.drift))
                 yield ""
         for one in self.broken:
-            yield f"{one['source']}:{one['line']}: [{one['type']}] {one['message']}"
+            found = f"{one['source']}:{one['line']}: [{one['type']}] {one['message']}"
+            yield on_one_line(found)
         if self.broken:
             yield ""
         count = len(self.rows)
@@ -133,7 +135,7 @@ def run(options: argparse.Namespace) -> int:
     try:
         found = report(options.docs, options.python, options.settings)
     except CommandError as error:
-        sys.stderr.write(f"sphinx_jaxpr drift: {error}\n")
+        sys.stderr.write(f"sphinx_jaxpr drift: {spelled(str(error))}\n")
         return FAILED
     lines = [json.dumps(found.data(), indent=1)] if options.json else list(found.lines())
     sys.stdout.write("\n".join(lines) + "\n")

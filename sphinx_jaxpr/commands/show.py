@@ -15,6 +15,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, Final
 
+from ..program.characters import on_one_line, spelled_all
 from ..tracing import environment, grammar, pool
 from ..tracing.grammar import WIDE, GrammarError, nearest, shorten
 from ..tracing.jobs import Job, seconds
@@ -186,7 +187,14 @@ def _traced(
     jobs = [Job(str(place), request, limit) for place, (_, request) in enumerate(requests)]
     found = {job.key: outcome for job, outcome in pool.run(setup, jobs)}
     paths = Paths(here, roots)
-    return [paths.hide_all(found[job.key]) for job in jobs]
+    return [_shown(found[job.key], paths) for job in jobs]
+
+
+def _shown(outcome: dict[str, Any], paths: Paths) -> dict[str, Any]:
+    """What the worker or its client said, as it may be shown."""
+    hide = {"result": paths.result, "known": paths.result, "error": paths.error}
+    shown: dict[str, Any] = spelled_all({k: hide[k](v) for k, v in outcome.items() if k in hide})
+    return shown
 
 
 def _complain(programs: list[Program]) -> int:
@@ -200,5 +208,5 @@ def _complain(programs: list[Program]) -> int:
             status = max(status, WRONG if is_usage else FAILED)
     for message, names in alike.items():
         more = f" (and so for {', '.join(names[1:])})" if names[1:] else ""
-        sys.stderr.write(f"error: {names[0]}: {message}{more}\n")
+        sys.stderr.write(f"error: {on_one_line(f'{names[0]}: {message}{more}')}\n")
     return status

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from sphinx.util import logging
 
+from ..program.characters import on_one_line, spelled_all
 from ..tracing.outcomes import differences
 from . import config as settings
 from .notes import placed
@@ -114,7 +115,7 @@ class Checked:
 
     def write(self, folder: Path, srcdir: Path) -> None:
         """The two files, and a summary for the terminal."""
-        data = self.to_json(srcdir)
+        data: dict[str, Any] = spelled_all(self.to_json(srcdir))
         folder.mkdir(parents=True, exist_ok=True)
         lines = [_line(found) for found in data["findings"]]
         lines += [_line({**hint, "type": "hint"}) for hint in data["hints"]]
@@ -229,7 +230,7 @@ def _place(thing: Finding | Quote, srcdir: Path) -> dict[str, Any]:
 
 
 def _line(found: dict[str, Any]) -> str:
-    return f"{found['source']}:{found['line']}: [{found['type']}] {found['message']}"
+    return on_one_line(f"{found['source']}:{found['line']}: [{found['type']}] {found['message']}")
 
 
 def _summary(data: dict[str, Any]) -> list[str]:

@@ -14,6 +14,7 @@ from sphinx.util import logging
 from sphinx.util.display import status_iterator
 
 from .. import __version__
+from ..program.characters import on_one_line, spelled, spelled_all
 from ..tracing import lock
 from ..tracing.files import digest
 from ..tracing.jobs import Job, Limit, seconds
@@ -141,7 +142,8 @@ class Engine:
         """In verbose mode: why a program is traced."""
         if self.app.verbosity:
             why = "this build uses no stored result" if known else self.storage.why(key, request)
-            logger.verbose("%s is traced: %s", _title(request), why or "no result is stored")
+            said = f"{_title(request)} is traced: {why or 'no result is stored'}"
+            logger.verbose("%s", on_one_line(said))
 
     # -- the lock
 
@@ -227,25 +229,25 @@ class Engine:
         if error is None or expected:
             known = outcome.get("known", {})
             result = outcome.get("result") or {**known, "error": _shown(error or {})}
-            result = self.paths.hide_all(result)
+            result = self.paths.result(result)
             needs = Needs.from_json(outcome.get("needs", {}))
             made = self.storage.made(job.request.x64)
             return Outcome(job.key, self.store.save(job.key, job.request, result, needs, made))
         if job.key in self._tolerated and error["kind"] == "trace" and "needs" in outcome:
             # Or every build would try again what nobody misses.
-            failed = self.paths.hide_all({"error": error})
             needs = Needs.from_json(outcome["needs"])
             made = self.storage.made(job.request.x64)
-            self.store.save(job.key + FAILED, job.request, failed, needs, made)
+            self.store.save(job.key + FAILED, job.request, {"error": error}, needs, made)
         return Outcome(job.key, Seen(digest(_shown(error)), ""), error)
 
     def _cleaned(self, error: dict[str, Any]) -> dict[str, Any]:
         trace = error.get("traceback") or error.get("output") or ""
         searched = [self.paths.stored(root) for root in error.get("searched", ())]
-        hidden = self.paths.hide_all({**error, "traceback": "", "output": ""})
-        cleaned: dict[str, Any] = {**hidden, "searched": searched}
+        hidden = self.paths.error({**error, "traceback": "", "output": ""})
+        # Some of it is the client's own: what the worker printed, why it did not start.
+        cleaned: dict[str, Any] = spelled_all({**hidden, "searched": searched})
         if trace:
-            file = self.storage.log(mask(self.paths.hide(trace)))
+            file = self.storage.log(mask(self.paths.hide(spelled(trace))))
             cleaned |= {"log": file} if file else {}
         return cleaned
 

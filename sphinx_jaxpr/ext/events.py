@@ -13,6 +13,7 @@ from sphinx.environment import BuildEnvironment
 from sphinx.util import logging
 
 from .. import __version__
+from ..program.characters import on_one_line
 from . import config as settings
 from .check import CheckBuilder, Checked
 from .claims import JaxprClaims
@@ -107,7 +108,7 @@ def check_config(app: Sphinx, config: Config) -> None:
     """Tell what is wrong in conf.py."""
     for name, problem in settings.problems(config).items():
         place = settings.place_of(name, Path(app.confdir))
-        logger.warning("%s", problem, location=place, type="jaxpr", subtype="option")
+        logger.warning("%s", on_one_line(problem), location=place, type="jaxpr", subtype="option")
     settings.settle(config)
 
 

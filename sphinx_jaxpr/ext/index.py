@@ -25,7 +25,8 @@ def met(engine: Engine, pages: dict[str, list[Gallery]]) -> dict[str, list[tuple
     for docname, galleries in pages.items():
         for block in (b for gallery in galleries for b in gallery.blocks if b.shown):
             outcome = engine.outcome(block)
-            for name in outcome.seen.names if outcome else ():
+            # A primitive may be called anything, also nothing.
+            for name in filter(str.strip, outcome.seen.names if outcome else ()):
                 found.setdefault(name, []).append((docname, block))
     return dict(sorted(found.items(), key=lambda item: (item[0].lower(), item[0])))
 

@@ -111,7 +111,7 @@ def report(found: list[Finding], srcdir: str, family: str = "jaxpr") -> list[Fin
         logger.warning(
             "%s",
             finding.message,
-            location=f"{source}:{finding.line}",
+            location=f"{on_one_line(source)}:{finding.line}",
             type=family,
             subtype=finding.kind,
         )

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final, cast
 
 from sphinx.util import logging
 
+from ..program.characters import on_one_line
 from . import config as settings
 from .pageless import PagelessBuilder
 from .records import Block, Gallery
@@ -117,7 +118,7 @@ class JaxprLock(_Recording):
             return
         found = plan(self.engine, self.chosen(), self.expected())
         for line in found.lines():
-            logger.info("%s", line)
+            logger.info("%s", on_one_line(line))
         problem = found.write()
         if problem:
             self.leave(problem)
@@ -154,5 +155,5 @@ class JaxprLock(_Recording):
     def leave(self, message: str) -> None:
         """Say that the lock could not be made."""
         place = settings.place_of("jaxpr_lock_", Path(self.confdir))
-        logger.warning("%s", message, location=place, type="jaxpr", subtype="lock")
+        logger.warning("%s", on_one_line(message), location=place, type="jaxpr", subtype="lock")
         self.engine.app.statuscode = 1

@@ -7,6 +7,7 @@ from typing import Final
 
 from docutils import nodes
 
+from ..program.characters import spelled
 from ..tracing.files import digest
 from .complaints import COMPLAINTS
 from .nodes import jaxpr_gallery
@@ -56,7 +57,7 @@ class JaxprPasted(BlockDirective):
         text, line = self._text()
         problem, pasted = "", None
         if text:
-            version = " ".join(self.options.get("version", "").split())
+            version = spelled(" ".join(self.options.get("version", "").split()))
             pasted = Pasted(text, version)
             self._read(text, line)
         else:
@@ -78,7 +79,7 @@ class JaxprPasted(BlockDirective):
 
         Nor are there any at the ends of lines: docutils drops them, MyST does not.
         """
-        lines = [line.rstrip() for line in self.content]
+        lines = [spelled(line).rstrip() for line in self.content]
         blank = next((n for n, line in enumerate(lines) if line.strip()), len(lines))
         text = dedent("\n".join(lines[blank:])).rstrip()
         first = text.partition("\n")[0]

@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from docutils import nodes
 
+from ..program.characters import on_one_line
 from ..program.model import Printed
 from ..program.summary import in_words
 from ..tracing.outcomes import error_parts
@@ -84,7 +85,7 @@ class Listings(Shown):
         return self.engine.app.builder.format
 
     def heading(self, block: Block) -> list[nodes.Node]:
-        call = self.call(block)
+        call = on_one_line(self.call(block))
         line = nodes.paragraph()
         found: list[nodes.Node] = [line]
         if _has_long_word(call):
@@ -93,7 +94,8 @@ class Listings(Shown):
             line += nodes.literal(call, call)
         acted = [f"{part.verb} {part.text}".strip() for part in self.acted(block)]
         about = [*map(_ascii, acted), *self.remarks(block), self.version(block)]
-        text = "; ".join(filter(None, about))
+        # In a paragraph: a blank line would end it in the midst of TeX's argument.
+        text = on_one_line("; ".join(filter(None, about)))
         if text:
             line += nodes.Text(f" - {text}" if len(found) == 1 else text)
         found = found if line.children else found[:1]
@@ -115,6 +117,7 @@ class Listings(Shown):
         ]
         if marks := self.marks(block):
             text = ". ".join(f"{mark.capitalize()}: {letters}" for mark, letters in marks)
+            text = on_one_line(text)
             body.append(nodes.paragraph("", f"{text}."))
         body.extend(self.only_in_base(block))
         if rest:
@@ -129,7 +132,7 @@ class Listings(Shown):
             return []
         line = nodes.paragraph("", ONLY_IN_BASE)
         for place, equation in enumerate(gone):
-            said = in_words(equation)
+            said = on_one_line(in_words(equation))
             line += [nodes.Text(", ")] if place else []
             line += nodes.literal(said, said)
         line += nodes.Text(f", and {more} more." if more else ".")
@@ -191,7 +194,7 @@ def _error_nodes(error: dict[str, Any], expected: bool) -> list[nodes.Node]:
     if expected:
         text = f"{headline}\n{detail}".strip()
         return [nodes.literal_block(text, text, language="none", translatable=False)]
-    box = nodes.error("", nodes.paragraph("", headline))
+    box = nodes.error("", nodes.paragraph("", on_one_line(headline)))
     if detail:
         box += nodes.literal_block(detail, detail, language="none", translatable=False)
     return [box]

@@ -8,6 +8,7 @@ from docutils import nodes
 from sphinx import addnodes
 from sphinx.builders.html import StandaloneHTMLBuilder
 
+from ..program.characters import on_one_line
 from . import config as settings
 from .domain import JaxprDomain
 from .links import link
@@ -61,7 +62,8 @@ class ShowQuotes(PageTransform):
         quote = Quote(what, node["expression"], "", "", 0)
         verdict = self.engine.verdicts.of(page, quote)
         if what == "val":
-            text = verdict.text if verdict.state == TRUE else "?"
+            # A blank line would end the paragraph, in TeX in the midst of an argument.
+            text = on_one_line(verdict.text) if verdict.state == TRUE else "?"
             return [nodes.inline(text, text, classes=[_CLASSES[what]], translatable=False)]
         if what == "claim":
             return [self.claimed(shown, verdict)]

@@ -86,10 +86,8 @@ class Sentences:
         place = self.verdicts.place(page, verdict)
         if place is None or place.block.shown:
             return ""
-        return (
-            f"{_NAMES[quote.what]} {clipped(quote.expression, _ECHO)!r}: `{verdict.block}` is hidden by"
-            " base: hide, so there is nothing to link to"
-        )
+        asked = f"{_NAMES[quote.what]} {clipped(quote.expression, _ECHO)!r}"
+        return f"{asked}: `{verdict.block}` is hidden by base: hide, so there is nothing to link to"
 
     def digests(self) -> dict[str, str]:
         """For each page a digest of all that it shows of its quotes."""

@@ -12,6 +12,7 @@ from pathlib import Path
 from sphinx.application import ENV_PICKLE_FILENAME, Sphinx
 from sphinx.util import logging
 
+from ..program.characters import on_one_line
 from ..tracing import depends
 from ..tracing.files import Cache, digest
 from ..tracing.fingerprint import Installed, environment_facts, made_by
@@ -84,7 +85,7 @@ class Storage:
 
     def _warn(self, option: str, message: str) -> None:
         place = settings.place_of(option, self.confdir)
-        text = f"{option}: {message}"
+        text = on_one_line(f"{option}: {message}")
         logger.warning("%s", text, location=place, type="jaxpr", subtype="option")
 
     def key(self, request: Request, request_digest: str) -> str:

@@ -16,6 +16,7 @@ from ..ext.config import place_of
 from ..ext.judge import report
 from ..ext.pageless import PagelessBuilder
 from ..ext.pages import Written, copy_static
+from ..program.characters import on_one_line
 from . import cards
 from . import config as settings
 from .checklist import LessonAuto, LessonChecklist
@@ -74,7 +75,7 @@ def check_config(app: Sphinx, config: Config) -> None:
     """Tell what is wrong in conf.py."""
     if problem := settings.problem(config):
         place = place_of(settings.NAME, Path(app.confdir))
-        logger.warning("%s", problem, location=place, type="lesson", subtype="option")
+        logger.warning("%s", on_one_line(problem), location=place, type="lesson", subtype="option")
 
 
 def _domain(env: BuildEnvironment) -> LessonDomain:

@@ -9,6 +9,8 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Final
 
+from .characters import spelled
+
 MOST: Final = 8  # of a longer list, only so many are spelled out
 _CLASS: Final = re.compile(r"<class '(?:\w+\.)*(\w+)'>")
 _FIELD: Final = re.compile(r"\{(\w+)(?::(\w+)|\?([^|}]*)\|?([^}]*))\}")
@@ -90,7 +92,7 @@ def _quoted(value: Any) -> str | None:
     """A text on one line, cut where it is long."""
     if not isinstance(value, str) or not value.strip():
         return None
-    line = "".join(c if c.isprintable() else "\ufffd" for c in " ".join(value.split()))
+    line = spelled(" ".join(value.split()))
     return f'"{line if len(line) <= 60 else line[:59] + "…"}"'
 
 

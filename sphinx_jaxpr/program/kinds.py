@@ -13,6 +13,7 @@ from functools import cached_property
 from typing import Any, Final
 
 from .blocks import Block
+from .characters import spelled
 from .paths import PathError
 from .renames import table
 
@@ -21,9 +22,6 @@ from .renames import table
 MAX_STEPS: Final = 100_000
 #: Longest shown value, in characters.
 MAX_SHOWN: Final = 2000
-
-#: What XML and terminals can't hold.
-_CONTROL: Final = re.compile(r"[\x00-\x08\x0b-\x1f\x7f\ufffe\uffff]")
 
 
 @dataclass
@@ -181,7 +179,7 @@ def ordered(values: Iterable[Any]) -> tuple[Any, ...]:
 
 def words(value: Any) -> str:
     """A value as text for readers and for messages; nested tuples are spelled out."""
-    text = _CONTROL.sub("\ufffd", _words(value))
+    text = spelled(_words(value))
     return text if len(text) <= MAX_SHOWN else text[:MAX_SHOWN] + "..."
 
 

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Final
 
+from .characters import spelled
 from .quoted import message as bounded
 from .quoted import words
 
@@ -208,6 +209,9 @@ def _check(expression: Expression) -> None:
         problem = _problem(node)
         if problem:
             raise PathError(problem, place)
+        if isinstance(node, ast.Constant) and isinstance(node.value, str):
+            # As programs have it: what is spelled there may be written both ways.
+            node.value = spelled(node.value)
         children: Iterable[ast.AST] = ast.iter_child_nodes(node)
         if isinstance(node, ast.Call):
             children = node.args

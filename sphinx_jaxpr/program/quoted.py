@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from typing import Any, Final
 
+from .characters import on_one_line
+
 #: Longest piece of an author's text that a message repeats, in characters.
 MAX_ECHO: Final = 40
 #: Longest message about a text of an author, in characters.
@@ -25,11 +27,10 @@ def clipped(text: str, most: int) -> str:
 
 
 def inert(text: str) -> str:
-    """``text`` on one line, with its control, bidirectional and half characters spelled out."""
-    if text.isprintable():
+    """``text`` on one line, with what can't be seen in it spelled out."""
+    if text.isascii() and text.isprintable():
         return text
-    text = text.replace("\r\n", " ").replace("\n", " ").replace("\t", " ")
-    return "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
+    return on_one_line(text.replace("\r\n", " ").replace("\t", " "))
 
 
 def shorten(text: object) -> str:

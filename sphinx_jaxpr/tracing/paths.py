@@ -2,62 +2,102 @@
 
 from __future__ import annotations
 
-import json
+import marshal
 import os
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
+from urllib.parse import quote
 
+from ..program.characters import spelled
 from .folders import Folders, dotted_names
 
 #: Where Python's default reprs show a memory address, as JAX masks its own.
 _ADDRESS: Final = re.compile(r"(?<= at )0x[0-9a-fA-F]{6,}")
 
+#: The end of a folder that libraries are installed in, wherever that is, ...
+_SITE: Final = re.compile(
+    r"[/\\][Ll]ib(?:64)?[/\\](?:(?:python|pypy)[\d.]*t?[/\\])?(?:site|dist)-packages[/\\]"
+)
+#: ... what a path does not go on over, and where one begins.
+_ENDS: Final = "\"' \n\t<>"
+_BEGINS: Final = re.compile(r"(?<![\w.-])(?:/|[A-Za-z]:[/\\])")
 
-#: A folder that libraries are installed in, wherever that is.
-_SITE: Final = re.compile(r"(?<![\w.-])/[^\s:'\"<>]*/(?:site|dist)-packages/")
+#: What tells the folder of a project: of its version control, else of its build.
+_VERSIONED: Final = (".git", ".hg", ".jj", ".svn")
+_BUILT: Final = ("pyproject.toml", "setup.py", "setup.cfg")
 
 
 class Paths:
-    """Hides ``roots`` (import roots, the source folder), what is above, and the home folder."""
+    """Masks the folders of this machine: the project's, import roots, and the home folder.
+
+    In a text such a folder is masked in place, where it stands as the beginning of a path;
+    any other path is left as it is.
+    """
 
     def __init__(self, source: str, roots: Iterable[str]) -> None:
         self.source = os.path.abspath(source)
         self.home = os.path.expanduser("~")
         self.folders = Folders()
         self.roots = [os.path.abspath(root) for root in roots if root]
-        self.shown = {**_above(self.source, self.home), self.home: "~"}
-        self.shown.update(dict.fromkeys(self.roots, "."))
-        self.shown[self.source] = "."
-        self.shown.update({os.path.realpath(path): to for path, to in self.shown.items()})
-        self.shown.pop(os.sep, None)
-        known = "|".join(re.escape(path) for path in sorted(self.shown, key=len, reverse=True))
-        after = rf"(?:{re.escape(os.sep)}|(?![\w-]|\.\w))"
-        self.pattern = re.compile(rf"(?<![\w.-])({known}){after}")
+        above = _above(self.source, self.home)
+        project = _project(self.source, above)
+        is_at_home = _lies_in(self.source, self.home)
+        own = {path: to for path, to in above.items() if is_at_home or _lies_in(path, project)}
+        self.masks = _Masks(self._shown(own))
+        #: For paths alone, of files that are known to be the project's.
+        self.wide = _Masks(self._shown(above))
+
+    def _shown(self, above: Mapping[str, str]) -> dict[str, str]:
+        shown = {**above, self.home: "~", **dict.fromkeys(self.roots, "."), self.source: "."}
+        shown.update({os.path.realpath(path): to for path, to in shown.items()})
+        return {path: to for path, to in shown.items() if path.strip(os.sep)}
 
     def hide(self, text: str) -> str:
-        """``text`` without the absolute prefixes of this machine."""
-        return self.pattern.sub(self._short, text) if os.sep in text else text
+        """``text`` with the folders of this machine masked in place."""
+        return self.masks.masked(_without_site(text))
 
-    def _short(self, found: re.Match[str]) -> str:
-        short = self.shown[found[1]]
-        if not found[0].endswith(os.sep):
-            return short
-        return "" if short == "." else short + os.sep
+    def place(self, file: str) -> str:
+        """A file of the user's code as it is shown: whatever is above the project is hidden."""
+        return self.wide.masked(_without_site(file))
 
     def hide_all(self, data: Any, depth: int = 2) -> Any:
-        """``hide`` for every string in JSON data, and where libraries are installed.
+        """``hide`` for every text in JSON data.
 
-        The large parts of a result name no file: those, ``depth`` levels down,
-        are looked at as a whole, which costs a tenth.
+        The large parts of a result name no folder: those, ``depth`` levels down,
+        are looked at as a whole.
         """
         if isinstance(data, str):
-            return self.hide(_SITE.sub("", data))
-        if not isinstance(data, (list, dict)) or (depth >= 0 and os.sep not in json.dumps(data)):
+            return self.hide(data)
+        if not isinstance(data, (list, dict)) or (depth >= 0 and not self._may_hide(data)):
             return data
         if isinstance(data, list):
             return [self.hide_all(item, depth - 1) for item in data]
-        return {key: self.hide_all(item, depth - 1) for key, item in data.items()}
+        return {self.hide(key): self.hide_all(item, depth - 1) for key, item in data.items()}
+
+    def _may_hide(self, data: Any) -> bool:
+        """Whether a folder can stand in ``data``: one look at all of its texts."""
+        written = marshal.dumps(data)
+        return b"-packages" in written or any(part in written for part in self.masks.parts)
+
+    def result(self, result: dict[str, Any]) -> dict[str, Any]:
+        """A result, or an error in one, without the folders of this machine."""
+        found = dict(result)
+        if source := found.get("source"):
+            found["source"] = {**source, "file": self.place(source["file"])}
+        if error := found.get("error"):
+            found["error"] = self.error(error)
+        if facts := found.get("facts"):
+            sources = [[self.place(file), *rest] for file, *rest in facts.get("sources", ())]
+            found["facts"] = {**facts, "sources": sources}
+        hidden: dict[str, Any] = self.hide_all(found)
+        return hidden
+
+    def error(self, error: dict[str, Any]) -> dict[str, Any]:
+        """The report of an error without the folders of this machine."""
+        frames = [{**one, "file": self.place(one["file"])} for one in error.get("frames", ())]
+        hidden: dict[str, Any] = self.hide_all({**error, "frames": frames})
+        return hidden
 
     def stored(self, file: str) -> str:
         """A file as the store keeps it: relative to the source folder."""
@@ -107,6 +147,101 @@ def _above(source: str, home: str) -> dict[str, str]:
     return found
 
 
+def _project(source: str, above: Iterable[str]) -> str:
+    """The folder of the project that a source folder belongs to, at least itself."""
+    for marks in (_VERSIONED, _BUILT):
+        for path in (source, *above):
+            if any(os.path.exists(os.path.join(path, mark)) for mark in marks):
+                return path
+    return source
+
+
+def _lies_in(path: str, folder: str) -> bool:
+    return len(folder) > 1 and os.path.join(path, "").startswith(os.path.join(folder, ""))
+
+
+def _without_site(text: str) -> str:
+    """``text`` without the folders that libraries are installed in.
+
+    Each is looked for from its end, so that any text is read once.
+    """
+    if "-packages" not in text:
+        return text
+    parts, done = [], 0
+    for found in _SITE.finditer(text):
+        cut = max(text.rfind(end, done, found.start()) for end in _ENDS) + 1
+        begins = _BEGINS.search(text, max(cut, done), found.start() + 1)
+        if begins is not None:
+            parts.append(text[done : begins.start()])
+            done = found.end()
+    return "".join([*parts, text[done:]])
+
+
 def mask(text: str) -> str:
     """``text`` without memory addresses, which change from build to build."""
     return _ADDRESS.sub("0xXXXXXXXXXXXX", text)
+
+
+class _Masks:
+    """Replaces folders by what is shown of them, each as a whole beginning of a path.
+
+    A folder is found as it is, as a literal of Python has it, and quoted as in a URL.
+    """
+
+    def __init__(self, shown: Mapping[str, str]) -> None:
+        self.shown = {form: to for path, to in shown.items() for form in _forms(path)}
+        forms = sorted(self.shown, key=len, reverse=True)
+        #: Of each folder that is found some part: what has none of them has no folder.
+        self.least = [f for f in forms if not any(o in f for o in forms if o != f)]
+        self.parts = [form.encode("utf-8", "surrogatepass") for form in self.least]
+        first: dict[str, list[str]] = {}
+        for form in forms:
+            first.setdefault(form[0], []).append(form)
+        self.patterns = [_pattern(begin, found) for begin, found in first.items()]
+
+    def masked(self, text: str) -> str:
+        """``text`` with what is shown in place of each folder."""
+        if any(part in text for part in self.least):
+            for pattern in self.patterns:
+                text = pattern.sub(self._short, text)
+        return text
+
+    def _short(self, found: re.Match[str]) -> str:
+        short = self.shown[found["folder"]]
+        separator = found["separator"] or ""
+        # Inside the project its own folder goes without saying.
+        return "" if short == "." and found["inside"] is not None else short + separator
+
+
+def _forms(path: str) -> Iterator[str]:
+    """How a folder is written in a text."""
+    plain = spelled(path)
+    yield from (path, plain, plain.replace("\\", "\\\\"), ascii(path)[1:-1])
+    url = path.replace(os.sep, "/")
+    yield url
+    with_quotes = os.fsencode(url)
+    yield quote(with_quotes)
+    yield quote(with_quotes, safe="")
+
+
+def _pattern(begin: str, forms: Iterable[str]) -> re.Pattern[str]:
+    """Finds folders that begin with one character, where a path can begin and end.
+
+    A folder of a single name is also what other paths look like, those of a tree of parameters
+    say, so it must stand where a path begins, not just where no name goes on.
+    """
+    first = re.escape(begin)
+    deep: list[str] = []
+    single: list[str] = []
+    for form in forms:
+        names = list(filter(None, re.split(r"[/\\]+|%2F|%5C", form)))
+        (deep if len(names) > 1 else single).append(re.escape(form[1:]))
+    free = rf"(?:(?<=%..{first})|(?<![\w.-]{first}))"
+    strict = rf"(?:(?<=file://{first})|(?<![\w.)\]}}~/\\-]{first}))"
+    kinds = [(free, deep), (strict, single)]
+    known = "|".join(f"{before}(?:{'|'.join(rest)})" for before, rest in kinds if rest)
+    after = r"/|%2F" if os.sep == "/" else r"[/\\]{1,2}|%2F|%5C"
+    ends = r"(?![\w+@~$%-]|\.\w)"
+    return re.compile(
+        rf"(?P<folder>{first}(?:{known}))(?:(?P<separator>{after})(?P<inside>(?=[\w.~*{{$%-]))?|{ends})"
+    )

@@ -11,6 +11,8 @@ import math
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
+from ..program.characters import is_plain
+
 #: Kinds of errors, as the worker and its client tell them.
 KINDS: Final = frozenset(
     ["crash", "import", "lock", "option", "state", "target", "timeout", "trace", "worker"]
@@ -99,6 +101,8 @@ def _text(value: Any, where: str) -> None:
     if not is_text(value):
         half = type(value) is str
         raise Unfit(f"{where} has half a character") if half else _no(value, where, "a text")
+    if not is_plain(value):
+        raise Unfit(f"{where} has characters that results have spelled out")
 
 
 def _flag(value: Any, where: str) -> None:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..tracing.grammar import shorten
-from .failures import RequestError
+from .failures import RequestError, message_of
 from .stage import fresh
 
 _POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
@@ -135,7 +135,7 @@ class Callee:
             try:
                 return fn(*given, **named)
             except TypeError as error:
-                said = str(error)
+                said = message_of(error)
                 if " missing " in said and any(repr(name) in said for name in missing):
                     raise problem from None
                 raise

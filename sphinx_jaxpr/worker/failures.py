@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
-import re
 import traceback
 from types import TracebackType
 from typing import Any
 
+from ..program.characters import spelled
 from ..tracing.places import is_project_file
 from .facts import mask
 from .listing import line_of, listing
@@ -16,7 +16,6 @@ from .listing import line_of, listing
 MAX_MESSAGE = 4_000
 #: Longest name of an exception that is kept, in characters.
 _LONGEST_NAME = 200
-_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f\ufffe\uffff]")
 
 
 class RequestError(Exception):
@@ -66,7 +65,7 @@ def describe(
     ``mro`` holds the names of the exception's classes, so that ``raises:
     TypeError`` accepts a subclass.
     """
-    found: dict[str, Any] = {"kind": kind, "type": "", "mro": [], "message": _message(error)}
+    found: dict[str, Any] = {"kind": kind, "type": "", "mro": [], "message": message_of(error)}
     if is_a(error, RequestError):  # its message says it all
         return {**found, "frames": [], "traceback": "", **vars(error)["more"]}
     trace = BaseException.__dict__["__traceback__"].__get__(error)
@@ -93,7 +92,8 @@ def _syntax(error: BaseException) -> SyntaxError | None:
     return error if own and isinstance(error, SyntaxError) else None
 
 
-def _message(error: BaseException) -> str:
+def message_of(error: BaseException) -> str:
+    """What an exception says, also where its ``__str__`` raises one itself."""
     try:
         text = str(error)
     except BaseException as other:
@@ -107,9 +107,8 @@ def _message(error: BaseException) -> str:
 
 
 def printable(text: str) -> str:
-    """``text`` without what UTF-8 or XML can't hold, and without memory addresses."""
-    text = mask(text.encode("utf-8", "backslashreplace").decode())
-    return _CONTROL.sub(lambda found: f"\\x{ord(found[0]):02x}", text)
+    """``text`` with control characters spelled, and without memory addresses."""
+    return spelled(mask(text))
 
 
 def _one_line(text: str) -> str:

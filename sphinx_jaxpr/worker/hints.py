@@ -11,7 +11,7 @@ import jax
 
 from ..tracing.grammar import Aval, Ref
 from ..tracing.request import Request
-from .failures import Hint
+from .failures import Hint, message_of
 from .values import source_text
 
 #: What JAX, and Python, say of a traced value where a static one is needed.
@@ -43,8 +43,9 @@ def hinting(request: Request) -> Iterator[None]:
 
 
 def _static_hint(error: Exception, request: Request) -> str:
-    sure = _STATIC.search(str(error)) is not None
-    if not sure and not isinstance(error, _CONCRETE) and not _LIKELY.search(str(error)):
+    said = message_of(error)
+    sure = _STATIC.search(said) is not None
+    if not sure and not isinstance(error, _CONCRETE) and not _LIKELY.search(said):
         return ""
     plain = [
         (name or str(place), value)

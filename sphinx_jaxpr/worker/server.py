@@ -16,6 +16,7 @@ from typing import Any, TextIO
 
 import jax
 
+from ..program.characters import spelled_all
 from ..tracing.frames import frame
 from ..tracing.request import Request
 from .asking import watch
@@ -105,7 +106,9 @@ class Server:
         if refusal:
             self.say(id=number, again=refusal)
         else:
-            self.say(id=number, **outcome, **self.dependencies(request, number))
+            # Files that it depends on are named to the letter.
+            shown = spelled_all(outcome)
+            self.say(id=number, **shown, **self.dependencies(request, number))
 
     def _outcome(self, number: int, request: Request) -> tuple[dict[str, Any], str]:
         """What came of a request, and why that may be another request's doing, or ``""``."""

@@ -323,8 +323,10 @@ import sys
 from sphinx.cmd.build import main
 
 source, out, *builders = sys.argv[1:]
-built = {b: ["-q", "-b", b, "-d", f"{out}/{b == 'gettext'}", source, f"{out}/{b}"] for b in builders}
-failed = [b for b in builders if main(built[b])]
+arguments = [
+    ["-q", "-b", b, "-d", f"{out}/{b == 'gettext'}", source, f"{out}/{b}"] for b in builders
+]
+failed = [one[2] for one in arguments if main(one)]
 sys.exit(f"failed: {failed}" if failed else 0)
 """
 BUILDERS = "html singlehtml epub latex text man texinfo xml gettext jaxpr-check jaxpr-lock".split()

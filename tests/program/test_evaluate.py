@@ -437,5 +437,5 @@ def test_fuzz() -> None:
             assert error.offset >= 0
 
 
-def test_control_characters_of_a_value_are_replaced() -> None:
-    assert words("a\x1b[31m\x00") == "a\ufffd[31m\ufffd"
+def test_control_characters_of_a_value_are_spelled_out() -> None:
+    assert words("a\x1b[31m\x00") == "a\\x1b[31m\\x00"

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import os
+import time
 from pathlib import Path
+from urllib.parse import quote
 
 import pytest
 
+from sphinx_jaxpr.program.characters import spelled
 from sphinx_jaxpr.tracing.paths import Paths, mask
 
 pytestmark = pytest.mark.once
@@ -42,11 +45,99 @@ def paths(home: Path) -> Paths:
         ("{p}/docs.old/x", "../docs.old/x"),
         ("x{p}/docs/y", "x{p}/docs/y"),
         ("/usr/lib/x.py and a/b", "/usr/lib/x.py and a/b"),
+        ("path={p}/docs/, n=3", "path=./, n=3"),
+        ("({p}/docs, '{h}')", "(., '~')"),
+        ("touch /tmp/pwn", "touch /tmp/pwn"),
+        ("{h}user/x {h}.old/x {h}-2 {h}%20x", "{h}user/x {h}.old/x {h}-2 {h}%20x"),
+        ("{p}/docs:{p}/src:/usr", ".:.:/usr"),
+        ("at {h}.", "at ~."),
+        ("/site-packages/x /a/site-packages/x", "/site-packages/x /a/site-packages/x"),
+        ("{h}/.venv/lib/python3.11/site-packages/jax/x.py", "jax/x.py"),
+        ("/opt/v/lib/python3/dist-packages/a.py|/b/lib/python3.12/site-packages/c.py", "a.py|c.py"),
     ],
 )  # fmt: skip
 def test_hide(paths: Paths, home: Path, text: str, shown: str) -> None:
     places = {"h": str(home), "p": str(home / "secret" / "a project")}
     assert paths.hide(text.format(**places)) == shown.format(**places)
+
+
+def test_hide_as_url_and_as_literal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    home = tmp_path / "joé the \x1bfirst"
+    monkeypatch.setenv("HOME", str(home))
+    paths = Paths(str(home / "p" / "docs"), [])
+    file = home / "p" / "docs" / "x.py"
+    for written in (str(file), ascii(str(file))[1:-1], spelled(str(file)), quote(str(file))):
+        assert paths.hide(f"in {written!s}") == "in x.py"
+    assert paths.hide(file.as_uri()) == "file://x.py"
+    assert paths.hide(f"?f={quote(str(home / 'y'), safe='')}") == "?f=~%2Fy"
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("/w/x.py", "x.py"),
+        ("name=/w/x", "name=x"),
+        ("['/w', '/w/']", "['.', './']"),
+        ("file:///w/x", "file://x"),
+        ("jit(f)/w/add", "jit(f)/w/add"),
+        ("a]/w/x b}/w ~/w //w -/w \\/w", "a]/w/x b}/w ~/w //w -/w \\/w"),
+        ("/wide /w.x /w-x", "/wide /w.x /w-x"),
+        ("/tmp/pwn", "/tmp/pwn"),
+    ],
+)
+def test_hide_a_folder_of_one_name(text: str, shown: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", "/")
+    assert Paths("/w", ["/"]).hide(text) == shown
+
+
+def test_folders_above_are_the_projects_up_to_its_own(tmp_path: Path, home: Path) -> None:
+    project = tmp_path / "srv" / "p"
+    (project / "a" / "docs").mkdir(parents=True)
+    text = f"{project}/a/docs/x {project}/a/y {project}/z {tmp_path}/srv/other"
+    loose = Paths(str(project / "a" / "docs"), [])
+    assert loose.hide(text) == text.replace(f"{project}/a/docs/", "")
+    # But a file of the user's code is the project's, wherever it lies.
+    assert loose.place(f"{tmp_path}/srv/other/m.py") == "../../../other/m.py"
+    (project / "pyproject.toml").touch()
+    known = Paths(str(project / "a" / "docs"), [])
+    assert known.hide(text) == f"x ../y ../../z {tmp_path}/srv/other"
+    (tmp_path / "srv" / ".git").mkdir()
+    assert Paths(str(project / "a" / "docs"), []).hide(text) == "x ../y ../../z ../../../other"
+
+
+def test_any_text_is_read_once(paths: Paths) -> None:
+    texts = [
+        "/" * 10**6,
+        f"{paths.home}/x " * 20_000,
+        "/a/lib/python3/site-packages/" * 30_000,
+        "/" * 500_000 + "-packages/" * 50_000 + paths.home,
+    ]
+    for text in texts:
+        began = time.process_time()
+        paths.hide(text)
+        assert time.process_time() - began < 3
+
+
+def test_a_result_has_its_files_as_places(paths: Paths, home: Path) -> None:
+    file = f"{home}/secret/a project/src/m.py"
+    result = {
+        "text": f"odd[at={file}]",
+        "source": {"text": "", "file": file, "line": 1},
+        "facts": {
+            "programs": [{"equations": [["odd", "", 0, [], {file: file, "file": "/tmp/x"}, {}]]}],
+            "sources": [[file, 1, "f"]],
+        },
+    }
+    shown = paths.result(result)
+    assert shown["text"] == "odd[at=m.py]" and shown["source"]["file"] == "m.py"
+    assert shown["facts"]["sources"] == [["m.py", 1, "f"]]
+    row = shown["facts"]["programs"][0]["equations"][0]
+    assert row[4] == {"m.py": "m.py", "file": "/tmp/x"}
+    assert str(home) not in str(shown)
+    error = {"message": f"no {file}", "frames": [{"file": file, "line": 1, "code": f"x({home})"}]}
+    assert paths.error(error) == {
+        "message": "no m.py", "frames": [{"file": "m.py", "line": 1, "code": "x(~)"}],
+    }  # fmt: skip
 
 
 def test_hide_reaches_all_of_the_data(paths: Paths) -> None:

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from types import FunctionType
 from typing import Any
 
 import pytest
 
+from sphinx_jaxpr.program.characters import spelled_all
 from sphinx_jaxpr.tracing.places import SITE_FOLDERS
+from sphinx_jaxpr.tracing.results import error_problem
 from sphinx_jaxpr.worker.failures import MAX_MESSAGE, RequestError, describe, printable
 
 OURS = "/somewhere/sphinx_jaxpr"
@@ -93,8 +96,32 @@ def test_a_mistake_in_a_request_has_no_frames() -> None:
 
 
 def test_control_characters_are_spelled_out() -> None:
-    assert printable("a\x1b[31m\x00\ufffe\n\tb") == "a\\x1b[31m\\x00\\xfffe\n\tb"
+    assert printable("a\x1b[31m\x00\ufffe\n\tb") == "a\\x1b[31m\\x00\\ufffe\n\tb"
     odd = type("Odd\x1b", (ValueError,), {})
     found = describe(odd("no"), "trace", OURS)
     assert found["type"] == "Odd\\x1b"
     assert found["mro"][:2] == ["Odd\\x1b", "ValueError"]
+
+
+def test_a_file_whose_name_no_system_takes() -> None:
+    def fails() -> None:
+        raise ValueError("here")
+
+    name = "/x/a\x00\udc80\u202e.py"
+    strange = FunctionType(fails.__code__.replace(co_filename=name, co_name="f\x1b"), {})
+    try:
+        strange()
+    except ValueError as error:
+        found = spelled_all(describe(error, "trace", OURS))
+    assert found["message"] == "here"
+    assert found["frames"][-1]["file"] == r"/x/a\x00\udc80\u202e.py"
+    assert found["frames"][-1]["function"] == r"f\x1b"
+    assert "here" in found["traceback"]
+    assert error_problem(found) == ""
+
+
+def test_raw_characters_are_no_result() -> None:
+    found = describe(ValueError("no"), "trace", OURS)
+    for field, text in {"message": "\x1b", "type": "\u202e", "hint": "\x9b", "log": "\x00"}.items():
+        assert field in error_problem({**found, field: text})
+    assert error_problem({**found, "message": "one\n\ttwo"}) == ""

@@ -89,6 +89,7 @@ class Figures(Shown):
         )
         figure = jaxpr_figure()
         figure["before"], figure["after"] = look.before + before, after + look.after
+        figure["is_beside"] = bool(look.before or look.after)
         if caption is not None:
             line = nodes.inline("", "", *caption.children)
             line["classes"].append("jaxpr-caption")

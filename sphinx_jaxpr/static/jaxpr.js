@@ -295,8 +295,7 @@ const equip = (figure) => {
     .map((what) => `<button type="button" data-copy="${what}">Copy ${what}</button>`);
   const tools = `${buttons.join("")}<span class="jaxpr-status" role="status"></span>`;
   details.insertAdjacentHTML("afterend", `<div class="jaxpr-tools" role="group">${tools}</div>`);
-  // An id is text, whatever is in it.
-  details.nextElementSibling.ariaLabel = `Copy ${figure.id.slice(6)}`;
+  details.nextSibling.ariaLabel = `Copy ${figure.id.slice(6)}`;
   rove(figure.querySelector(STOP));
 };
 

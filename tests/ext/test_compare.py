@@ -203,6 +203,16 @@ def test_a_fold_is_one_row(page: BeautifulSoup) -> None:
     assert fold is not None and "jaxpr-cell" in fold["class"] and _number(fold, "data-row") == 3
 
 
+def test_only_pages_with_pairs_load_their_style(built: Build, page: BeautifulSoup) -> None:
+    def sheets(name: str) -> list[str]:
+        links = built.page(name).select("link[href*='jaxpr']")
+        return [str(link["href"]).partition("?")[0] for link in links]
+
+    assert sheets("index") == ["_static/jaxpr.css", "_static/jaxpr-compare.css"]
+    assert sheets("jaxpr-primitives") == []
+    assert (built.out / "_static/jaxpr-compare.css").exists()
+
+
 def test_caption_notes_and_words_are_there_once(page: BeautifulSoup) -> None:
     (caption,) = page.select('figure[id^="jaxpr-dense"] .jaxpr-caption')
     assert caption.find_parent("figure")["id"] == "jaxpr-dense"  # type: ignore[index]

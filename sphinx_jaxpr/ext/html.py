@@ -84,7 +84,9 @@ def powers(number: int) -> str:
     A strict content security policy allows no inline style; from these words a style
     sheet with one rule for each power computes the number.
     """
-    return " ".join(str(1 << bit) for bit in reversed(range(number.bit_length())) if number >> bit & 1)
+    return " ".join(
+        str(1 << bit) for bit in reversed(range(number.bit_length())) if number >> bit & 1
+    )
 
 
 def rows(item: Item | None) -> str:

@@ -139,6 +139,20 @@ def test_every_transform_and_reserved_word_is_documented(site: Build) -> None:
     assert {code.get_text() for code in words.select("code")} >= RESERVED
 
 
+def test_what_we_write_has_no_inline_style_or_script(site: Build) -> None:
+    ours = "[class*=jaxpr], [class*=lesson-], [data-source], figure.jaxpr *, .jaxpr-source *"
+    count = 0
+    for path, page in pages(site).items():
+        for element in page.select(ours):
+            count += 1
+            names = [name for name in element.attrs if name == "style" or name.startswith("on")]
+            assert not names, (path, element.name, names)
+            assert element.name not in ("script", "style"), path
+            link = str(element.get("href", ""))
+            assert not link.lower().startswith(("javascript:", "data:")), (path, link)
+    assert count > 1000
+
+
 def test_every_variable_of_the_style_sheet_is_documented(site: Build) -> None:
     style = (PROJECT / "sphinx_jaxpr/static/jaxpr.css").read_text("utf-8")
     used = set(re.findall(r"--jaxpr-[\w-]+", style))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import hashlib
 from collections.abc import Sequence
 from html import escape
 from pathlib import Path
@@ -26,21 +28,31 @@ _STYLE: Final = (
 
 def page(target: str, programs: Sequence[Program], opened: str) -> str:
     """The whole page."""
-    style = (STATIC / "jaxpr.css").read_text("utf-8")
-    script = (STATIC / "jaxpr.js").read_text("utf-8")
+    style = f"\n{_STYLE}\n{(STATIC / 'jaxpr.css').read_text('utf-8')}"
+    script = f"\n{(STATIC / 'jaxpr.js').read_text('utf-8')}"
     explained = definitions.Explained({})
     title = escape(f"{target}: jaxprs")
     return "".join(
         [
             '<!DOCTYPE html>\n<html lang="en" data-theme="auto">\n<head>\n<meta charset="utf-8">\n',
+            f'<meta http-equiv="Content-Security-Policy" content="{_policy(style, script)}">\n',
             '<meta name="viewport" content="width=device-width, initial-scale=1">\n',
-            f"<title>{title}</title>\n<style>\n{_STYLE}\n{style}</style>\n</head>\n<body>\n",
+            f"<title>{title}</title>\n<style>{style}</style>\n</head>\n<body>\n",
             f"<main>\n<h1><code>{escape(target)}</code></h1>\n",
             *(_figure(program, opened, explained) for program in programs),
             explained.as_html(opened=False),
-            f"</main>\n<script>\n{script}</script>\n</body>\n</html>\n",
+            f"</main>\n<script>{script}</script>\n</body>\n</html>\n",
         ]
     )
+
+
+def _policy(style: str, script: str) -> str:
+    """Allows the page its own style sheet and script, by their hashes, and nothing else."""
+    parts = ["default-src 'none'", "base-uri 'none'", "form-action 'none'"]
+    for name, text in (("style", style), ("script", script)):
+        digest = base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+        parts.append(f"{name}-src 'sha256-{digest}'")
+    return "; ".join(parts)
 
 
 def _figure(program: Program, opened: str, explained: definitions.Explained) -> str:

@@ -63,6 +63,6 @@ class Pairs(Figures):
         try:
             sides = Side(one[0], self.runs(base)), Side(two[0], self.runs(block))
             aligned = align(*sides, self.matched(block))
-        except (Unaligned, RecursionError):
+        except Unaligned:
             aligned = False
         return sides if aligned else (None, None)

@@ -53,6 +53,7 @@ from .verdicts import judging
 logger = logging.getLogger(__name__)
 
 STYLE: Final = "jaxpr.css"
+BESIDE: Final = "jaxpr-compare.css"  # for pages where blocks stand side by side
 SCRIPT: Final = "jaxpr.js"
 _BUILDERS: Final = ("html", "latex", "text", "man", "texinfo")
 
@@ -168,7 +169,7 @@ def _assets(builder: Any) -> list[str]:
     """What pages with a block load: no script in books and help files."""
     if not isinstance(builder, StandaloneHTMLBuilder):
         return []
-    return [STYLE] if builder.embedded else [STYLE, SCRIPT]
+    return [STYLE] if builder.embedded else [STYLE, BESIDE, SCRIPT]
 
 
 def copy_assets(app: Sphinx, builder: Any) -> None:
@@ -181,11 +182,14 @@ def add_assets(
     app: Sphinx, pagename: str, templatename: str, context: dict[str, Any], doctree: Any
 ) -> None:
     """Only pages that have a block load style sheet and script."""
-    if doctree is None or next(iter(doctree.findall(jaxpr_figure)), None) is None:
+    figures = list(doctree.findall(jaxpr_figure)) if doctree is not None else []
+    if not figures:
         return
     app.add_css_file(STYLE)
     if SCRIPT in _assets(app.builder):
         app.add_js_file(SCRIPT, loading_method="defer")
+        if any(figure.get("is_beside") for figure in figures):
+            app.add_css_file(BESIDE)
 
 
 def finish(app: Sphinx, exception: Exception | None) -> None:

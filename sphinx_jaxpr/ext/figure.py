@@ -14,7 +14,7 @@ from ..program.rows import Side
 from ..program.summary import in_words
 from . import markup
 from .definitions import Explained, links
-from .html import Marks, code, equation_ids
+from .html import Marks, code, equation_ids, powers
 from .nodes import jaxpr_figure, jaxpr_source, jaxpr_words
 from .notes import as_list, marker
 from .pointing import Pointed
@@ -77,7 +77,7 @@ class Figures(Shown):
         kind, opened, summary, body = self.parts(block, look)
         classes = " ".join(["jaxpr", *filter(None, [kind]), *self.gallery.classes])
         about = [*self.remarks(block), *filter(None, [self.arguments(block), self.version(block)])]
-        placed = f' style="--rows:{look.side.rows}"' if look.side else ""
+        placed = f' data-rows="{powers(look.side.rows)}"' if look.side else ""
         source = f' data-source="{escape(self.source_id)}"' if self.python(block) else ""
         before, after = markup.figure(
             look.identity or self.id_of(block),
@@ -91,6 +91,7 @@ class Figures(Shown):
         )
         figure = jaxpr_figure()
         figure["before"], figure["after"] = look.before + before, after + look.after
+        figure["is_beside"] = bool(look.before or look.after)
         if caption is not None:
             line = nodes.inline("", "", *caption.children)
             line["classes"].append("jaxpr-caption")

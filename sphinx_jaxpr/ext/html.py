@@ -10,6 +10,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from html import escape
+from typing import Final
 
 from ..program.lines import Lines
 from ..program.match import KEPT
@@ -37,6 +38,9 @@ _CLASSES = {
     PARAMETER: "jaxpr-param",
     LITERAL: "jaxpr-lit",
 }
+
+#: The widest indentation that is said, the sum of the style sheet's powers of two.
+DEEPEST: Final = 31
 
 #: What a line that opens a nested program begins with.
 _WORDS = (PARAMETER, KEYWORD)
@@ -74,22 +78,42 @@ def code(
     return _Renderer(printed, facts, block, marks).render()
 
 
+def powers(number: int) -> str:
+    """A number as the powers of two that it is the sum of: ``8 2``.
+
+    A strict content security policy allows no inline style; from these words a style
+    sheet with one rule for each power computes the number.
+    """
+    return " ".join(
+        str(1 << bit) for bit in reversed(range(number.bit_length())) if number >> bit & 1
+    )
+
+
 def rows(item: Item | None) -> str:
-    """The rows of an item, for its ``style``."""
-    return f"--row:{item.row};--span:{item.span}" if item else ""
+    """The attributes that say in which rows an item stands; it spans one where none says more."""
+    return _rows(item.row, item.span) if item else ""
+
+
+def _rows(row: int, span: int) -> str:
+    return f' data-row="{powers(row)}"' + (f' data-span="{powers(span)}"' if span > 1 else "")
+
+
+def _indent(width: int) -> str:
+    """The attribute by which the style sheet hangs what wraps under its line."""
+    return f' data-indent="{powers(min(width, DEEPEST))}"' if width else ""
 
 
 def cell(item: Item) -> str:
     """The opening tag of a box for lines that are no equation of their own."""
-    return f'<div class="jaxpr-cell" style="{rows(item)}">'
+    return f'<div class="jaxpr-cell"{rows(item)}>'
 
 
 def gap(item: Item | None, tag: str = "div") -> str:
     """Where the other program has rows before an item, and this one none."""
     if item is None or not item.gap:
         return ""
-    style = f"--row:{item.row - item.gap};--span:{item.gap}"
-    return f'<{tag} class="jaxpr-gap" aria-hidden="true" style="{style}"></{tag}>'
+    placed = _rows(item.row - item.gap, item.gap)
+    return f'<{tag} class="jaxpr-gap" aria-hidden="true"{placed}></{tag}>'
 
 
 def equation_ids(printed: Printed, block: str) -> dict[int, str]:
@@ -212,7 +236,7 @@ class _Renderer:
             self.after[last].append("</div>")
             return
         kinds = "jaxpr-eqn jaxpr-cell" + (" jaxpr-grid" if item.items else "")
-        opening = f'<div class="{kinds}" style="{rows(item)}"{attributes}>'
+        opening = f'<div class="{kinds}"{rows(item)}{attributes}>'
         self.before[first].append(gap(item) + opening)
         self.after[last].append("</div>")
         if item.items:
@@ -227,9 +251,9 @@ class _Renderer:
             self.phase, self.python_line = "", 0
             width = equation.start - self.starts[line]
             item = self.placed.get(equation.start)
-            placed = f' jaxpr-cell" style="{rows(item)}' if item else ""
-            opening = f'<details class="jaxpr-more jaxpr-elided{placed}">'
-            opening += f'<summary style="--i:{width}">{escape(text)}</summary>'
+            kinds = "jaxpr-more jaxpr-elided" + (" jaxpr-cell" if item else "")
+            opening = f'<details class="{kinds}"{rows(item)}>'
+            opening += f"<summary{_indent(width)}>{escape(text)}</summary>"
             self.before[line].append(gap(item) + opening)
 
     def close_run(self, equation: Equation, line: int) -> None:
@@ -263,8 +287,8 @@ class _Renderer:
         note = f"{count} equation{'' if count == 1 else 's'}"
         self.heads.add(first)
         item = self.bodies.get(program.start)
-        placed = f' jaxpr-cell jaxpr-grid" style="{rows(item)}' if item else ""
-        opening = f'{gap(item)}<details class="jaxpr-body{placed}" open=""><summary>'
+        kinds = "jaxpr-body" + (" jaxpr-cell jaxpr-grid" if item else "")
+        opening = f'{gap(item)}<details class="{kinds}"{rows(item)} open=""><summary>'
         self.before[first].append(opening)
         self.after[first].append(f'<span class="jaxpr-note">{note}</span></summary>')
         self.after[last].append("</details>")
@@ -287,10 +311,11 @@ class _Renderer:
             # (offset, order, -end or 0, markup, offset after): closing tags come first
             events: list[tuple[int, int, int, str, int]] = []
             tag = "span" if line in self.heads else "pre"
+            ink, _ = self.line_numbers.ink(line)
             while token is not None and token.start < end:
                 stop = min(token.end, end)
                 begin = token.start
-                if tag == "span" and token.kind in _WORDS and self.is_blank(start, begin):
+                if tag == "span" and token.kind in _WORDS and begin <= ink:
                     begin = start
                 events.append((begin, 2, 0, self.token(token, begin, stop, tag == "span"), stop))
                 token = next(tokens, None)
@@ -305,8 +330,8 @@ class _Renderer:
             yield from self.before.get(line, ())
             item = self.packed.get(line)
             kinds = (" jaxpr-packed" if packed else "") + (" jaxpr-cell jaxpr-grid" if item else "")
-            yield f'{gap(item)}<{tag} class="jaxpr-line{kinds}"'
-            yield self.style(start, end, rows(item))
+            indent = _indent(len(self.text[start:ink]) - len(self.text[start:ink].lstrip(" ")))
+            yield f'{gap(item)}<{tag} class="jaxpr-line{kinds}"{indent}{rows(item)}>'
             position = start
             for offset, _, _, markup, after in sorted(events):
                 between = self.text[position:offset]
@@ -323,20 +348,10 @@ class _Renderer:
         """Events of the pieces that a line is cut into, each around what is in it."""
         item = self.packed.get(line)
         for piece in item.items if item else ():
-            opening = f'<span class="jaxpr-piece jaxpr-cell" style="{rows(piece)}">'
+            opening = f'<span class="jaxpr-piece jaxpr-cell"{rows(piece)}>'
             opening = gap(piece, "span") + opening
             yield (piece.start, 1, -len(self.text) - 1, opening, piece.start)
             yield (piece.end, 0, 1, "</span>", piece.end)
-
-    def style(self, start: int, end: int, placed: str) -> str:
-        """The end of a line's tag; the style sheet hangs what it wraps under the line."""
-        line = self.text[start:end]
-        width = len(line) - len(line.lstrip(" "))
-        said = ";".join(filter(None, [f"--i:{width}" if width else "", placed]))
-        return f' style="{said}">' if said else ">"
-
-    def is_blank(self, start: int, end: int) -> bool:
-        return start < end and not self.text[start:end].strip()
 
     def token(self, token: Token, start: int, stop: int, in_summary: bool) -> str:
         shown = self.text[start:stop]

@@ -8,6 +8,7 @@ from typing import Any
 
 from sphinx.util import logging
 
+from ..program.characters import on_one_line
 from ..program.quoted import message
 from ..tracing import outcomes
 from ..tracing.grammar import nearest, shorten

@@ -59,7 +59,10 @@ class _ForHTML(nodes.General, nodes.Element):
 
 
 class jaxpr_figure(_ForHTML):
-    """One block as HTML: ``before`` and ``after`` surround its caption."""
+    """One block as HTML: ``before`` and ``after`` surround its caption.
+
+    ``is_beside``: it stands beside another one.
+    """
 
 
 class jaxpr_source(_ForHTML):

@@ -14,6 +14,7 @@ class Lines:
     def __init__(self, text: str) -> None:
         self.text = text
         self.starts = [0, *(found.end() for found in re.finditer("\n", text))]
+        self._ink: dict[int, tuple[int, int]] = {}
 
     def at(self, offset: int) -> int:
         """The line of an offset."""
@@ -27,8 +28,21 @@ class Lines:
     def own(self, begin: int, end: int) -> tuple[int, int] | None:
         """First and last line of a part of the text where nothing else stands on them."""
         first, last = self.at(begin), self.at(max(end - 1, 0))
-        around = self.text[self.starts[first] : begin] + self.text[end : self.end(last)]
-        return None if around.strip() else (first, last)
+        alone = begin <= self.ink(first)[0] and self.ink(last)[1] <= end
+        return (first, last) if alone else None
+
+    def ink(self, line: int) -> tuple[int, int]:
+        """The offsets of a line's first and behind its last character that is no blank.
+
+        Kept, since a line may hold all equations of a program, each of which asks.
+        """
+        found = self._ink.get(line)
+        if found is None:
+            begin, end = self.starts[line], self.end(line)
+            text = self.text[begin:end]
+            width = len(text) - len(text.lstrip())
+            found = self._ink[line] = begin + width, max(begin + len(text.rstrip()), begin)
+        return found
 
     def body(self, program: Program) -> tuple[int, int] | None:
         """First and last line of what folds of a nested program, where it has lines of its own.

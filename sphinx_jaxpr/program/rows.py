@@ -8,11 +8,11 @@ a row and anything else has a row alone.
 
 from __future__ import annotations
 
-from bisect import bisect_left
-from collections.abc import Iterator, Sequence
+from bisect import bisect_left, bisect_right
+from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import Final
+from typing import Any, Final, TypeAlias
 
 from .lines import Lines
 from .match import Match
@@ -65,6 +65,25 @@ class Item:
                 yield item
 
 
+# Makes the items of a part; asks for those of the parts inside, and is sent them, so that
+# no nesting is too deep.
+_Items: TypeAlias = Generator[Generator[Any, list[Item], list[Item]], list[Item], list[Item]]
+
+
+def _run(items: _Items) -> list[Item]:
+    stack, answer = [items], None
+    while stack:
+        try:
+            asked = stack[-1].send(answer)  # type: ignore[arg-type]  # None begins
+        except StopIteration as stop:
+            stack.pop()
+            answer = stop.value
+        else:
+            stack.append(asked)
+            answer = None
+    return answer or []
+
+
 class Side:
     """The items of one program; ``rows`` is set once both sides are aligned."""
 
@@ -84,14 +103,14 @@ class Side:
         self.header = self.lines.at(printed.program.start)
         blocks: list[Item] = []
         for _, program in printed.shared:
-            blocks += self._nested(program, True)
-        blocks += self._equations(printed.program, True)
+            blocks += _run(self._nested(program, True))
+        blocks += _run(self._equations(printed.program, True))
         last = len(self.lines.starts) - 1
         self.root = Item(ROOT, 0, last, items=self._cover(0, last, blocks))
 
-    def _nested(self, program: Program, foldable: bool) -> list[Item]:
+    def _nested(self, program: Program, foldable: bool) -> _Items:
         lines = self.lines.body(program) if foldable else None
-        inner = self._equations(program, foldable)
+        inner = yield self._equations(program, foldable)
         if lines is None:
             return inner
         item = self.bodies[program.start] = Item(BODY, *lines, program.start)
@@ -99,7 +118,7 @@ class Side:
         item.items = [summary, *self._cover(lines[0] + 1, lines[1], inner)]
         return [item]
 
-    def _equations(self, program: Program, foldable: bool) -> list[Item]:
+    def _equations(self, program: Program, foldable: bool) -> _Items:
         found: list[Item] = []
         for equation in program.equations:
             lines = self.lines.own(equation.start, equation.end)
@@ -107,7 +126,7 @@ class Side:
             if lines is None:
                 self._inline.setdefault(self.lines.at(equation.start), []).append(equation)
                 for inner in equation.programs:
-                    found += self._nested(inner, False)
+                    found += yield self._nested(inner, False)
             elif run is not None:
                 if run == equation.start:
                     self.equations[run] = Item(RUN, *lines, run)
@@ -118,20 +137,22 @@ class Side:
                 for program_in in equation.programs:
                     self.anchors.update((e.start, item) for e in walk(program_in))
             else:
-                found.append(self._equation(equation, lines, foldable))
+                found += yield self._equation(equation, lines, foldable)
         return found
 
-    def _equation(self, equation: Equation, lines: tuple[int, int], foldable: bool) -> Item:
+    def _equation(self, equation: Equation, lines: tuple[int, int], foldable: bool) -> _Items:
         item = self.equations[equation.start] = Item(EQUATION, *lines, equation.start)
         self.anchors[equation.start] = item
         if equation.programs:
-            inner = [one for nested in equation.programs for one in self._nested(nested, foldable)]
+            inner: list[Item] = []
+            for nested in equation.programs:
+                inner += yield self._nested(nested, foldable)
             item.items = self._cover(*lines, inner)
             if item.items[0].kind != LINES:
                 raise Unaligned("an equation whose body begins on its first line")
-            if len(item.items) == 1:
-                self.chunks.remove(item.items.pop())
-        return item
+            if len(item.items) == 1:  # the newest
+                item.items.remove(self.chunks.pop())
+        return [item]
 
     def _cover(self, first: int, last: int, blocks: list[Item]) -> list[Item]:
         """``blocks`` and, between them, the other lines."""
@@ -175,9 +196,9 @@ class Side:
         for one, other in pairwise(cuts):
             if one < other:
                 item.items.append(Item(PIECE, line, line, one, other))
+        starts = [piece.start for piece in item.items]
         for equation in self._inline[line]:
-            inside = [piece for piece in item.items if piece.start <= equation.start < piece.end]
-            self.anchors[equation.start] = inside[0]
+            self.anchors[equation.start] = item.items[bisect_right(starts, equation.start) - 1]
         return item
 
 
@@ -204,7 +225,8 @@ def align(base: Side, variant: Side, found: Match) -> bool:
         i, j = one + 1, other + 1
     for side in (base, variant):
         side.rows = row
-        side.gap = row - _settle(side.root, 1, rows)
+        _settle(side.root, rows)
+        side.gap = row - rows[id(_last(side.root))]
     return True
 
 
@@ -227,11 +249,13 @@ def _pairs(base: Side, variant: Side, found: Match) -> Iterator[tuple[Item, Item
                 yield from zip(map(_first, one.items), map(_first, other.items), strict=True)
 
 
-def _homes(holder: Item) -> Iterator[tuple[int, Item]]:
+def _homes(root: Item) -> Iterator[tuple[int, Item]]:
     """For each item the one that holds it."""
-    for item in holder.items:
-        yield id(item), holder
-        yield from _homes(item)
+    todo = [root]
+    while todo:
+        holder = todo.pop()
+        yield from ((id(item), holder) for item in holder.items)
+        todo.extend(holder.items)
 
 
 def _around(one: Item, other: Item) -> Iterator[tuple[Item, Item]]:
@@ -248,11 +272,15 @@ def _behind(homes: dict[int, Item], body: Item) -> list[Item]:
 
 
 def _first(item: Item) -> Item:
-    return next(item.leaves())
+    while item.items:
+        item = item.items[0]
+    return item
 
 
 def _last(item: Item) -> Item:
-    return _last(item.items[-1]) if item.items else item
+    while item.items:
+        item = item.items[-1]
+    return item
 
 
 def _at(side: Side, line: int) -> Item:
@@ -278,16 +306,18 @@ def _increasing(pairs: list[tuple[int, int]]) -> list[tuple[int, int]]:
     return found[::-1]
 
 
-def _settle(holder: Item, origin: int, rows: dict[int, int]) -> int:
-    """Count the rows of what an item holds from ``origin``; the last row that is taken."""
-    cursor = origin
-    for item in holder.items:
-        if item.kind == SUMMARY:
-            origin = cursor = rows[id(item)] + 1
-            continue
-        first, last = rows[id(_first(item))], rows[id(_last(item))]
-        item.gap = first - cursor
-        item.row, item.span = first - origin + 1, last - first + 1
-        cursor = last + 1
-        _settle(item, first, rows)
-    return cursor - 1
+def _settle(root: Item, rows: dict[int, int]) -> None:
+    """Count the rows of what each item holds from the first row of it."""
+    todo = [(root, 1)]
+    while todo:
+        holder, origin = todo.pop()
+        cursor = origin
+        for item in holder.items:
+            if item.kind == SUMMARY:
+                origin = cursor = rows[id(item)] + 1
+                continue
+            first, last = rows[id(_first(item))], rows[id(_last(item))]
+            item.gap = first - cursor
+            item.row, item.span = first - origin + 1, last - first + 1
+            cursor = last + 1
+            todo.append((item, first))

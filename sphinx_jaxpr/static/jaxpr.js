@@ -293,9 +293,9 @@ const equip = (figure) => {
   const buttons = Object.keys(NEEDED)
     .filter((what) => figure.querySelector(NEEDED[what]))
     .map((what) => `<button type="button" data-copy="${what}">Copy ${what}</button>`);
-  const group = `class="jaxpr-tools" role="group" aria-label="Copy ${figure.id.slice(6)}"`;
   const tools = `${buttons.join("")}<span class="jaxpr-status" role="status"></span>`;
-  details.insertAdjacentHTML("afterend", `<div ${group}>${tools}</div>`);
+  details.insertAdjacentHTML("afterend", `<div class="jaxpr-tools" role="group">${tools}</div>`);
+  details.nextSibling.ariaLabel = `Copy ${figure.id.slice(6)}`;
   rove(figure.querySelector(STOP));
 };
 

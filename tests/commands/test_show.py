@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import json
 import os
 import re
@@ -162,6 +164,11 @@ def test_html(shell: Shell, known: dict[str, Any]) -> None:
     assert not page.select("link, [src]")
     assert "figure.jaxpr" in page.style.get_text()
     assert "sphinxJaxpr" in page.script.get_text()
+    # And it allows itself to hold these two, by what they are.
+    policy = page.select_one("meta[http-equiv=Content-Security-Policy]")["content"]
+    for part in (page.style, page.script):
+        digest = base64.b64encode(hashlib.sha256(part.get_text().encode()).digest()).decode()
+        assert f"{part.name}-src 'sha256-{digest}'" in policy
 
 
 @pytest.mark.parametrize("form", ["", "--json", "--html"])

@@ -152,7 +152,7 @@ def grid_rows(page: BeautifulSoup, identity: str) -> dict[str, int]:
         cell: Tag | None = equation
         while cell is not None and "jaxpr-code" not in cell["class"]:
             if "jaxpr-cell" in cell["class"]:
-                row += _style(cell, "--row") - 1
+                row += _number(cell, "data-row") - 1
             # The summary is the first row of a body, its equations begin at the second.
             row += "jaxpr-body" in cell["class"]
             cell = cell.find_parent(class_=["jaxpr-cell", "jaxpr-code"])
@@ -160,8 +160,11 @@ def grid_rows(page: BeautifulSoup, identity: str) -> dict[str, int]:
     return found
 
 
-def _style(cell: Tag, name: str) -> int:
-    return int(dict(part.split(":") for part in str(cell["style"]).split(";"))[name])
+def _number(cell: Tag, name: str) -> int:
+    """A number as the style sheet sums it up: from powers of two; a span is 1 without."""
+    powers = [int(word) for word in str(cell.get(name, "1")).split()]
+    assert len(powers) == len(set(powers)) and all(n & (n - 1) == 0 < n <= 1024 for n in powers)
+    return sum(powers)
 
 
 def test_matched_equations_have_the_same_row(page: BeautifulSoup) -> None:
@@ -179,7 +182,7 @@ def test_matched_equations_have_the_same_row(page: BeautifulSoup) -> None:
 
 def test_a_gap_faces_what_has_no_partner(page: BeautifulSoup) -> None:
     gaps = page.select('[id="jaxpr-dense.vmap-base"] .jaxpr-gap')
-    assert [(_style(gap, "--row"), _style(gap, "--span")) for gap in gaps] == [(4, 1)]
+    assert [(_number(gap, "data-row"), _number(gap, "data-span")) for gap in gaps] == [(4, 1)]
     assert not page.select('[id="jaxpr-dense.vmap"] .jaxpr-gap')
     assert all(gap["aria-hidden"] == "true" for gap in page.select(".jaxpr-gap"))
     # Removed ones leave a gap in the variant; the base beside it says which, so no list does.
@@ -192,12 +195,22 @@ def test_a_program_on_one_line_has_its_rows_too(page: BeautifulSoup) -> None:
     assert [piece.get_text().strip() for piece in pieces][1:3] == [
         "b:f32[8] = sin a;", "c:f32[8] = mul b 2.0:f32[]",
     ]  # fmt: skip
-    assert [_style(piece, "--row") for piece in pieces] == [1, 2, 3, 4]
+    assert [_number(piece, "data-row") for piece in pieces] == [1, 2, 3, 4]
 
 
 def test_a_fold_is_one_row(page: BeautifulSoup) -> None:
     fold = page.select_one('[id="jaxpr-wave.vmap"] details.jaxpr-elided')
-    assert fold is not None and "jaxpr-cell" in fold["class"] and _style(fold, "--row") == 3
+    assert fold is not None and "jaxpr-cell" in fold["class"] and _number(fold, "data-row") == 3
+
+
+def test_only_pages_with_pairs_load_their_style(built: Build, page: BeautifulSoup) -> None:
+    def sheets(name: str) -> list[str]:
+        links = built.page(name).select("link[href*='jaxpr']")
+        return [str(link["href"]).partition("?")[0] for link in links]
+
+    assert sheets("index") == ["_static/jaxpr.css", "_static/jaxpr-compare.css"]
+    assert sheets("jaxpr-primitives") == []
+    assert (built.out / "_static/jaxpr-compare.css").exists()
 
 
 def test_caption_notes_and_words_are_there_once(page: BeautifulSoup) -> None:

@@ -357,6 +357,7 @@ def test_style_sheet_and_script_are_where_blocks_are(built: Build, tmp_path: Pat
         assert len(sheets[name]) == 1
         assert re.fullmatch(r"_static/jaxpr\.css\?v=[0-9a-f]+", sheets[name][0])
     assert (built.out / "_static" / "jaxpr.css").stat().st_size < 16_000
+    assert not built.page("blocks").select("link[href*='jaxpr-compare.css']")
     bare = Project(tmp_path, {"docs/index.rst": "Bare\n====\n\nNothing here.\n"}).build()
     assert bare.code == 0 and not (bare.out / "_static" / "jaxpr.css").exists()
     assert not (bare.out / "_static" / "jaxpr.js").exists()

@@ -214,8 +214,8 @@ def _comparable(path: Path) -> Any:
 
 
 def _unordered(data: Any) -> Any:
-    if isinstance(data, dict):
-        return {key: _unordered(value) for key, value in data.items()}
+    if isinstance(data, dict):  # Sphinx keeps words that no page has any more
+        return {key: _unordered(value) for key, value in data.items() if value != []}
     if isinstance(data, list) and not all(isinstance(item, str) for item in data):
         return sorted((_unordered(item) for item in data), key=repr)
     return data

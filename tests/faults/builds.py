@@ -50,7 +50,7 @@ class Running:
         self.site = site
         self.mark = uuid.uuid4().hex
         self.began = time.monotonic()
-        self.files = [tempfile.TemporaryFile() for _ in range(2)]
+        self.files = [tempfile.TemporaryFile() for _ in range(2)]  # noqa: SIM115 - till the end
         plain = {**os.environ, "PYTHONPATH": str(PROJECT), "NO_COLOR": "1"}
         self.main = subprocess.Popen(
             command,
@@ -243,11 +243,11 @@ def ended(built: Build, codes: Sequence[int] = (0, 1)) -> list[str]:
     if built.code in codes and "Traceback (most recent call last)" not in built.stderr:
         return []
     lines = [line for line in built.stderr.splitlines() if line.strip()]
-    said = next((line for line in lines if _ENDS.search(line)), (lines or ["nothing said"])[-1])
-    return [f"exit {built.code}: {said.strip()[:200]}"]
+    said = [line for line in lines if _ENDS.search(line)] or lines[-1:] or ["nothing said"]
+    return [f"exit {built.code}: {said[-1].strip()[:200]}"]
 
 
-_ENDS = re.compile(r"Exception|Error\b|threw|Traceback")
+_ENDS = re.compile(r"(?:Exception|Error)\b.*:")
 
 
 def findings(built: Build, site: Project) -> list[str]:

@@ -18,8 +18,6 @@ from .builds import Site, as_clean, ended, folder, outputs, remove
 from .rows import NotHere, Tally, row
 from .site import site
 
-NOBODY = 65534
-
 
 @functools.cache
 def _mounts() -> bool:
@@ -92,7 +90,7 @@ def full_disk(chance: random.Random, count: int) -> Tally:
             if inodes := chance.choice([0, 0, 0, 2, 5]):
                 mount = mount.replace("size=", f"nr_inodes={inodes},size=")
             # Twice in the same folder: what the first has left is what the second finds.
-            twice = '"$@" || test $? = 1; rm -rf ' + str(place.out("html"))
+            twice = '"$@" || test $? = 1 || exit 2; rm -rf ' + str(place.out("html"))
             place.forget()
             place.store.mkdir()
             built = place.run("html", "-W", around=_around(f"{mount}; {twice}"))
@@ -147,16 +145,24 @@ def read_only_store(chance: random.Random, count: int) -> Tally:
 
 @row(long=6)
 def unwritable_store(chance: random.Random, count: int) -> Tally:
-    """The same for another user without permission to write, who has the umask's rights to read."""
-    if os.geteuid() or not shutil.which("setpriv"):
-        raise NotHere("root, to become nobody (setpriv)")
+    """The same where the folder and its files give no right to write."""
     with folder() as where:
-        place = site(where)
-        as_nobody = ["setpriv", "--reuid", str(NOBODY), "--clear-groups"]
-        return _read_only(chance, count, place, as_nobody)
+        return _read_only(chance, count, site(where), _without_rights(), modes=True)
 
 
-def _read_only(chance: random.Random, count: int, place: Site, around: list[str]) -> Tally:
+def _without_rights() -> list[str]:
+    """A command that runs another one for which permissions of files count, also for root."""
+    if os.geteuid():
+        return []
+    if not shutil.which("setpriv"):
+        raise NotHere("setpriv, to run as root without its rights to all files")
+    lost = "-dac_override,-dac_read_search"
+    return ["setpriv", f"--bounding-set={lost}", f"--inh-caps={lost}"]
+
+
+def _read_only(
+    chance: random.Random, count: int, place: Site, around: list[str], modes: bool = False
+) -> Tally:
     tally = Tally()
     umask = os.umask(0o022)
     try:
@@ -164,15 +170,17 @@ def _read_only(chance: random.Random, count: int, place: Site, around: list[str]
         expected = outputs(place.clean().out)
         for turn in range(count):
             place.forget("out")
-            (place.folder / "out").mkdir()
-            (place.folder / "out").chmod(0o777)
             before = sorted(place.stored())
             changed = turn % 2
             name = f"src/{chance.choice(['layers', 'other', 'helpers'])}.py"
             if changed:
                 text = (place.folder / name).read_text("utf-8")
                 (place.folder / name).write_text(f"{text}\n# {turn}\n", "utf-8")
+            if modes:
+                _chmod(place.store, 0o555, 0o444)
             built = place.run("html", "-W", around=around)
+            if modes:
+                _chmod(place.store, 0o755, 0o644)
             problems = ended(built, (0, 1) if changed else (0,))
             if not problems:
                 problems = as_clean(built, expected)[bool(built.code) :]
@@ -187,6 +195,11 @@ def _read_only(chance: random.Random, count: int, place: Site, around: list[str]
     finally:
         os.umask(umask)
     return tally
+
+
+def _chmod(where: Path, folders: int, files: int) -> None:
+    for path in [where, *where.rglob("*")]:
+        path.chmod(folders if path.is_dir() else files)
 
 
 # -- no file in the place of a file ----------------------------------------------------------

@@ -13,9 +13,9 @@ from .rows import Tried
 _HEAD = """\
 # What is tried and what holds
 
-Real builds, in processes of their own, are killed, starved of disk, fed with damaged and forged files and with
-pages that nobody would write. `python -m tests.faults --long --write FILE` makes this page; a short form runs with
-every change.
+Real builds, in processes of their own, are killed, starved of disk, fed with damaged and forged
+files and with pages that nobody would write. `python -m tests.faults --long --write FILE` makes
+this page; a short form runs with every change.
 
 {versions}; seed {seed}; {date}.
 
@@ -29,8 +29,9 @@ _UNTRIED = """
 
 - Other systems than Linux: the rows use its processes and file systems.
 - Who replaces a stored result *and* its digest can show another program ({doc}`security`).
-- What Sphinx itself leaves behind: when a page comes, goes or changes its title, previous and next links and
-  side bars of the other pages stay as they were until those pages are written. The soak leaves these out.
+- What Sphinx itself leaves behind: when a page comes, goes or changes its title, previous and next
+  links and side bars of the other pages stay as they were until those pages are written. The soak
+  leaves these out.
 """
 
 

@@ -101,8 +101,7 @@ def files(pages: int = 12) -> dict[str, str]:
         found[f"docs/page{n}.{'rst' if text is _WIDE else 'md'}"] = text.format(n=n)
     names = "\n".join(f"page{n}" for n in range(1, pages + 1))
     found["docs/index.md"] = (
-        f"# Index\n\n```{{toctree}}\n{names}\n```\n\n"
-        "```{jaxpr-glossary}\n:scope: project\n```\n"
+        f"# Index\n\n```{{toctree}}\n{names}\n```\n\n```{{jaxpr-glossary}}\n:scope: project\n```\n"
     )
     return found
 

@@ -13,7 +13,7 @@ from typing import Any
 from tests.support import Build
 
 from .builds import Site, differences, ended, findings, folder, outputs
-from .hostile import (
+from .damage import (
     DAMAGE,
     VALUES,
     Path_,

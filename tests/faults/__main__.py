@@ -28,7 +28,7 @@ def main() -> int:
         return 0 if chosen else 2
     done = []
     for one in chosen:
-        count = options.count or (one.long if options.long else one.short)
+        count = options.count or (one.long if options.long else max(1, one.short))
         print(f"{one.name:24} ...", end="", file=sys.stderr, flush=True)
         done.append(tried(one, options.seed, count))
         print("\r", end="", file=sys.stderr)

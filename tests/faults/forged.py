@@ -263,7 +263,7 @@ def _put_in_lock(path: Path, text: bytes, at: Path_, value: Any) -> Callable[[],
     return make
 
 
-@row(short=BLOCKS, long=560)
+@row(short=0, long=560)
 def lock_bytes(chance: random.Random, count: int) -> Tally:
     """A lock's files cut, flipped, emptied, swapped, deep, with NaN, 5,000 digits, double keys."""
     with folder() as where:
@@ -292,7 +292,7 @@ def _short(value: Any) -> str:
 # -- the store -------------------------------------------------------------------------------
 
 
-@row(short=3, long=100)
+@row(short=1, long=100)
 def store_bytes(chance: random.Random, count: int) -> Tally:
     """Files of a store cut, flipped, emptied, swapped ...: pages and findings as before."""
     with folder() as where:
@@ -319,7 +319,7 @@ def _write(path: Path, data: bytes) -> Callable[[], None]:
     return make
 
 
-@row(short=40, long=1_200)
+@row(short=BLOCKS, long=1_200)
 def store_fields(chance: random.Random, count: int) -> Tally:
     """Every field of a store's records and indexes, digests made right: nothing ends or injects."""
     with folder() as where:

@@ -12,9 +12,9 @@ from typing import Any
 
 import psutil
 
-from .builds import Running, Site, a_moment, as_clean, ended, folder, outputs, took
+from .builds import Running, Site, a_moment, as_clean, differences, ended, folder, outputs, took
 from .rows import Tally, row
-from .site import site
+from .site import clean, site, size
 
 #: Days after which what a killed build left counts as left for good.
 OLD = 60
@@ -40,14 +40,19 @@ def _temporary(where: Path) -> list[Path]:
 class _Killed:
     """One project that is built, ended and built again, many times."""
 
-    def __init__(self, chance: random.Random, place: Site, builder: str = "html") -> None:
+    def __init__(
+        self,
+        chance: random.Random,
+        place: Site,
+        expected: tuple[dict[str, Any], float],
+        builder: str = "html",
+    ) -> None:
         self.chance = chance
         self.place = place
         self.builder = builder
         self.tally = Tally()
         self.missed = 0
-        self.longest = took(lambda: place.run(builder)) * 1.1
-        self.expected = outputs(place.clean(builder).out) if builder == "html" else {}
+        self.expected, self.longest = expected
 
     def hit(self, how: signal.Signals, group: bool) -> tuple[Running, float]:
         """A build that was ended while it ran, and when."""
@@ -96,17 +101,17 @@ class _Killed:
 
 def _ended(chance: random.Random, count: int, how: signal.Signals, group: bool) -> Tally:
     with folder() as where:
-        killed = _Killed(chance, site(where))
+        pages = size(count)
+        killed = _Killed(chance, site(where, pages), clean(pages))
         for _ in range(count):
             running, moment = killed.hit(how, group)
-            killed.place.forget("nothing")
             built = running.end("html", 60)
             problems = ["hangs"] if built.code == -1 else []
             killed.check(f"{how.name} after {moment:.2f} s", running, problems)
         return killed.closing(killed.place.store)
 
 
-@row(long=50)
+@row(short=0, long=50)
 def kill_build(chance: random.Random, count: int) -> Tally:
     """`kill -9` of sphinx-build and all of its process group at a random moment, then a build."""
     return _ended(chance, count, signal.SIGKILL, group=True)
@@ -118,23 +123,24 @@ def kill_main(chance: random.Random, count: int) -> Tally:
     return _ended(chance, count, signal.SIGKILL, group=False)
 
 
-@row(long=20)
+@row(short=0, long=20)
 def interrupt(chance: random.Random, count: int) -> Tally:
     """SIGINT (Ctrl-C) at a random moment, then a build."""
     return _ended(chance, count, signal.SIGINT, group=True)
 
 
-@row(long=20)
+@row(short=0, long=20)
 def terminate(chance: random.Random, count: int) -> Tally:
     """SIGTERM at a random moment, then a build."""
     return _ended(chance, count, signal.SIGTERM, group=False)
 
 
-@row(long=20)
+@row(short=0, long=20)
 def kill_worker(chance: random.Random, count: int) -> Tally:
     """`kill -9` of the tracing process at a random moment: the build goes on, then another."""
     with folder() as where:
-        killed = _Killed(chance, site(where))
+        pages = size(count)
+        killed = _Killed(chance, site(where, pages), clean(pages))
         for _ in range(count):
             killed.place.forget()
             running = killed.place.start()
@@ -162,13 +168,14 @@ def _kill_the_worker(chance: random.Random, running: Running, longest: float) ->
     return -1.0
 
 
-@row(long=15)
+@row(short=0, long=15)
 def kill_lock(chance: random.Random, count: int) -> Tally:
     """`kill -9` of `-b jaxpr-lock` at a random moment, then again: the same lock."""
     with folder() as where:
         place = site(where)
-        killed = _Killed(chance, place, "jaxpr-lock")
         lock = place.docs / "_jaxprs"
+        seconds = took(lambda: place.run("jaxpr-lock"))
+        killed = _Killed(chance, place, ({}, seconds), "jaxpr-lock")
         expected = outputs(lock)
 
         def compared(again: Any) -> list[str]:
@@ -188,18 +195,17 @@ def kill_lock(chance: random.Random, count: int) -> Tally:
         return killed.closing(place.store, lock)
 
 
-@row(long=15)
+@row(short=0, long=15)
 def kill_check(chance: random.Random, count: int) -> Tally:
     """`kill -9` of `-b jaxpr-check` at a random moment, then again: the same report."""
     with folder() as where:
         place = site(where)
         place.write("docs/page9.md", "# Nine\n\n{jaxpr:claim}`no <len(dense3) == 99>`\n")
-        killed = _Killed(chance, place, "jaxpr-check")
+        seconds = took(lambda: place.run("jaxpr-check"))
         expected = outputs(place.out("jaxpr-check"))
+        killed = _Killed(chance, place, ({}, seconds), "jaxpr-check")
 
         def compared(again: Any) -> list[str]:
-            from .builds import differences
-
             return [*ended(again, (1,)), *differences(outputs(again.out), expected)]
 
         killed.compared = compared  # type: ignore[method-assign]

@@ -51,7 +51,10 @@ Run = Callable[[random.Random, int], Any]
 
 @dataclass(frozen=True)
 class Row:
-    """Something that is tried ``short`` times in CI and ``long`` times by the command."""
+    """Something that is tried ``short`` times in CI and ``long`` times by the command.
+
+    With 0 it is not tried in CI, where time is short.
+    """
 
     name: str
     what: str
@@ -78,9 +81,10 @@ def row(*, short: int = 1, long: int = 10, name: str = "") -> Callable[[Run], Ro
 
 
 def as_row(found: Any, short: int = 1, long: int = 10, name: str = "") -> Row:
-    """A row, also from a plain function."""
+    """A row, also from a plain function, which may have attributes ``short`` and ``long``."""
     if isinstance(found, Row):
         return found
+    short, long = getattr(found, "short", short), getattr(found, "long", long)
     what = (found.__doc__ or "").strip().split("\n\n")[0]
     name = name or found.__name__.strip("_").replace("_", "-")
     return Row(name, " ".join(what.split()), found, short, long)

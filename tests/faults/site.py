@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import functools
+import time
 from pathlib import Path
+from typing import Any
 
-from .builds import Site
+from .builds import Site, ended, folder, outputs
 
 _MODULES = {
     "src/layers.py": """
@@ -106,6 +109,23 @@ def files(pages: int = 12) -> dict[str, str]:
     return found
 
 
+def size(count: int) -> int:
+    """How many pages it has for so many tries: a short run has a small one."""
+    return 12 if count > 3 else 3
+
+
 def site(where: Path, pages: int = 12, conf: str = "") -> Site:
     """The project, in a folder."""
     return Site(where, files(pages), conf)
+
+
+@functools.cache
+def clean(pages: int = 12, builder: str = "html") -> tuple[dict[str, Any], float]:
+    """What a clean build of it writes, wherever it lies, and how many seconds that takes."""
+    with folder() as where:
+        place, began = site(where, pages), time.monotonic()
+        built = place.run(builder, "-W")
+        seconds = time.monotonic() - began
+        if problems := ended(built, (0,)):
+            raise AssertionError(f"{problems}: {built.stderr}")
+        return outputs(built.out), seconds

@@ -6,9 +6,9 @@ import random
 import shutil
 import time
 
-from .builds import Site, a_moment, as_clean, ended, folder, outputs, took
+from .builds import Site, a_moment, as_clean, ended, folder, outputs
 from .rows import Tally, row
-from .site import files, site
+from .site import clean, files, site, size
 
 
 def _others(where: Site, count: int) -> list[Site]:
@@ -19,7 +19,6 @@ def _others(where: Site, count: int) -> list[Site]:
         pages["src/other.py"] += f"\n        NUMBER = {n}\n"
         pages["src/helpers.py"] = pages["src/helpers.py"].replace("tanh", "sin" if n % 2 else "cos")
         pages = {name: text.replace("[tanh]", "[add]") for name, text in pages.items()}
-        pages = {name: text.replace(".all[add]", ".all[add]") for name, text in pages.items()}
         conf = f"jaxpr_cache_dir = {str(where.store)!r}\n"
         other = Site(where.folder / f"other{n}", pages, conf)
         other.store = where.store
@@ -27,13 +26,13 @@ def _others(where: Site, count: int) -> list[Site]:
     return found
 
 
-@row(long=12)
+@row(short=0, long=12)
 def same_project(chance: random.Random, count: int) -> Tally:
     """Two or four builds of one project at once on one store, each as a clean one."""
     tally = Tally()
     with folder() as where:
-        place = site(where)
-        expected = outputs(place.clean().out)
+        pages = size(count)
+        place, (expected, _) = site(where, pages), clean(pages)
         for turn in range(count):
             cold = turn % 3 != 2
             many = 4 if turn % 2 else 2
@@ -53,7 +52,7 @@ def same_project(chance: random.Random, count: int) -> Tally:
     return tally
 
 
-@row(long=6)
+@row(short=0, long=6)
 def other_projects(chance: random.Random, count: int) -> Tally:
     """Two or four projects, with modules of the same names, at once on one store."""
     tally = Tally()
@@ -77,14 +76,14 @@ def other_projects(chance: random.Random, count: int) -> Tally:
     return tally
 
 
-@row(long=20)
+@row(short=0, long=20)
 def store_deleted(chance: random.Random, count: int) -> Tally:
     """The store is deleted at a random moment of a build, and then built again."""
     tally = Tally()
     with folder() as where:
-        place = site(where)
-        longest = took(lambda: place.run()) * 0.95
-        expected = outputs(place.clean().out)
+        pages = size(count)
+        place, (expected, longest) = site(where, pages), clean(pages)
+        place.run()
         for turn in range(count):
             place.forget("out", *([place.store_name] if turn % 2 else []))
             running = place.start("html", "-W")

@@ -6,7 +6,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from .report import line, table
+from .report import line, results, table
 from .rows import every, tried
 
 
@@ -19,6 +19,7 @@ def main() -> int:
     parser.add_argument("--count", type=int, default=0, help="tries of each row")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--write", type=Path, help="a Markdown file for the table")
+    parser.add_argument("--results", type=Path, help="a JSON file that rows are added to")
     parser.add_argument("--list", action="store_true", help="the rows, without running them")
     options = parser.parse_args()
     chosen = [one for one in rows if one.name.startswith(tuple(options.only or [""]))]
@@ -37,8 +38,9 @@ def main() -> int:
             print(f"    not held: {problem}", flush=True)
         for note in done[-1].tally.notes:
             print(f"    {note}", flush=True)
+    rows_so_far = results(options.results, done, options.seed)
     if options.write:
-        options.write.write_text(table(done, options.seed), "utf-8")
+        options.write.write_text(table(rows_so_far), "utf-8")
     return int(any(found.tally.lost for found in done))
 
 

@@ -85,8 +85,8 @@ def full_disk(chance: random.Random, count: int) -> Tally:
         pages = size(count)
         place, (expected, _) = site(where, pages), clean(pages)
         for _ in range(count):
-            size = chance.choice([16, 32, 48, 64, 96, 128, 192, 256])
-            mount = f"mount -t tmpfs -o size={size}k tmpfs {place.store}"
+            kilobytes = chance.choice([16, 32, 48, 64, 96, 128, 192, 256])
+            mount = f"mount -t tmpfs -o size={kilobytes}k tmpfs {place.store}"
             if inodes := chance.choice([0, 0, 0, 2, 5]):
                 mount = mount.replace("size=", f"nr_inodes={inodes},size=")
             # Twice in the same folder: what the first has left is what the second finds.
@@ -97,7 +97,7 @@ def full_disk(chance: random.Random, count: int) -> Tally:
             problems = ended(built)
             if not problems:
                 problems = as_clean(built, expected)[bool(built.code) :] + _warned(built, 2)
-            what = f"{inodes} inodes" if inodes else f"{size} kB"
+            what = f"{inodes} inodes" if inodes else f"{kilobytes} kB"
             tally.note(what, problems)
     return tally
 
@@ -110,8 +110,8 @@ def full_disk_calls(chance: random.Random, count: int) -> Tally:
         pages = size(count)
         place, (expected, _) = site(where, pages), clean(pages)
         for _ in range(count):
-            size = chance.choice([0, 1, 2, 5, 9]) * 4096
-            patched = _ERRNO.format(store=str(place.store), size=size)
+            many = chance.choice([0, 1, 2, 5, 9])
+            patched = _ERRNO.format(store=str(place.store), size=many * 4096)
             place.write("full/sitecustomize.py", patched)
             place.forget()
             path = os.pathsep.join([str(where / "full"), *_python_path()])
@@ -119,7 +119,7 @@ def full_disk_calls(chance: random.Random, count: int) -> Tally:
             problems = ended(built)
             if not problems:
                 problems = as_clean(built, expected)[bool(built.code) :] + _warned(built, 1)
-            tally.note(f"after {size // 4096} files", problems)
+            tally.note(f"after {many} files", problems)
             again = place.run("html", "-W", env={"PYTHONPATH": path})
             tally.note("and again", [*ended(again), *_warned(again, 1)])
     return tally

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import atexit
+import contextlib
+import functools
 import json
 import random
 import shutil
@@ -102,6 +105,20 @@ class Fault:
 
     name: str
     make: Callable[[], None]
+
+
+@functools.cache
+def lab() -> Lab:
+    """One project for all rows of this process; its folder goes with the process."""
+    stack = contextlib.ExitStack()
+    atexit.register(stack.close)
+    return Lab(stack.enter_context(folder()))
+
+
+def _fresh() -> Lab:
+    found = lab()
+    found.tally = Tally()
+    return found
 
 
 class Lab:
@@ -230,28 +247,27 @@ class _Lock:
 @row(short=BLOCKS, long=1_400)
 def lock_fields(chance: random.Random, count: int) -> Tally:
     """Every field of a lock's files replaced by hostile values, `locked` and `jaxpr-check`."""
-    with folder() as where:
-        lab = Lab(where)
-        lock = _Lock(lab)
-        ways: dict[str, list[tuple[Path, Path_]]] = {}
-        for path in lock.files:
-            for at in places(json.loads(lock.texts[path])):
-                ways.setdefault(form(at), []).append((path, at))
-        lab.tally.notes.append(f"{len(ways)} kinds of fields, {len(VALUES)} values")
-        todo = [(name, value) for name in sorted(ways) for value in VALUES]
-        chance.shuffle(todo)
-        for turn, group in enumerate(_groups(todo[:count])):
-            faults, used = [], set()
-            for name, value in group:
-                left = [(path, at) for path, at in ways[name] if path not in used]
-                if not left:
-                    continue
-                path, at = chance.choice(left)
-                used.add(path)
-                what = f"{name} = {_short(value)}"
-                faults.append(Fault(what, _put_in_lock(path, lock.texts[path], at, value)))
-            lock.attempt(faults, turn)
-        return lab.tally
+    one = _fresh()
+    lock = _Lock(one)
+    ways: dict[str, list[tuple[Path, Path_]]] = {}
+    for path in lock.files:
+        for at in places(json.loads(lock.texts[path])):
+            ways.setdefault(form(at), []).append((path, at))
+    one.tally.notes.append(f"{len(ways)} kinds of fields, {len(VALUES)} values")
+    todo = [(name, value) for name in sorted(ways) for value in VALUES]
+    chance.shuffle(todo)
+    for turn, group in enumerate(_groups(todo[:count])):
+        faults, used = [], set()
+        for name, value in group:
+            left = [(path, at) for path, at in ways[name] if path not in used]
+            if not left:
+                continue
+            path, at = chance.choice(left)
+            used.add(path)
+            what = f"{name} = {_short(value)}"
+            faults.append(Fault(what, _put_in_lock(path, lock.texts[path], at, value)))
+        lock.attempt(faults, turn)
+    return one.tally
 
 
 def _put_in_lock(path: Path, text: bytes, at: Path_, value: Any) -> Callable[[], None]:
@@ -266,18 +282,17 @@ def _put_in_lock(path: Path, text: bytes, at: Path_, value: Any) -> Callable[[],
 @row(short=0, long=560)
 def lock_bytes(chance: random.Random, count: int) -> Tally:
     """A lock's files cut, flipped, emptied, swapped, deep, with NaN, 5,000 digits, double keys."""
-    with folder() as where:
-        lab = Lab(where)
-        lock = _Lock(lab)
-        todo = [(name, n) for n in range(count // len(DAMAGE) + 1) for name in DAMAGE][:count]
-        for turn, group in enumerate(_groups(todo)):
-            faults = []
-            for path, (name, _) in zip(lock.files, group, strict=False):
-                other = lock.texts[chance.choice(lock.files)]
-                data = DAMAGE[name](lock.texts[path], chance, other)
-                faults.append(Fault(name, lambda path=path, data=data: path.write_bytes(data)))
-            lock.attempt(faults, turn)
-        return lab.tally
+    one = _fresh()
+    lock = _Lock(one)
+    todo = [(name, n) for n in range(count // len(DAMAGE) + 1) for name in DAMAGE][:count]
+    for turn, group in enumerate(_groups(todo)):
+        faults = []
+        for path, (name, _) in zip(lock.files, group, strict=False):
+            other = lock.texts[chance.choice(lock.files)]
+            data = DAMAGE[name](lock.texts[path], chance, other)
+            faults.append(Fault(name, lambda path=path, data=data: path.write_bytes(data)))
+        lock.attempt(faults, turn)
+    return one.tally
 
 
 def _groups(todo: Sequence[Any]) -> Iterable[Sequence[Any]]:
@@ -295,21 +310,20 @@ def _short(value: Any) -> str:
 @row(short=1, long=100)
 def store_bytes(chance: random.Random, count: int) -> Tally:
     """Files of a store cut, flipped, emptied, swapped ...: pages and findings as before."""
-    with folder() as where:
-        lab = Lab(where)
-        for turn in range(count):
-            lab.reset()
-            files = lab.place.stored()
-            chosen = files if turn % 2 else chance.sample(files, chance.randrange(1, len(files)))
-            faults = []
-            for path in chosen:
-                name = chance.choice(list(DAMAGE))
-                other = chance.choice(files).read_bytes()
-                data = DAMAGE[name](path.read_bytes(), chance, other)
-                make = _write(path, data)
-                faults.append(Fault(f"{path.suffix} {name}", make))
-            lab.attempt(faults, lambda: lab.place.run("html", "-W"), lab.same)
-        return lab.tally
+    one = _fresh()
+    for turn in range(count):
+        one.reset()
+        files = one.place.stored()
+        chosen = files if turn % 2 else chance.sample(files, chance.randrange(1, len(files)))
+        faults = []
+        for path in chosen:
+            name = chance.choice(list(DAMAGE))
+            other = chance.choice(files).read_bytes()
+            data = DAMAGE[name](path.read_bytes(), chance, other)
+            make = _write(path, data)
+            faults.append(Fault(f"{path.suffix} {name}", make))
+        one.attempt(faults, lambda: one.place.run("html", "-W"), one.same)
+    return one.tally
 
 
 def _write(path: Path, data: bytes) -> Callable[[], None]:
@@ -322,25 +336,22 @@ def _write(path: Path, data: bytes) -> Callable[[], None]:
 @row(short=BLOCKS, long=1_200)
 def store_fields(chance: random.Random, count: int) -> Tally:
     """Every field of a store's records and indexes, digests made right: nothing ends or injects."""
-    with folder() as where:
-        lab = Lab(where)
-        ways = _ways_in_store(lab.place)
-        lab.tally.notes.append(f"{len(ways)} kinds of fields, {len(VALUES)} values")
-        todo = [(name, value) for name in sorted(ways) for value in VALUES]
-        chance.shuffle(todo)
-        for group in _groups(todo[:count]):
-            faults, used = [], set()
-            for name, value in group:
-                left = [way for way in ways[name] if way[:2] not in used]
-                if not left:
-                    continue
-                path, number, part, at = chance.choice(left)
-                used.add((path, number))
-                faults.append(
-                    Fault(f"{name} = {_short(value)}", _forge(path, number, part, at, value))
-                )
-            lab.attempt(faults, lambda: lab.place.run("html", "-W"), lab.inert)
-        return lab.tally
+    one = _fresh()
+    ways = _ways_in_store(one.place)
+    one.tally.notes.append(f"{len(ways)} kinds of fields, {len(VALUES)} values")
+    todo = [(name, value) for name in sorted(ways) for value in VALUES]
+    chance.shuffle(todo)
+    for group in _groups(todo[:count]):
+        faults, used = [], set()
+        for name, value in group:
+            left = [way for way in ways[name] if way[:2] not in used]
+            if not left:
+                continue
+            path, number, part, at = chance.choice(left)
+            used.add((path, number))
+            faults.append(Fault(f"{name} = {_short(value)}", _forge(path, number, part, at, value)))
+        one.attempt(faults, lambda: one.place.run("html", "-W"), one.inert)
+    return one.tally
 
 
 _Way = tuple[Path, int, int, Path_]
@@ -389,27 +400,26 @@ def _forge(path: Path, number: int, part: int, at: Path_, value: Any) -> Callabl
 @row(short=40, long=600)
 def verdict_fields(chance: random.Random, count: int) -> Tally:
     """Every field of kept verdicts: no false claim is hidden, no link comes from the file."""
-    with folder() as where:
-        lab = Lab(where)
-        ways = {
-            name: [way for way in found if "verdict" in way[0].name]
-            for name, found in _ways_in_store(lab.place).items()
-        }
-        every = [way for found in ways.values() for way in found]
-        if not every:
-            lab.tally.notes.append("no file of verdicts in the store")
-        values = [*VALUES, "true", "false", "wrong", "unjudged"]
-        for _ in range(max(1, count // 40) if every else 0):
-            faults, used = [], set()
-            for path, number, part, at in chance.sample(every, min(len(every), 40)):
-                if (number, part, at[:1]) in used:  # one for each verdict
-                    continue
-                used.add((number, part, at[:1]))
-                value = chance.choice(values)
-                make = _forge(path, number, part, at, value)
-                faults.append(Fault(f"{form(at[1:])} = {_short(value)}", make))
-            lab.attempt(faults, lambda: lab.place.run("html", "-W"), lab.same)
-        return lab.tally
+    one = _fresh()
+    ways = {
+        name: [way for way in found if "verdict" in way[0].name]
+        for name, found in _ways_in_store(one.place).items()
+    }
+    every = [way for found in ways.values() for way in found]
+    if not every:
+        one.tally.notes.append("no file of verdicts in the store")
+    values = [*VALUES, "true", "false", "wrong", "unjudged"]
+    for _ in range(max(1, count // 40) if every else 0):
+        faults, used = [], set()
+        for path, number, part, at in chance.sample(every, min(len(every), 40)):
+            if (number, part, at[:1]) in used:  # one for each verdict
+                continue
+            used.add((number, part, at[:1]))
+            value = chance.choice(values)
+            make = _forge(path, number, part, at, value)
+            faults.append(Fault(f"{form(at[1:])} = {_short(value)}", make))
+        one.attempt(faults, lambda: one.place.run("html", "-W"), one.same)
+    return one.tally
 
 
 ROWS = [lock_fields, lock_bytes, store_bytes, store_fields, verdict_fields]

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import datetime
+import json
 import platform
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from importlib.metadata import version
+from pathlib import Path
+from typing import Any
 
 from .rows import Tried
 
@@ -17,7 +21,7 @@ Real builds, in processes of their own, are killed, starved of disk, fed with da
 files and with pages that nobody would write. `python -m tests.faults --long --write FILE` makes
 this page; a short form runs with every change.
 
-{versions}; seed {seed}; {date}.
+{versions}; {date}.
 
 | row | what is tried | tried | held |
 |---|---|--:|--:|
@@ -43,24 +47,34 @@ def line(found: Tried) -> str:
     return f"{found.row.name:24} {tally.tried:8,} tried {tally.held:8,} held {found.seconds:7.0f} s"
 
 
-def table(done: Sequence[Tried], seed: int) -> str:
-    """The table in Markdown, and below it what does not hold."""
-    text = _HEAD.format(versions=_versions(), seed=seed, date=datetime.date.today())
-    text += "".join(
-        f"| {found.row.name} | {_cell(found.row.what)} | "
-        + (f"not tried: {found.missing} | |" if found.missing else _figures(found))
-        + "\n"
-        for found in done
-    )
-    text += _UNTRIED
+def results(path: Path | None, done: Sequence[Tried], seed: int) -> dict[str, Any]:
+    """What came of rows, by name: now, and in earlier runs that a file has; it is kept there.
+
+    The long form takes hours, and may be run row by row.
+    """
+    kept = json.loads(path.read_text("utf-8")) if path and path.exists() else {}
     for found in done:
-        text += "".join(f"- {found.row.name}: {_cell(lost)}\n" for lost in found.tally.lost)
-    notes = [f"- {found.row.name}: {_cell(n)}\n" for found in done for n in found.tally.notes]
-    return text + ("\n## Notes\n\n" + "".join(notes) if notes else "")
+        row = {"what": found.row.what, "missing": found.missing, "seed": seed}
+        kept[found.row.name] = {**row, "seconds": round(found.seconds), **asdict(found.tally)}
+    if path:
+        path.write_text(json.dumps(kept, indent=1) + "\n", "utf-8")
+    return dict(sorted(kept.items()))
 
 
-def _figures(found: Tried) -> str:
-    return f"{found.tally.tried:,} | {found.tally.held:,} |"
+def table(rows: Mapping[str, Any]) -> str:
+    """The table in Markdown, and below it what does not hold."""
+    text = _HEAD.format(versions=_versions(), date=datetime.date.today())
+    for name, row in rows.items():
+        tried, held = f"{row['tried']:,}", f"{row['held']:,}"
+        if row["missing"]:
+            tried, held = f"not tried: {_cell(row['missing'])}", ""
+        text += f"| {name} | {_cell(row['what'])} | {tried} | {held} |\n"
+    text += _UNTRIED
+    for key in ("lost", "notes"):
+        said = [f"- {name}: {_cell(one)}\n" for name, row in rows.items() for one in row[key]]
+        text += "\n## Notes\n\n" if said and key == "notes" else ""
+        text += "".join(said)
+    return text
 
 
 def _cell(text: str) -> str:

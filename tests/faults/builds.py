@@ -49,6 +49,7 @@ class Running:
     def __init__(self, site: Site, command: Sequence[str], env: Mapping[str, str]) -> None:
         self.site = site
         self.mark = uuid.uuid4().hex
+        self.built: Build | None = None
         self.began = time.monotonic()
         self.files = [tempfile.TemporaryFile() for _ in range(2)]  # noqa: SIM115 - till the end
         plain = {**os.environ, "PYTHONPATH": str(PROJECT), "NO_COLOR": "1"}
@@ -90,6 +91,8 @@ class Running:
 
     def end(self, builder: str, seconds: float = LIMIT) -> Build:
         """Wait for it; code -1 where it hangs."""
+        if self.built is not None:
+            return self.built
         try:
             code = self.main.wait(max(1.0, self.began + seconds - time.monotonic()))
         except subprocess.TimeoutExpired:
@@ -100,7 +103,8 @@ class Running:
             stream.seek(0)
             texts.append(stream.read().decode(errors="replace"))
             stream.close()
-        return Build(code, self.site.out(builder), *texts)
+        self.built = Build(code, self.site.out(builder), *texts)
+        return self.built
 
     def orphans(self, seconds: float = 5.0) -> list[str]:
         """What still runs some seconds after the end; it is ended here."""

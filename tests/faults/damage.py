@@ -169,8 +169,8 @@ def _active(tag: Tag) -> Iterator[str]:
     if tag.name in {"script", "iframe", "object", "embed", "base", "meta", "img", "form"}:
         yield f"<{tag.name}> {tag.get_text()[:60]!r} {tag.get('src', '')}"[:160]
     for name, value in tag.attrs.items():
-        if _ON.fullmatch(name) or name == "style":
-            yield f"<{tag.name} {name}={str(value)[:60]!r}>" if name != "style" else ""
+        if _ON.fullmatch(name) or (name == "style" and "(" in str(value)):
+            yield f"<{tag.name} {name}={str(value)[:60]!r}>"
         if name in {"href", "src", "action"} and ":" in str(value).partition("/")[0]:
             yield f"<{tag.name} {name}={str(value)[:80]!r}>"
 
@@ -190,7 +190,7 @@ def odd_messages(stderr: str) -> list[str]:
     for line in stderr.split("\n"):
         if _CONTROL.search(line):
             found.append(f"control characters in a message: {line[:80]!r}")
-        if "pwned" in line and not re.search(r"\S: (WARNING|ERROR): ", line):
+        if "pwned" in line and not re.search(r"(^|\S: )(WARNING|ERROR): ", line):
             found.append(f"a message of several lines: {line[:80]!r}")
         if len(line) > 5_000:
             found.append(f"a message of {len(line)} characters: {line[:80]!r}")

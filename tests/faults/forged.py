@@ -371,10 +371,15 @@ def _ways_in_store(place: Site) -> dict[str, list[_Way]]:
                 continue
             for part, value in enumerate(values):
                 for at in places(value) if isinstance(value, (dict, list)) else ():
-                    kind = "record" if len(records) > 1 or path.stem[:8].isalnum() else path.stem
+                    kind = "record" if _is_pack(path, records) else path.stem
                     shape = _without_digests(form(at))
                     found.setdefault(f"{kind} {shape}", []).append((path, number, part, at))
     return found
+
+
+def _is_pack(path: Path, records: list[bytes]) -> bool:
+    """Whether a file is of results, and no file of what is known of all."""
+    return len(records) > 1 or path.suffix == ".pack" or len(path.stem) == 40
 
 
 def _without_digests(shape: str) -> str:
@@ -390,7 +395,7 @@ def _forge(path: Path, number: int, part: int, at: Path_, value: Any) -> Callabl
         put(found[part], at, value)
         records[number] = sealed(records[number], found)
         path.write_bytes(b"\n".join(records) + b"\n")
-        if len(records) > 1:  # a pack; what says where its records stand would give it away
+        if _is_pack(path, records):  # what says where its records stand would give it away
             for index in path.parent.glob("index*"):
                 index.unlink()
 

@@ -22,7 +22,9 @@ def main() -> int:
     parser.add_argument("--results", type=Path, help="a JSON file that rows are added to")
     parser.add_argument("--list", action="store_true", help="the rows, without running them")
     options = parser.parse_args()
-    chosen = [one for one in rows if one.name.startswith(tuple(options.only or [""]))]
+    names = {one.name for one in rows}
+    begins = tuple(only for only in options.only or [""] if only not in names)
+    chosen = [one for one in rows if one.name in options.only or one.name.startswith(begins)]
     if options.list or not chosen:
         for one in rows:
             print(f"{one.name:24} {one.short:6,} {one.long:8,}  {one.what}")

@@ -26,7 +26,7 @@ def main() -> int:
     begins = tuple(only for only in options.only or [""] if only not in names)
     chosen = [one for one in rows if one.name in options.only or one.name.startswith(begins)]
     if options.list or not chosen:
-        for one in rows:
+        for one in chosen or rows:
             print(f"{one.name:24} {one.short:6,} {one.long:8,}  {one.what}")
         return 0 if chosen else 2
     done = []

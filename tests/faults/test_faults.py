@@ -9,8 +9,10 @@ from pathlib import Path
 import pytest
 
 from .damage import DAMAGE, form, parts, places, put, sealed
+from .pages import page
 from .report import results, table
 from .rows import NotHere, Row, Tally, as_row, every, tried
+from .soak import Soak
 
 ROWS = every()
 
@@ -88,3 +90,25 @@ def test_every_row_says_what_it_tries() -> None:
     assert len(ROWS) >= 20
     assert [one.name for one in ROWS if not one.what or one.long < one.short] == []
     assert {Path(__file__).stem} & {one.run.__module__ for one in ROWS} == set()
+
+
+def test_edits_of_the_soak_change_something(tmp_path: Path) -> None:
+    one = Soak(random.Random(1), tmp_path)
+    one.place.run = lambda *_, **__: None  # type: ignore[assignment]
+    changing = set()
+    for edit in one.edits * 5:
+        before = one.snapshot()
+        edit()
+        if one.snapshot() != before:
+            changing.add(edit.__name__)
+    assert {edit.__name__ for edit in one.edits} - changing == set()
+    assert len(changing) >= 17
+
+
+def test_generated_pages_can_be_written() -> None:
+    chance = random.Random(1)
+    found = [page(chance, number) for number in range(300)]
+    assert 150 < sum(name.endswith(".md") for name, _ in found) < 260
+    for name, text in found:
+        assert f"good{name.partition('.')[0][1:]}" in text
+        assert text.encode().decode() == text

@@ -341,7 +341,11 @@ def store_fields(chance: random.Random, count: int) -> Tally:
     one.tally.notes.append(f"{len(ways)} kinds of fields, {len(VALUES)} values")
     todo = [(name, value) for name in sorted(ways) for value in VALUES]
     chance.shuffle(todo)
-    for group in _groups(todo[:count]):
+    todo = todo[:count]
+    # Records are forged where no index knows them, indexes beside whole records.
+    records = [one for one in todo if one[0].startswith("record ")]
+    indexes = [one for one in todo if one not in records]
+    for group in [*_groups(records), *_groups(indexes)]:
         faults, used = [], set()
         for name, value in group:
             left = [way for way in ways[name] if way[:2] not in used]

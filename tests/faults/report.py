@@ -19,7 +19,7 @@ _HEAD = """\
 
 Real builds, in processes of their own, are killed, starved of disk, fed with damaged and forged
 files and with pages that nobody would write. `python -m tests.faults --long --write FILE` makes
-this page; a short form runs with every change.
+this page; a short form runs with every change. How to run rows of it: CONTRIBUTING.md.
 
 {versions}; {date}.
 
@@ -68,18 +68,26 @@ def table(rows: Mapping[str, Any]) -> str:
         tried, held = f"{row['tried']:,}", f"{row['held']:,}"
         if row["missing"]:
             tried, held = f"not tried: {_cell(row['missing'])}", ""
-        text += f"| {name} | {_cell(row['what'])} | {tried} | {held} |\n"
+        what = row["what"].replace("|", "\\|")
+        text += f"| {name} | {what} | {tried} | {held} |\n"
     text += _UNTRIED
     for key in ("lost", "notes"):
-        said = [f"- {name}: {_cell(one)}\n" for name, row in rows.items() for one in row[key]]
+        said = [f"- {name}: {one}\n" for name, row in rows.items() for one in _said(row[key])]
         text += "\n## Notes\n\n" if said and key == "notes" else ""
         text += "".join(said)
     return text
 
 
+def _said(lines: Sequence[str]) -> list[str]:
+    """The lines for people: what differs in numbers alone is said once."""
+    found = {re.sub(r"0x[0-9a-f]+|\d+", "", line): _cell(line) for line in reversed(lines)}
+    return list(reversed(found.values()))
+
+
 def _cell(text: str) -> str:
     """Text that is neither markup nor a second cell; no folder of this machine."""
     plain = re.sub(r"(?:/[\w.~-]+){2,}", lambda path: ".../" + path[0].rpartition("/")[2], text)
+    plain = re.sub(r" at 0x[0-9a-f]+", "", plain)
     shown = "".join(c if c.isprintable() else " " for c in plain)
     return re.sub(r"([\\`*_{}\[\]<>|$])", r"\\\1", shown[:300])
 

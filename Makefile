@@ -14,12 +14,13 @@ BIN := $(VENV)/bin
 HTML := docs/_build/html
 
 .DELETE_ON_ERROR:
-.PHONY: help docs test oracle lint picture clean distclean
+.PHONY: help docs test oracle faults lint picture clean distclean
 
 help:
 	@echo 'make docs       build the documentation with this extension'
 	@echo 'make test       run every test on the oldest, this and the newest JAX (ARGS="--only main")'
 	@echo 'make oracle     check what the language says against jaxpr objects, at length (ARGS="--seed 2")'
+	@echo 'make faults     put real builds through kills, full disks, forged files (ARGS="--long")'
 	@echo 'make lint       ruff and mypy'
 	@echo 'make picture    take the pictures of the readme from the lesson (needs Chromium)'
 	@echo 'make clean      remove what was built'
@@ -66,6 +67,9 @@ test: $(VENV)/.stamp-dev
 
 oracle: $(VENV)/.stamp-dev
 	@$(BIN)/python -m tests.oracle $(ARGS)
+
+faults: $(VENV)/.stamp-dev
+	@$(BIN)/python -m tests.faults $(ARGS)
 
 lint: $(VENV)/.stamp-dev
 	@$(BIN)/python -m ruff check .

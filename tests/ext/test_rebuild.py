@@ -402,6 +402,8 @@ def test_a_damaged_store_is_made_again(tmp_path: Path) -> None:
     for path in packs(project):
         path.write_bytes(b" " * path.stat().st_size)
     assert watched.build("-W") == ([], [])
+    found, pages = watched.build("-W", "-a")
+    assert len(found) == 6 and pages == ["index"]
     assert watched.build("-W", "-a") == ([], ["index"])
     found, pages = watched.build("-W", "-E")
     assert len(found) == 6 and pages == ["index"]

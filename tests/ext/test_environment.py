@@ -323,8 +323,10 @@ import sys
 from sphinx.cmd.build import main
 
 source, out, *builders = sys.argv[1:]
-failed = [b for b in builders if main(["-q", "-b", b, "-d", f"{out}/{b == 'gettext'}", source, f"{out}/{b}"])]
-sys.exit(f"failed: {failed}" if failed else 0)
+for one in builders:
+    trees = f"{out}/trees-{one == 'gettext'}"  # which takes no others'
+    if main(["-q", "-b", one, "-d", trees, source, f"{out}/{one}"]):
+        sys.exit(f"{one} failed")
 """
 BUILDERS = "html singlehtml epub latex text man texinfo xml gettext jaxpr-check jaxpr-lock".split()
 

@@ -89,7 +89,7 @@ class ShowQuotes(PageTransform):
     def link(self, page: str, verdict: Verdict, what: str) -> nodes.reference | None:
         """An empty link to what a path leads to."""
         if what == "prim":
-            return self.engine.verdicts.addresses.link(page, verdict.text)
+            return self.engine.verdicts.link(page, verdict.text)
         if verdict.where:  # in another project
             return nodes.reference("", "", internal=False, refuri=verdict.where)
         place = self.engine.verdicts.place(page, verdict)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final, Protocol
 from ..tracing.request import Request
 
 if TYPE_CHECKING:
-    from .primitives import Addresses
+    from docutils import nodes
 
 #: The layout in which each variant stands beside the base.
 COMPARE: Final = "compare"
@@ -193,9 +193,8 @@ class Judge(Protocol):
     def versions(self) -> dict[str, str]:
         """The versions that expressions may ask for."""
 
-    @property
-    def addresses(self) -> Addresses:
-        """Where primitives are explained."""
+    def link(self, page: str, primitive: str) -> nodes.reference | None:
+        """An empty link on a page to where a primitive is explained."""
 
     def of(self, page: str, quote: Quote, inside: Gallery | None = None) -> Verdict:
         """The verdict on a quote of a page; ``inside`` its directive, for the path of a note."""

@@ -14,6 +14,7 @@ from dataclasses import replace
 from functools import cached_property
 from typing import Any, Final, NamedTuple, cast
 
+from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.builders.html import StandaloneHTMLBuilder
 
@@ -102,6 +103,10 @@ class Verdicts:
         if found is not None and quote.what == "ref" and found.state == TRUE:
             return replace(found, where=self._elsewhere(quote))
         return found
+
+    def link(self, page: str, primitive: str) -> nodes.reference | None:
+        """An empty link on a page to where a primitive is explained."""
+        return self.addresses.link(page, primitive)
 
     def is_pasted(self, page: str, quote: Quote) -> bool:
         """Whether all that a quote asks of stands on a page as text."""

@@ -24,7 +24,7 @@ from .system import system_settings
 # Code may set others.
 _CONFIG: Final = jax.config
 _abstract_mesh: Final = jax.sharding.get_abstract_mesh
-_concrete_mesh: Final = jax.sharding.get_mesh
+_concrete_mesh: Final[Any] = getattr(jax.sharding, "get_mesh", None)  # not in JAX 0.7
 _set_mesh: Final = jax.set_mesh
 _use_mesh: Final = jax.sharding.use_abstract_mesh
 

@@ -323,11 +323,10 @@ import sys
 from sphinx.cmd.build import main
 
 source, out, *builders = sys.argv[1:]
-arguments = [
-    ["-q", "-b", b, "-d", f"{out}/{b == 'gettext'}", source, f"{out}/{b}"] for b in builders
-]
-failed = [one[2] for one in arguments if main(one)]
-sys.exit(f"failed: {failed}" if failed else 0)
+for one in builders:
+    trees = f"{out}/trees-{one == 'gettext'}"  # which takes no others'
+    if main(["-q", "-b", one, "-d", trees, source, f"{out}/{one}"]):
+        sys.exit(f"{one} failed")
 """
 BUILDERS = "html singlehtml epub latex text man texinfo xml gettext jaxpr-check jaxpr-lock".split()
 

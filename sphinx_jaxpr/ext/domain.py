@@ -15,13 +15,15 @@ from sphinx.environment import BuildEnvironment
 from sphinx.errors import NoUri
 from sphinx.util.tags import Tags
 
+from ..tracing.grammar import Aval, Call, Chain, Mesh, Name, Ref, Step
 from ..tracing.lock import file_name
+from ..tracing.request import Request
 from . import quotes
 from .index import PrimitiveIndex
 from .links import link
 from .nodes import jaxpr_gallery, jaxpr_primitives
-from .pages import PageDomain
-from .records import Finding, Gallery, Listing, Quote
+from .pages import PageDomain, shape
+from .records import Block, Finding, Gallery, Listing, Note, Pasted, Quote
 
 if TYPE_CHECKING:
     from .engine import Engine
@@ -54,7 +56,10 @@ class JaxprDomain(PageDomain):
         "quotes": {},
         "judged": "",  # see verdicts.py
     }
-    data_version = 4
+    data_version = shape(
+        *(Block, Finding, Gallery, Listing, Note, Pasted, Quote),
+        *(Aval, Call, Chain, Mesh, Name, Ref, Request, Step),
+    )
     engine: Engine | None = None
 
     @property

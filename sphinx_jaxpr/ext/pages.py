@@ -6,7 +6,9 @@ import contextlib
 import filecmp
 import hashlib
 import shutil
+import zlib
 from collections.abc import Iterable, Set
+from dataclasses import fields
 from pathlib import Path
 from typing import Any, ClassVar, cast
 
@@ -18,9 +20,21 @@ from sphinx.domains import Domain
 from sphinx.environment import BuildEnvironment
 from sphinx.transforms.post_transforms import SphinxPostTransform
 
+from .. import __version__
 from ..tracing.files import Cache
 
 STATIC = Path(__file__).parents[1] / "static"
+
+
+def shape(*classes: Any) -> int:
+    """A number that changes with the fields of the dataclasses that a domain keeps.
+
+    Sphinx pickles them; pages that an earlier release read are read again.
+    """
+    known = [
+        f"{one.__qualname__} {' '.join(field.name for field in fields(one))}" for one in classes
+    ]
+    return zlib.crc32("\n".join([__version__, *known]).encode())
 
 
 class PageDomain(Domain):

@@ -7,11 +7,11 @@ from typing import Any, ClassVar
 
 from docutils import nodes
 
-from ..ext.pages import PageDomain, Written
+from ..ext.pages import PageDomain, Written, shape
 from ..ext.records import Finding
 from . import checklist
 from .nodes import lesson_checklist, lesson_reveal, lesson_steps
-from .records import Lesson, Path
+from .records import Auto, Item, Lesson, Path, Step
 
 
 class LessonDomain(PageDomain):
@@ -26,7 +26,7 @@ class LessonDomain(PageDomain):
         "terms": {},
         "uses": {},
     }
-    data_version = 1
+    data_version = shape(Auto, Finding, Item, Lesson, Path, Step)
     written: Written | None = None  # of the running build
 
     def setup(self) -> None:

@@ -19,7 +19,7 @@ _CHAINED: Final = 100
 
 def is_python(file: Any) -> bool:
     """Whether a name is that of a Python file, or of a text that was never in one."""
-    if type(file) is not str:
+    if type(file) is not str or "\0" in file:  # which no system takes
         return False
     return file.endswith(_SUFFIXES) or (file.startswith("<") and not os.path.exists(file))
 

@@ -18,7 +18,7 @@ from sphinx.config import Config
 from ..program.quoted import echoed, shorten
 from ..tracing import environment
 from ..tracing.jobs import Setup, seconds
-from ..tracing.places import SITE_FOLDERS
+from ..tracing.places import SITE_FOLDERS, project_in
 from ..tracing.request import is_target
 
 MODES: Final = ("trace", "locked", "skip")
@@ -472,11 +472,13 @@ def roots(config: Config, confdir: Path) -> tuple[str, ...]:
     """Folders to import from: conf.py's, ``jaxpr_paths``, conf.py's edits of ``sys.path``."""
     found = [str(confdir), *(str(confdir / path) for path in value(config, "jaxpr_paths"))]
     own = {os.path.abspath(path) for path in sysconfig.get_paths().values()}
+    project = project_in(os.path.abspath(confdir))
     for entry in sys.path:
         if not _is_folder_name(entry):
             continue  # Python skips it as well
         path = os.path.abspath(entry or os.getcwd())
         inside = (path + os.sep).startswith(SITE_FOLDERS) or path in own
+        inside = inside and not (project and (path + os.sep).startswith(project))
         inside = inside or os.path.basename(path) == _OWN_ARCHIVE
         if not inside and path != os.path.dirname(sys.executable):
             found.append(path)

@@ -47,6 +47,8 @@ class Paths:
         self.masks = _Masks(self._shown(own))
         #: For paths alone, of files that are known to be the project's.
         self.wide = _Masks(self._shown(above))
+        #: What of these is where libraries are installed, and is none.
+        self.inner = _Masks({p: to for p, to in self.wide.folders.items() if _SITE.search(p)})
 
     def _shown(self, above: Mapping[str, str]) -> dict[str, str]:
         shown = {**above, self.home: "~", **dict.fromkeys(self.roots, "."), self.source: "."}
@@ -55,11 +57,14 @@ class Paths:
 
     def hide(self, text: str) -> str:
         """``text`` with the folders of this machine masked in place."""
-        return self.masks.masked(_without_site(text))
+        return self.masks.masked(self._without_site(text))
 
     def place(self, file: str) -> str:
         """A file of the user's code as it is shown: whatever is above the project is hidden."""
-        return self.wide.masked(_without_site(file))
+        return self.wide.masked(self._without_site(file))
+
+    def _without_site(self, text: str) -> str:
+        return _without_site(self.inner.masked(text)) if "-packages" in text else text
 
     def hide_all(self, data: Any, depth: int = 2) -> Any:
         """``hide`` for every text in JSON data.
@@ -165,8 +170,6 @@ def _without_site(text: str) -> str:
 
     Each is looked for from its end, so that any text is read once.
     """
-    if "-packages" not in text:
-        return text
     parts, done = [], 0
     for found in _SITE.finditer(text):
         cut = max(text.rfind(end, done, found.start()) for end in _ENDS) + 1
@@ -189,6 +192,7 @@ class _Masks:
     """
 
     def __init__(self, shown: Mapping[str, str]) -> None:
+        self.folders = shown
         self.shown = {form: to for path, to in shown.items() for form in _forms(path)}
         forms = sorted(self.shown, key=len, reverse=True)
         #: Of each folder that is found some part: what has none of them has no folder.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import site
 import sysconfig
+from collections.abc import Iterable
 
 
 def _site_folders() -> tuple[str, ...]:
@@ -20,6 +21,27 @@ def _site_folders() -> tuple[str, ...]:
 SITE_FOLDERS = _site_folders()
 
 
+#: Folders of a project that lies inside of those, once they are known.
+_own: tuple[str, ...] = ()
+
+
+def has_inside(roots: Iterable[str]) -> None:
+    """Tell the import roots: those inside of the interpreter's folders are the project's."""
+    global _own
+    found = (os.path.join(root, "") for root in roots)
+    _own = tuple(one for one in found if one.startswith(SITE_FOLDERS) and one not in SITE_FOLDERS)
+
+
+def project_in(folder: str) -> str:
+    """The project of ``folder``, where that is inside of the interpreter's folders, or ``""``."""
+    path = os.path.join(folder, "")
+    above = max((one for one in SITE_FOLDERS if path.startswith(one)), key=len, default=path)
+    inside = path[len(above) :].partition(os.sep)[0]
+    return os.path.join(above, inside, "") if inside else ""
+
+
 def is_project_file(path: str) -> bool:
     """Whether ``path`` lies outside the interpreter's own folders."""
-    return bool(path) and not path.startswith(SITE_FOLDERS) and not path.startswith("<")
+    if not path or path.startswith("<"):
+        return False
+    return not path.startswith(SITE_FOLDERS) or path.startswith(_own)

@@ -19,9 +19,17 @@ _CHAINED: Final = 100
 
 def is_python(file: Any) -> bool:
     """Whether a name is that of a Python file, or of a text that was never in one."""
-    if type(file) is not str or "\0" in file:  # which no system takes
+    if type(file) is not str or not _is_possible(file):
         return False
     return file.endswith(_SUFFIXES) or (file.startswith("<") and not os.path.exists(file))
+
+
+def _is_possible(file: str) -> bool:
+    """Whether the system can be asked for a file of that name; some versions of Python raise."""
+    try:
+        return b"\0" not in os.fsencode(file)
+    except UnicodeEncodeError:
+        return False
 
 
 def line_of(file: str, line: int, names: dict[str, Any]) -> str:

@@ -36,6 +36,7 @@ MOST: Final = 5_000
 #: Bytes of an array up to which what it holds is compared.
 ARRAY_BYTES: Final = 2**16
 
+_PACKAGE: Final = f"{__name__.partition('.')[0]}."
 _IN_PYTHON: Final = 1 << 9  # a class that code can change
 _CACHE: Final = type(functools.lru_cache(lambda: None))
 _PLAIN: Final = (int, float, complex, str, bytes, type(None), type(Ellipsis), range, slice)
@@ -67,6 +68,8 @@ class Walk:
         while todo and len(self.met) < MOST:
             value, path, depth = todo.popleft()
             if isinstance(value, (*_PLAIN, *_OPAQUE)) or id(value) in self.met:
+                continue
+            if _is_the_workers(value):
                 continue
             self.met.add(id(value))
             self.kept.append(value)
@@ -152,6 +155,20 @@ class Walk:
             if slots():
                 self._add(value, lambda: Attributes(path, value, slots))
                 yield from ((item, f"{path}.{key}") for key, item in slots().items())
+
+
+def _is_the_workers(value: Any) -> bool:
+    """Whether an object is of this package, as ``from importlib import import_module`` is here.
+
+    What a request leaves in it must stay.
+    """
+    while type(value) is MethodType:
+        value = value.__func__
+    if type(value) is FunctionType:
+        name = value.__globals__.get("__name__")
+    else:
+        name = getattr(type(value), "__module__", "")
+    return type(name) is str and name.startswith(_PACKAGE)
 
 
 def _is_named(fn: FunctionType) -> bool:

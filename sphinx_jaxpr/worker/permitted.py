@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import enum
 import functools
+import operator
 import re
 import types
 from collections.abc import Iterator
@@ -36,6 +37,7 @@ _DOCUMENTED: Final = (
     jax.lax.linalg,
     jax.nn,
     jax.nn.initializers,
+    jax.dtypes,
 )
 #: Modules that are not allowed, and that a name may pass through: of NumPy it finds dtypes.
 _PASSED: Final = {id(one): one for one in (jax, np, jax.checkpoint_policies, *_DOCUMENTED)}
@@ -48,6 +50,7 @@ _IMPURE: Final = re.compile(
 _SCALARS: Final = (bool, int, float, complex)
 _ARRAYS: Final = (jax.Array, np.ndarray, np.generic, jax.ShapeDtypeStruct)
 _OF_ARRAYS: Final = frozenset({"T", "dtype", "imag", "mT", "ndim", "real", "shape", "size"})
+_GETTERS: Final = (operator.attrgetter, operator.itemgetter)
 #: They are no values of a program, and everything hangs on them.
 _INNER: Final = (
     types.AsyncGeneratorType,
@@ -63,16 +66,19 @@ _WRAPPERS: Final = ("jax", "jaxlib", "functools", "contextlib")
 _BASES: Final = ("abc", "builtins", "collections", "enum", "typing")
 
 
-def _documented() -> Iterator[Any]:
+def _documented() -> Iterator[tuple[Any, str]]:
+    """JAX's pure objects, each with the module that publishes it."""
     for module in _DOCUMENTED:
         for name in dir(module):
             if name.startswith("_") or _IMPURE.search(name):
                 continue
             found = getattr(module, name, None)
             if _is_dtype(found) or is_within(str(getattr(found, "__module__", "")), ("jax",)):
-                yield found
+                yield found, module.__name__
     policies = jax.checkpoint_policies
-    yield from (getattr(policies, name) for name in dir(policies) if not name.startswith("_"))
+    for name in dir(policies):
+        if not name.startswith("_"):
+            yield getattr(policies, name), "jax"
 
 
 def _is_dtype(value: Any) -> bool:
@@ -83,7 +89,11 @@ def _is_dtype(value: Any) -> bool:
 
 
 #: Objects of JAX that a page may pass on, by their identity: as they were before user code ran.
-PURE: Final = {id(found): found for found in _documented()}
+PURE: Final = {id(found): found for found, _ in _documented()}
+#: Of the same, the modules that publish them: a listed one may be such a module.
+PUBLISHED: Final[dict[int, set[str]]] = {}
+for _found, _module in _documented():
+    PUBLISHED.setdefault(id(_found), set()).add(_module)
 
 
 class Permit:
@@ -104,12 +114,14 @@ class Permit:
                 f"has the name {part!r}: of the names that begin with '__', {self.listed} leaves"
                 " those of methods that a class of these modules defines"
             )
-        if self._is_open(owner, part):
-            return ""
-        return (
-            f"asks {_what(owner)} for {part!r}: {self.listed} lets names go through modules,"
-            " classes and objects of these modules"
-        )
+        if not self._is_open(owner, part):
+            return (
+                f"asks {_what(owner)} for {part!r}: {self.listed} lets names go through modules,"
+                " classes and objects of these modules"
+            )
+        kind = owner if issubclass(type(owner), type) else type(owner)
+        getter = self._getter(owner, part) if self._within(_class_module(kind)) else ""
+        return f"gets {part!r} from {getter}, which is outside {self.listed}" if getter else ""
 
     def enter(self, module: types.ModuleType) -> str:
         """Why no name may lead through a module, or ``""``."""
@@ -122,7 +134,7 @@ class Permit:
         if id(owner) not in _PASSED or id(found) in _PASSED or id(found) in PURE:
             return ""
         name = "numpy" if owner is np else "jax"
-        if isinstance(found, (*_SCALARS, type(None))) or self._within(name):
+        if isinstance(found, (*_SCALARS, type(None), np.dtype)) or self._within(name):
             return ""
         if callable(found) and not self._foreign(found, called=False):
             return ""  # put there by a module that is allowed
@@ -144,6 +156,29 @@ class Permit:
         if issubclass(kind, _ARRAYS) and part in _OF_ARRAYS:
             return True
         return self._within(_class_module(kind))
+
+    def _getter(self, owner: Any, part: str) -> str:
+        """What of another module runs to get an attribute of a class or an object, in words."""
+        is_class = issubclass(type(owner), type)
+        definer, found = _defined(owner if is_class else type(owner), part)
+        if definer is None:
+            if part not in _attributes(owner):
+                definer, _ = _defined(type(owner), "__getattr__")
+            return "" if self._plain(definer) else f"the __getattr__ of {_what(definer)}"
+        kind = type(found)
+        if issubclass(kind, (property, functools.cached_property)):
+            getter = found.fget if issubclass(kind, property) else found.func
+            if is_class or _class_module(definer) in _BASES or type(getter) in _GETTERS:
+                return ""
+            return self._foreign(getter, called=True)
+        definer, method = _defined(kind, "__get__")
+        in_python = type(method) is types.FunctionType
+        return f"the __get__ of {_what(definer)}" if in_python and not self._plain(definer) else ""
+
+    def _plain(self, kind: type | None) -> bool:
+        """Whether what a class defines may run: it is allowed, or Python's, or JAX's."""
+        module = _class_module(kind) if kind is not None else "builtins"
+        return module in _BASES or _is_wrapper(module) or self._within(module)
 
     def _is_own_method(self, owner: Any, name: str) -> bool:
         kind = owner if issubclass(type(owner), type) else type(owner)
@@ -189,15 +224,20 @@ class Permit:
     def _within(self, module: Any) -> bool:
         return type(module) is str and is_within(module, self.allowed)
 
-    def _foreign(self, value: Any, *, called: bool) -> str:
+    def _foreign(self, value: Any, *, called: bool, layers: int = _LAYERS) -> str:
         """What of a callable is of another module, in words; ``""`` where nothing is."""
-        for _ in range(_LAYERS):
+        for left in range(layers, 0, -1):
             if not called and (id(value) in PURE or _is_dtype(value)):
+                return ""
+            if any(map(self._within, PUBLISHED.get(id(value), ()))):
                 return ""
             kind = type(value)
             if issubclass(kind, type):
-                return self._foreign_class(value)
+                return self._foreign_class(value, called=called)
             if issubclass(kind, functools.partial):
+                definer, _ = _defined(kind, "__call__")
+                if not _is_wrapper(_class_module(definer)):
+                    return self._foreign_call(value, called=called, layers=left)
                 value = functools.partial.func.__get__(value)
                 continue
             if kind is types.MethodType:
@@ -213,7 +253,7 @@ class Permit:
                 if not made and not self._within(value.__module__):
                     return _what(value)
             elif self._within(_class_module(kind)):
-                foreign = self._foreign_call(kind, called=called)
+                foreign = self._foreign_call(value, called=called, layers=left)
                 if foreign:
                     return foreign
             elif kind is types.BuiltinFunctionType:  # of an extension module
@@ -225,27 +265,39 @@ class Permit:
             value = wrapped
         return "wrapped too often to see what is called"
 
-    def _foreign_class(self, kind: type) -> str:
+    def _foreign_class(self, kind: type, *, called: bool) -> str:
         """What of the making of an object is of another module."""
         if not self._within(_class_module(kind)):
             return _what(kind)
-        for name in ("__new__", "__init__"):
-            definer, _ = _defined(kind, name)
+        makers = [(kind, "__new__"), (kind, "__init__")]
+        if called:  # what JAX and others do with a class they are given is their own affair
+            makers.append((type(kind), "__call__"))
+            if _defined(kind, "__dataclass_fields__")[0] is not None:
+                makers.append((kind, "__post_init__"))
+        for owner, name in makers:
+            definer, _ = _defined(owner, name)
             module = _class_module(definer) if definer is not None else "builtins"
             if module not in _BASES and not self._within(module):
                 return f"a class with the {name} of {_what(definer)}"
         return ""
 
-    def _foreign_call(self, kind: type, *, called: bool) -> str:
-        """What of the call of an object of a class is of another module."""
+    def _foreign_call(self, value: Any, *, called: bool, layers: int) -> str:
+        """What of the call of an object is of another module."""
+        kind = type(value)
         definer, found = _defined(kind, "__call__")
         if definer is None or not self._within(_class_module(definer)):
-            return f"an object with the __call__ of {_what(definer)}"
+            return f"an object with the __call__ of {_what(definer or kind)}"
+        if type(found) is types.WrapperDescriptorType and found.__objclass__ is definer:
+            return ""  # a class of an extension module
         if isinstance(found, (staticmethod, classmethod)):
             found = found.__func__
-        if not callable(found) or issubclass(type(found), kind):
+        if issubclass(type(found), functools.partialmethod):
+            found = found.func
+        if issubclass(type(found), kind):
             return ""
-        return self._foreign(found, called=called)
+        if not callable(found):
+            found = _bound(found, value)
+        return self._foreign(found, called=called, layers=layers - 1)
 
 
 _MESHES: Final = (jax.sharding.Mesh, jax.sharding.AbstractMesh)
@@ -265,6 +317,22 @@ def _leaves(value: Any) -> Iterator[Any]:
             todo += [(inner, depth + 1) for inner in item]
         else:
             yield item
+
+
+def _bound(descriptor: Any, value: Any) -> Any:
+    """What is called where a class has a descriptor as its ``__call__``."""
+    kind = type(value)
+    found = type(descriptor).__get__(descriptor, None, kind)
+    return found if callable(found) else type(descriptor).__get__(descriptor, value, kind)
+
+
+def _attributes(value: Any) -> dict[str, Any]:
+    """An object's own attributes, whatever its class says."""
+    try:
+        found: dict[str, Any] = object.__getattribute__(value, "__dict__")
+    except AttributeError:
+        return {}
+    return found
 
 
 def _defined(kind: type, name: str) -> tuple[type | None, Any]:
@@ -288,10 +356,11 @@ def _wrapped(value: Any) -> Any:
     """What a wrapper wraps: noted on the object itself, or by one of JAX's own kinds."""
     if type(value) is not types.FunctionType and _is_wrapper(_class_module(type(value))):
         return getattr(value, "__wrapped__", None)
-    try:
-        return object.__getattribute__(value, "__dict__").get("__wrapped__")
-    except AttributeError:
-        return None
+    found = _attributes(value)
+    method = found.get("_partialmethod", found.get("__partialmethod__"))
+    if type(method) is functools.partialmethod:  # asked of its class
+        return method.func
+    return found.get("__wrapped__")
 
 
 def _is_wrapper(module: Any) -> bool:

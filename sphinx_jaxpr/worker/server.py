@@ -18,6 +18,7 @@ import jax
 
 from ..program.characters import spelled_all
 from ..tracing.frames import frame
+from ..tracing.places import has_inside
 from ..tracing.request import Request
 from .asking import watch
 from .failures import RequestError, describe, is_a
@@ -56,6 +57,7 @@ class Server:
         self.known: dict[str, int] = {}
         #: Modules in the order of their import -> how that of the last failed.
         self.failed: dict[tuple[str, ...], dict[str, Any]] = {}
+        has_inside(roots)
         self.recorder = Recorder(package_folder)
         self.recorder.install()
         watch(self.recorder)

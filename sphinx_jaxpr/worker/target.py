@@ -40,7 +40,7 @@ def resolve(
         name, _, path = target.partition(":")
         return *_attribute(Names(load(name), allowed), path, roots), path
     try:
-        module, path = longest(target, load)
+        module, path = longest(target, load, allowed)
     except RequestError as error:
         if around and (hint := _meant(target, around, allowed)):
             raise RequestError("target", f"{error}; {hint}", **error.more) from None
@@ -48,9 +48,14 @@ def resolve(
     return *_attribute(Names(module, allowed), path, roots), path
 
 
-def longest(dotted: str, load: Callable[[str], ModuleType]) -> tuple[ModuleType, str]:
+def longest(
+    dotted: str, load: Callable[[str], ModuleType], allowed: tuple[str, ...] = ()
+) -> tuple[ModuleType, str]:
     """The module that a dotted name begins with, and the rest of it."""
     name, *rest = dotted.split(".")
+    # Of a listed ``package.module``, the package itself need not be listed.
+    while len(rest) > 1 and any(one.startswith(f"{name}.") for one in allowed):
+        name = f"{name}.{rest.pop(0)}"
     module = load(name)
     while len(rest) > 1 and _is_submodule(module, rest[0]):
         module = load(f"{module.__name__}.{rest.pop(0)}")

@@ -39,7 +39,7 @@ def _modules_around(
     try:
         module = load(name)
     except RequestError:  # of a class: the page tells module and class by a dot alone
-        module, path = longest(entry.replace(":", "."), load)
+        module, path = longest(entry.replace(":", "."), load, allowed)
     if not path:
         return [module]
     try:

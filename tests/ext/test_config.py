@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sysconfig
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -129,6 +130,13 @@ def test_folders_of_sys_path_that_are_none(monkeypatch: pytest.MonkeyPatch) -> N
     odd: list[Any] = ["/a\0b", HALF, 3, None, Path("/c")]
     monkeypatch.setattr("sys.path", [*odd, "/code"])
     assert config.roots(of(), Path("/docs")) == ("/docs", "/code")
+
+
+def test_roots_of_a_project_among_libraries(monkeypatch: pytest.MonkeyPatch) -> None:
+    site = sysconfig.get_paths()["purelib"]
+    monkeypatch.setattr("sys.path", [f"{site}/project", f"{site}/library", site])
+    docs = f"{site}/project/docs"
+    assert config.roots(of(), Path(docs)) == (docs, f"{site}/project")
 
 
 PAGE = """

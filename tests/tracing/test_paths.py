@@ -61,6 +61,18 @@ def test_hide(paths: Paths, home: Path, text: str, shown: str) -> None:
     assert paths.hide(text.format(**places)) == shown.format(**places)
 
 
+def test_a_project_where_libraries_are_installed() -> None:
+    """Its own files are shown as anywhere else, those beside it as a library's."""
+    site = "/opt/v/lib/python3.11/site-packages"
+    paths = Paths(f"{site}/proj/docs", [f"{site}/proj/docs", f"{site}/proj"])
+    for hide in (paths.hide, paths.place):
+        assert hide(f"{site}/proj/docs/conf.py:1 and '{site}/proj/pkg/m.py'") == (
+            "conf.py:1 and 'pkg/m.py'"
+        )
+        assert hide(f"{site}/jax/x.py|{site}/project/x.py") == "jax/x.py|project/x.py"
+    assert paths.place(f"{site}/proj/docs") == "."
+
+
 def test_hide_as_url_and_as_literal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     home = tmp_path / "joé the \x1bfirst"
     monkeypatch.setenv("HOME", str(home))

@@ -140,6 +140,50 @@ class Proxy(Base):
     __call__ = staticmethod(jnp.load)
 
 
+class Given:
+    """What its class gives when it is asked or called is of others."""
+
+    __call__ = functools.partialmethod(strange)
+    scale = functools.partialmethod(strange)
+    got = property(strange)
+    kept = functools.cached_property(strange)
+    other = house_guest.Getter()
+
+    def times(self, x, by):
+        return x * by
+
+    twice = functools.partialmethod(times, by=2)
+
+
+class Returned:
+    __call__ = property(lambda self: strange)
+
+
+class Fetched:
+    __call__ = house_guest.Getter()
+
+
+class Twice:
+    def run(self, x, by):
+        return x * by
+
+    __call__ = functools.partialmethod(run, by=2)
+    both = functools.partialmethod(run, by=3)
+
+
+class Answered(house_guest.Answering):
+    def own(self, x):
+        return x
+
+
+class Made(metaclass=house_guest.Meta):
+    pass
+
+
+class Endless:
+    pass
+
+
 class Mapped(np.memmap):
     pass
 
@@ -179,6 +223,11 @@ class Config:
     act: Any = relu
 
 
+@dataclass
+class Begun(house_guest.Beginning):
+    width: int = 3
+
+
 class Act(enum.Enum):
     RELU = "relu"
     LOAD = (jnp.load,)
@@ -194,6 +243,15 @@ def opened():
 
 
 linear = Linear()
+given = Given()
+returned = Returned()
+fetched = Fetched()
+twice = Twice()
+answered = Answered()
+endless = Endless()
+Endless.__call__ = Endless()
+Endless.__call__ = type("Other", (), {"__module__": __name__, "__call__": endless})()
+another = house_guest.Another(relu)
 derived = Derived()
 proxy = Proxy()
 params = Params(jnp.ones((3, 3)), jnp.zeros(3))

@@ -43,6 +43,45 @@ class Settings:
     act = staticmethod(strange)
 
 
+class Getter:
+    """A descriptor."""
+
+    def __get__(self, owner: Any, kind: Any = None) -> Any:
+        return strange
+
+
+class Answering:
+    """A class that has an answer to any name."""
+
+    @property
+    def got(self) -> Any:
+        return strange()
+
+    def __getattr__(self, name: str) -> Any:
+        return strange(name)
+
+
+class Meta(type):
+    """A class of classes."""
+
+    def __call__(cls, *args: Any) -> Any:
+        return strange(*args)
+
+
+class Beginning:
+    """A class whose objects begin with more than their fields."""
+
+    def __post_init__(self) -> None:
+        strange()
+
+
+class Another(functools.partial[Any]):
+    """A partial that calls something else."""
+
+    def __call__(self, *args: Any) -> Any:
+        return strange(*args)
+
+
 def decorated(fn: Callable[..., Any]) -> Callable[..., Any]:
     """A decorator that keeps the name and the module of what it wraps."""
 

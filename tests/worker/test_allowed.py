@@ -123,6 +123,22 @@ TARGETS = [
     ("generator.gi_frame.clear", "generator"),
     ("handlers.clear", "dict"),
     ("environ.get", "Environ"),
+    # that a class or an object makes when it is asked or called
+    ("given", "house_guest"),
+    ("given.scale", "house_guest"),
+    ("Given.scale", "house_guest"),
+    ("given.got", "house_guest"),
+    ("given.kept", "house_guest"),
+    ("given.other", "house_guest"),
+    ("Given.other", "house_guest"),
+    ("returned", "house_guest"),
+    ("fetched", "house_guest"),
+    ("answered.got", "house_guest"),
+    ("answered.anything", "house_guest"),
+    ("Made", "house_guest"),
+    ("Begun", "house_guest"),
+    ("another", "house_guest"),
+    ("endless", "wrapped too often"),
     # what begins with two underscores
     ("relu.__globals__.clear", "__globals__"),
     ("relu.__call__", "__call__"),
@@ -306,6 +322,11 @@ WORKS = [
     ("Linear.plain", "f32[3]", "", ""),
     ("Linear.made", "f32[3]", "", ""),
     ("derived.own", "f32[3]", "", ""),
+    ("twice", "f32[3]", "", ""),
+    ("given.twice", "f32[3]", "", ""),
+    ("Twice.both", "x=f32[3]", "self=twice", ""),
+    ("Twice.run", "x=f32[3]", "self=twice, by=2", ""),
+    ("answered.own", "f32[3]", "", ""),
     ("Params", "f32[3], f32[3]", "", ""),
     ("config.act", "f32[3]", "", ""),
     ("config.act.leaky", "f32[3]", "", ""),
@@ -358,6 +379,9 @@ WORKS = [
             "Linear",
             "Params",
             "np.int32",
+            "Made",
+            "jax.dtypes.bfloat16",
+            "jax.dtypes.float0",
         )
     ),
     ("cast", "x=f32[3]", "dtype=jnp.bfloat16", ""),
@@ -385,6 +409,26 @@ def test_a_module_that_is_listed_is_allowed(tracer: Tracer) -> None:
         assert trace(tracer, target, "f32[3]", allowed=both)["text"]
     with pytest.raises(RequestError, match=r"'numpy'.*outside"):
         trace(tracer, "jnp.save", "f32[3]", allowed=both)
+
+
+def test_a_listed_module_has_what_is_of_classes_in_c(tracer: Tracer) -> None:
+    assert trace(tracer, "jitted", "f32[3]", allowed=(*ALLOWED, "jaxlib"))["text"]
+    with pytest.raises(RequestError, match=r"numpy'.*outside"):
+        trace(tracer, "loads", "f32[3]", allowed=(*ALLOWED, "jaxlib"))
+
+
+@pytest.mark.parametrize("target", ["jax.numpy:tanh", "jax.nn.relu", "jax.lax:sin"])
+def test_a_listed_module_has_what_it_publishes(tracer: Tracer, target: str) -> None:
+    """JAX defines it elsewhere; of a dotted name, no other part need be listed."""
+    listed = tuple(re.split(r"[:.](?=\w+$)", target)[:1])
+    wanted = Request(target, grammar.arguments("f32[3]"), allowed=listed)
+    assert tracer.trace(wanted, tracer.prepare(wanted, lambda module: None))["text"]
+    wanted = Request(f"{listed[0]}.missing", allowed=listed)
+    with pytest.raises(RequestError, match="no attribute 'missing'"):
+        tracer.prepare(wanted, lambda module: None)
+    wanted = Request(listed[0], allowed=listed)  # of ``jax``, which is not listed
+    with pytest.raises(RequestError, match="'jax' is outside"):
+        tracer.prepare(wanted, lambda module: None)
 
 
 def test_without_the_setting_all_is_as_before(tracer: Tracer) -> None:

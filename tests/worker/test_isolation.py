@@ -78,6 +78,7 @@ ALONE = {
     "around:inherit": "mul a 0.0",
     "around:loaded": "mul a 1.0",
     "threads:f": "mul a 1.0",
+    "asks:f": "sin a",
     "threaded:f": "TypePromotionError",
     "plain:debugs": "mul a 1.0",
     "plain:board": "mul a 1.0",

@@ -111,7 +111,7 @@ def read_bytes(path: Path) -> bytes:
     """What is in a file; ``OSError`` where there is none that can be read."""
     with opened(path) as stream:
         try:
-            found = stream.read(MOST + 1)
+            found = stream.read(MOST + 1) or b""  # none where it would wait
         except MemoryError:
             raise OSError(errno.ENOMEM, os.strerror(errno.ENOMEM)) from None
     if len(found) > MOST:
@@ -220,7 +220,7 @@ class Cache:
         """What changes with a file that :meth:`keep` writes; empty where there is none."""
         try:
             with opened(self.folder / name) as stream:
-                return stream.read(64)
+                return stream.read(64) or b""
         except OSError:
             return b""
 

@@ -22,6 +22,7 @@ from sphinx_jaxpr.tracing.fingerprint import Installed
 from sphinx_jaxpr.tracing.folders import Folders, file_digest, kind
 from sphinx_jaxpr.tracing.needs import Needs, Present
 from sphinx_jaxpr.tracing.paths import Paths
+from sphinx_jaxpr.tracing.records import read_seen
 from sphinx_jaxpr.tracing.request import Request
 from sphinx_jaxpr.tracing.store import FAILED, INDEX, Seen, Store, seen
 from tests.support import PROJECT
@@ -261,6 +262,14 @@ def test_places_in_a_file_are_no_part_of_what_is_seen() -> None:
     assert seen(moved).source != seen(RESULT).source
     moved["facts"]["programs"][0]["inputs"] = ["f32[7]"]
     assert seen(moved).program != seen(RESULT).program
+
+
+def test_names_that_are_shown_are_plain() -> None:
+    """Lists of primitives are made of what an index says: it is checked as results are."""
+    kept = [*seen(RESULT)]
+    assert read_seen(kept) == seen(RESULT)
+    for bad in ("sin\x1b[31m", "a\0", "\u202esin", "\ud800", "a\rb", ["sin"], None):
+        assert read_seen([*kept[:3], bad]) is None, bad
 
 
 def test_an_error_is_a_result_where_it_was_expected(folder: Folder) -> None:

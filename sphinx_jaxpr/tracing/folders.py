@@ -147,7 +147,7 @@ def file_digest(path: str) -> str:
         with opened(path) as stream:
             state = os.fstat(stream.fileno())
             known, left = hashlib.sha256(), min(state.st_size, MOST)
-            while left > 0 and (part := stream.read1(min(left, _PART))):
+            while left > 0 and (part := stream.read(min(left, _PART))):
                 known.update(part)
                 left -= len(part)
     except OSError:

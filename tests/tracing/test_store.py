@@ -493,11 +493,14 @@ def test_old_states_of_one_program_are_few(folder: Folder) -> None:
 def test_what_others_left_goes_with_time(folder: Folder) -> None:
     names = [f"{A}.json", f"{A}{FAILED}.json", "index.json", "verdicts.txt", "index-3.txt",
              f"3-{'0' * 16}.pack", "tracebacks/0123456789ab.log"]  # fmt: skip
-    stays = ["notes.md", "tracebacks/mine", "pages-0123456789ab.txt", "lock-index.txt"]
+    stays = ["notes.md", "tracebacks/mine", "pages-0123456789ab.txt", "lock-index.txt",
+             "tracebacks/server.log", ".notes.tmp"]  # fmt: skip
     temporary = [".0123456789abcdef.tmp", ".abcdefgh.tmp", "tracebacks/.0123456789abcdef.tmp"]
     (folder.cache / "tracebacks").mkdir()
     for name in (*names, *stays, *temporary):
         (folder.cache / name).touch()
+    (folder.cache / "index.json").write_text('{"entries":{}}\n')
+    (folder.cache / "verdicts.txt").write_text('{"0123456789abcdef01234567":[]}\n')
     folder.now = time.time()
     folder.save(B)
     assert all((folder.cache / name).exists() for name in (*names, *stays, *temporary))
@@ -509,6 +512,20 @@ def test_what_others_left_goes_with_time(folder: Folder) -> None:
     folder.save(B)
     assert all((folder.cache / name).exists() for name in stays)
     assert not any((folder.cache / name).exists() for name in names)
+
+
+def test_files_of_others_stay(folder: Folder, tmp_path: Path) -> None:
+    """A store in a folder that others use, or with a link that leads to such a folder."""
+    folder.cache.mkdir(exist_ok=True)
+    logs = tmp_path / "logs"
+    logs.mkdir()
+    (folder.cache / "tracebacks").symlink_to(logs)
+    files = [folder.cache / "index.json", folder.cache / "verdicts.txt", logs / "0123456789ab.log"]
+    for file in (*files, logs / ".0123456789abcdef.tmp"):
+        file.write_text('{"pages": 1}')
+    folder.now = time.time() + (prune.DAYS + 1) * DAY
+    folder.save(B)
+    assert all(file.exists() for file in (*files, logs / ".0123456789abcdef.tmp"))
 
 
 # -- what can't be written -------------------------------------------------------------

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 from sphinx.util import logging
 
 from ..program.characters import on_one_line, spelled_all
+from ..tracing.files import write_atomically
 from ..tracing.outcomes import differences
 from . import config as settings
 from .notes import placed
@@ -72,8 +73,14 @@ class CheckBuilder(PagelessBuilder):
     def finish(self) -> None:
         """Write both files; the exit status is 1 where anything is false."""
         if self.checked is not None:
-            self.checked.write(Path(self.outdir), Path(self.srcdir))
             engine = self.checked.engine
+            try:
+                self.checked.write(Path(self.outdir), Path(self.srcdir))
+            except OSError as error:  # a full disk, a folder in a file's place
+                place = engine.paths.stored(str(self.outdir))
+                reason = on_one_line(f"findings can't be written to {place!r}: {error.strerror}")
+                logger.warning("%s", reason)
+                engine.app.statuscode = 1
             engine.app.statuscode = engine.app.statuscode or int(bool(engine.findings))
 
 
@@ -121,9 +128,8 @@ class Checked:
         lines += [_line({**hint, "type": "hint"}) for hint in data["hints"]]
         summary = _summary(data)
         text = "\n".join([*lines, *([""] if lines else []), *summary]) + "\n"
-        (folder / _TEXT).write_text(text, "utf-8", "backslashreplace", "\n")
-        text = json.dumps(data, indent=2, ensure_ascii=False) + "\n"
-        (folder / _JSON).write_text(text, "utf-8", "backslashreplace", "\n")
+        write_atomically(folder / _TEXT, text)
+        write_atomically(folder / _JSON, json.dumps(data, indent=2, ensure_ascii=False) + "\n")
         for line in summary:
             logger.info("%s", line)
 

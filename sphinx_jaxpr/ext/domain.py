@@ -55,7 +55,9 @@ class JaxprDomain(PageDomain):
         "findings": {},
         "quotes": {},
         "judged": "",  # see verdicts.py
+        "seal": "",
     }
+    sealed_alone = frozenset({"judged"})
     data_version = shape(
         *(Block, Finding, Gallery, Listing, Note, Pasted, Quote),
         *(Aval, Call, Chain, Mesh, Name, Ref, Request, Step),

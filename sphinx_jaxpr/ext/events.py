@@ -73,7 +73,7 @@ def connect(app: Sphinx) -> dict[str, Any]:
     app.add_node(jaxpr_claims, **hidden)
     # The entry point is there only where the package is installed.
     app.add_lexer("jaxpr", JaxprOnDemand)
-    app.add_domain(JaxprDomain)
+    JaxprDomain.connect(app)
     app.add_directive("jaxpr-transform", JaxprTransform)
     app.add_directive("jaxpr", JaxprPasted)
     app.add_directive("jaxpr-glossary", JaxprGlossary)
@@ -89,7 +89,6 @@ def connect(app: Sphinx) -> dict[str, Any]:
     app.add_post_transform(ShowQuotes)
     COMPLAINTS.install()
     app.connect("config-inited", check_config)
-    app.connect("builder-inited", JaxprDomain.remember)
     app.connect("doctree-read", clear_titles, priority=100)  # before Sphinx copies them
     app.connect("doctree-read", collect)
     app.connect("env-updated", update)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import copy
 import filecmp
 import hashlib
+import os
 import shutil
 import zlib
 from collections.abc import Iterable, Set
@@ -19,9 +21,12 @@ from sphinx.builders import Builder
 from sphinx.domains import Domain
 from sphinx.environment import BuildEnvironment
 from sphinx.transforms.post_transforms import SphinxPostTransform
+from sphinx.util import logging
 
 from .. import __version__
 from ..tracing.files import Cache
+
+logger = logging.getLogger(__name__)
 
 STATIC = Path(__file__).parents[1] / "static"
 
@@ -45,6 +50,42 @@ class PageDomain(Domain):
     """
 
     app: Sphinx
+    #: What of the data is of the whole project, and shows for itself whether it is whole.
+    sealed_alone: ClassVar[frozenset[str]] = frozenset()
+
+    @classmethod
+    def connect(cls, app: Sphinx) -> None:
+        """Register the domain, with what keeps its data whole."""
+        app.add_domain(cls)
+        app.connect("builder-inited", cls.remember)
+        app.connect("env-get-outdated", cls.unseal)
+        app.connect("env-updated", cls.seal, priority=900)  # when nothing is added any more
+
+    @classmethod
+    def seal(cls, app: Sphinx, env: BuildEnvironment) -> None:
+        """Before Sphinx pickles the data: keep a digest of it."""
+        domain = cast(PageDomain, env.get_domain(cls.name))
+        domain.data["seal"] = domain.digest()
+
+    @classmethod
+    def unseal(cls, app: Sphinx, env: BuildEnvironment, *changes: set[str]) -> Iterable[str]:
+        """Pages to read again: all of them where the data is not what was pickled.
+
+        A bit that flips in a pickle may make another claim of a false one.
+        """
+        domain = cast(PageDomain, env.get_domain(cls.name))
+        whole = domain.data.keys() >= cls.initial_data.keys()
+        if not env.all_docs or (whole and domain.data["seal"] == domain.digest()):
+            return ()
+        logger.info("what was kept of pages for %r is damaged: all are read again", cls.name)
+        domain.data.update(copy.deepcopy(cls.initial_data))
+        return sorted(env.found_docs)
+
+    def digest(self) -> str:
+        """A digest of what is kept of the pages."""
+        parts = sorted(self.initial_data.keys() - {"seal", *self.sealed_alone})
+        text = repr([self.data.get(part) for part in parts])
+        return hashlib.sha256(text.encode(errors="surrogatepass")).hexdigest()
 
     @classmethod
     def remember(cls, app: Sphinx) -> None:
@@ -111,7 +152,8 @@ class Written:
 
     def outdated(self) -> list[str]:
         """Pages that show something else than when they were last written."""
-        before = self.before()
+        # What can't be replaced may be of any build.
+        before = self.before() if os.access(self.kept.folder, os.W_OK) else {}
         pages = {*self.now, *before} & self.app.env.found_docs
         return sorted(page for page in pages if before.get(page) != self.now.get(page))
 

@@ -25,6 +25,7 @@ class LessonDomain(PageDomain):
         "findings": {},
         "terms": {},
         "uses": {},
+        "seal": "",
     }
     data_version = shape(Auto, Finding, Item, Lesson, Path, Step)
     written: Written | None = None  # of the running build

@@ -43,7 +43,7 @@ def connect(app: Sphinx) -> dict[str, Any]:
         plain: dict[str, Any] = dict.fromkeys(_BUILDERS, visitors)
         app.add_node(kind, **plain)
     app.add_node(lesson_element, html=ELEMENT)
-    app.add_domain(LessonDomain)
+    LessonDomain.connect(app)
     app.add_directive("lesson-goal", LessonGoal)
     app.add_directive("lesson-predict", LessonPredict)
     app.add_directive("lesson-check", LessonCheck)
@@ -55,7 +55,6 @@ def connect(app: Sphinx) -> dict[str, Any]:
     app.add_post_transform(ShowPaths)
     app.add_post_transform(cards.ShowCards)
     app.connect("config-inited", check_config)
-    app.connect("builder-inited", LessonDomain.remember)
     app.connect("env-get-outdated", read_again)
     app.connect("doctree-read", collect)
     app.connect("env-updated", update, priority=600)  # when blocks have been traced

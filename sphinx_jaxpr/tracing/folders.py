@@ -13,6 +13,8 @@ from collections.abc import Iterable, Iterator
 from itertools import islice
 from typing import Final
 
+from .files import MOST, opened
+
 #: Endings of modules, in the order in which Python tries them.
 _EXTENSIONS: Final = (".so", ".pyd")  # with a tag of the interpreter before it, or without
 _PLAIN: Final = (".py", ".pyc")
@@ -21,6 +23,8 @@ _BYTE_CODE: Final = "__pycache__"
 #: Folders below the import roots that are searched for a module that was not found.
 _SEARCHED: Final = 2_000
 _DEPTH: Final = 5
+#: Bytes of a file that are read at once.
+_PART: Final = 2**20
 
 
 class Folders:
@@ -134,14 +138,23 @@ def _kind(path: str, *, sized: bool) -> str:
 
 
 def file_digest(path: str) -> str:
-    """SHA-256 of a regular file, ``""`` where there is none."""
+    """SHA-256 of a regular file, ``""`` where there is none.
+
+    Of a very large one, of its beginning with its size and time.  It is read as far as it
+    says that it goes: files of the kernel may have no end, or wait for what comes next.
+    """
     try:
-        if stat.S_ISREG(os.stat(path).st_mode):
-            with open(path, "rb") as stream:
-                return hashlib.file_digest(stream, "sha256").hexdigest()
-    except (OSError, ValueError):
-        pass
-    return ""
+        with opened(path) as stream:
+            state = os.fstat(stream.fileno())
+            known, left = hashlib.sha256(), min(state.st_size, MOST)
+            while left > 0 and (part := stream.read(min(left, _PART))):
+                known.update(part)
+                left -= len(part)
+    except OSError:
+        return ""
+    if state.st_size > MOST:
+        known.update(f"{state.st_size} {state.st_mtime_ns}".encode())
+    return known.hexdigest()
 
 
 def dotted_names(file: str, roots: Iterable[str]) -> Iterator[str]:

@@ -146,7 +146,7 @@ def raw(path: Path, offset: int, length: int) -> bytes:
     with opened(path) as stream:
         try:
             stream.seek(offset)
-            return stream.read(min(length, MOST))
+            return stream.read(min(length, MOST)) or b""
         except (ValueError, OverflowError, MemoryError):
             return b""
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Final
 
 from . import packs
-from .files import remove_old, remove_temporary
+from .files import opened, remove_old, remove_temporary
 from .records import Index, Row
 from .request import SCHEMA
 
@@ -30,9 +30,15 @@ MANY: Final = 16
 _SMALL: Final = 32 * 2**20
 _DAY: Final = 24 * 3600
 _OTHERS: Final = re.compile(
-    r"[0-9a-f]{40}(-failed)?\.json|index\.json|verdicts\.txt"  # before there were packs
+    r"[0-9a-f]{40}(-failed)?\.json"  # before there were packs
     r"|\d+-[0-9a-f]{16}\.pack|index-\d+\.txt|python-[0-9a-f]{12}\.txt"
 )
+#: Names from before there were packs that others have as well, and how our files begin.
+_PLAIN: Final = {
+    "index.json": re.compile(rb'\{"entries":\{'),
+    "verdicts.txt": re.compile(rb'\{"[0-9a-f]{24}":|\{\}'),
+}
+_LOG: Final = re.compile(r"[0-9a-f]{12}\.log")
 
 
 def outlived(rows: list[Row], today: int) -> list[Row]:
@@ -57,17 +63,28 @@ def outlived(rows: list[Row], today: int) -> list[Row]:
 
 
 def sweep(folder: Path, now: float) -> None:
-    """Remove files that no build of this version reads or writes."""
-    remove_temporary(folder, now)
-    remove_temporary(folder / "tracebacks", now)
+    """Remove files that no build of this version reads or writes.
+
+    The folder may hold files of others, and a link in it may lead to some: what goes has a
+    name that we alone give, or begins as ours do.
+    """
     before = now - DAYS * _DAY
+    remove_temporary(folder, now)
+    remove_old(folder, lambda name: _is_of_others(folder, name), before)
+    logs = folder / "tracebacks"
+    if not logs.is_symlink():
+        remove_temporary(logs, now)
+        remove_old(logs, lambda name: _LOG.fullmatch(name) is not None, before)
+
+
+def _is_of_others(folder: Path, name: str) -> bool:
+    """Whether another version of this package wrote a file."""
+    if name in _PLAIN:
+        with contextlib.suppress(OSError), opened(folder / name) as stream:
+            return _PLAIN[name].match(stream.read(64) or b"") is not None
+        return False
     ours = (f"{SCHEMA}-", f"index-{SCHEMA}.")
-    remove_old(
-        folder,
-        lambda name: bool(_OTHERS.fullmatch(name)) and not name.startswith(ours),
-        before,
-    )
-    remove_old(folder / "tracebacks", lambda name: name.endswith(".log"), before)
+    return _OTHERS.fullmatch(name) is not None and not name.startswith(ours)
 
 
 def rewrite(folder: Path, index: Index) -> bool:

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
+from ..program.characters import is_plain
 from .files import canonical, digest, loads
 from .needs import Stored, are_stored
 from .packs import NAME, Record
@@ -61,7 +62,8 @@ def seen(result: dict[str, Any]) -> Seen:
 def read_seen(data: Any) -> Seen | None:
     """What was kept of a result, ``None`` where it is nothing of the kind."""
     fits = type(data) is list and len(data) == 4 and all(map(_is_digest, data[:2]))
-    return Seen(*data) if fits and _is_count(data[2]) and type(data[3]) is str else None
+    names = fits and _is_count(data[2]) and type(data[3]) is str and is_plain(data[3])
+    return Seen(*data) if names else None
 
 
 @dataclass(slots=True)

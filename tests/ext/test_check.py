@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
+from sphinx_jaxpr.ext.check import CheckBuilder, Checked
 from tests.support import Build, Project
 
 pytestmark = pytest.mark.once
@@ -344,3 +347,24 @@ def test_skip_is_refused(tmp_path: Path, builder: str) -> None:
     assert not (project.docs / "jaxpr-lock").exists()
     if builder == "jaxpr-check":
         assert not list(out.glob("output.*"))
+
+
+def test_what_stands_in_the_place_of_its_files(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A pipe is replaced, a folder is told: neither waits, or ends in a traceback."""
+    found = {"findings": [], "hints": [], "pages": {}, "versions": {}, "blocks": {}, "lock": {}}
+    monkeypatch.setattr(Checked, "to_json", lambda *_: {**found, "claims_of_nothing": 0})
+    app = SimpleNamespace(statuscode=0)
+    engine: Any = SimpleNamespace(app=app, findings=[], paths=SimpleNamespace(stored=str))
+    none: Any = None
+    builder: Any = SimpleNamespace(
+        checked=Checked(engine, {}, none, {}), outdir=tmp_path, srcdir=tmp_path
+    )
+    os.mkfifo(tmp_path / "output.txt")
+    CheckBuilder.finish(builder)
+    assert app.statuscode == 0 and (tmp_path / "output.txt").is_file()
+    (tmp_path / "output.json").unlink()
+    (tmp_path / "output.json").mkdir()
+    CheckBuilder.finish(builder)
+    assert app.statuscode == 1

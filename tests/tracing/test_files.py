@@ -179,3 +179,15 @@ def test_names_that_no_file_can_have(tmp_path: Path, name: str) -> None:
     cache = Cache(tmp_path / name)
     assert cache.data("x") is None and read(tmp_path / name) is None
     assert cache.keep("x", 1) is False
+
+
+def test_what_would_wait_has_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As ``/proc/kmsg``, a regular file; where it does not wait, Python reads ``None``."""
+    ours, other = os.pipe()
+    os.set_blocking(ours, False)
+    monkeypatch.setattr(files, "opened", lambda path: os.fdopen(os.dup(ours), "rb"))
+    assert read(tmp_path / "one") is None
+    cache = Cache(tmp_path)
+    assert (cache.data("one"), cache.stamp("one")) == (None, b"")
+    os.close(ours)
+    os.close(other)

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 from importlib.machinery import EXTENSION_SUFFIXES, PathFinder
 from pathlib import Path
 
 import pytest
 
+from sphinx_jaxpr.tracing import folders
 from sphinx_jaxpr.tracing.depends import digests
-from sphinx_jaxpr.tracing.folders import Folders, beneath, kind
+from sphinx_jaxpr.tracing.folders import Folders, beneath, file_digest, kind
 
 pytestmark = pytest.mark.once
 
@@ -149,3 +151,25 @@ def test_patterns_of_further_files(tmp_path: Path) -> None:
     (docs / "data/__pycache__").mkdir()
     (docs / "data/__pycache__/x.csv").touch()
     assert changed() == []
+
+
+def test_a_digest_is_of_what_ends(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not of pipes, nor of files of the kernel, which may have no end or wait for more."""
+    file = tmp_path / "file"
+    file.write_bytes(b"a" * 3_000_000)
+    assert file_digest(str(file)) == hashlib.sha256(b"a" * 3_000_000).hexdigest()
+    empty = hashlib.sha256().hexdigest()
+    for path in filter(os.path.isfile, ("/proc/self/pagemap", "/proc/self/status")):
+        assert file_digest(path) in (empty, "")
+    os.mkfifo(tmp_path / "pipe")
+    assert not any(map(file_digest, (f"{tmp_path}/pipe", str(tmp_path), "a\0", "/dev/zero", "")))
+    monkeypatch.setattr(folders, "MOST", 10)  # of a very large one the beginning is read
+    first = file_digest(str(file))
+    state = file.stat()
+    with file.open("r+b") as stream:
+        stream.seek(-1, os.SEEK_END)
+        stream.write(b"b")
+    os.utime(file, ns=(state.st_atime_ns, state.st_mtime_ns))
+    assert file_digest(str(file)) == first
+    os.utime(file, ns=(state.st_atime_ns, state.st_mtime_ns + 1))
+    assert file_digest(str(file)) != first

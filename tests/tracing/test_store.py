@@ -22,6 +22,7 @@ from sphinx_jaxpr.tracing.fingerprint import Installed
 from sphinx_jaxpr.tracing.folders import Folders, file_digest, kind
 from sphinx_jaxpr.tracing.needs import Needs, Present
 from sphinx_jaxpr.tracing.paths import Paths
+from sphinx_jaxpr.tracing.records import read_seen
 from sphinx_jaxpr.tracing.request import Request
 from sphinx_jaxpr.tracing.store import FAILED, INDEX, Seen, Store, seen
 from tests.support import PROJECT
@@ -263,6 +264,14 @@ def test_places_in_a_file_are_no_part_of_what_is_seen() -> None:
     assert seen(moved).program != seen(RESULT).program
 
 
+def test_names_that_are_shown_are_plain() -> None:
+    """Lists of primitives are made of what an index says: it is checked as results are."""
+    kept = [*seen(RESULT)]
+    assert read_seen(kept) == seen(RESULT)
+    for bad in ("sin\x1b[31m", "a\0", "\u202esin", "\ud800", "a\rb", ["sin"], None):
+        assert read_seen([*kept[:3], bad]) is None, bad
+
+
 def test_an_error_is_a_result_where_it_was_expected(folder: Folder) -> None:
     folder.save(B, B + FAILED, result=ERROR)
     assert folder.store().fresh(B) is None
@@ -484,11 +493,14 @@ def test_old_states_of_one_program_are_few(folder: Folder) -> None:
 def test_what_others_left_goes_with_time(folder: Folder) -> None:
     names = [f"{A}.json", f"{A}{FAILED}.json", "index.json", "verdicts.txt", "index-3.txt",
              f"3-{'0' * 16}.pack", "tracebacks/0123456789ab.log"]  # fmt: skip
-    stays = ["notes.md", "tracebacks/mine", "pages-0123456789ab.txt", "lock-index.txt"]
+    stays = ["notes.md", "tracebacks/mine", "pages-0123456789ab.txt", "lock-index.txt",
+             "tracebacks/server.log", ".notes.tmp"]  # fmt: skip
     temporary = [".0123456789abcdef.tmp", ".abcdefgh.tmp", "tracebacks/.0123456789abcdef.tmp"]
     (folder.cache / "tracebacks").mkdir()
     for name in (*names, *stays, *temporary):
         (folder.cache / name).touch()
+    (folder.cache / "index.json").write_text('{"entries":{}}\n')
+    (folder.cache / "verdicts.txt").write_text('{"0123456789abcdef01234567":[]}\n')
     folder.now = time.time()
     folder.save(B)
     assert all((folder.cache / name).exists() for name in (*names, *stays, *temporary))
@@ -500,6 +512,20 @@ def test_what_others_left_goes_with_time(folder: Folder) -> None:
     folder.save(B)
     assert all((folder.cache / name).exists() for name in stays)
     assert not any((folder.cache / name).exists() for name in names)
+
+
+def test_files_of_others_stay(folder: Folder, tmp_path: Path) -> None:
+    """A store in a folder that others use, or with a link that leads to such a folder."""
+    folder.cache.mkdir(exist_ok=True)
+    logs = tmp_path / "logs"
+    logs.mkdir()
+    (folder.cache / "tracebacks").symlink_to(logs)
+    files = [folder.cache / "index.json", folder.cache / "verdicts.txt", logs / "0123456789ab.log"]
+    for file in (*files, logs / ".0123456789abcdef.tmp"):
+        file.write_text('{"pages": 1}')
+    folder.now = time.time() + (prune.DAYS + 1) * DAY
+    folder.save(B)
+    assert all(file.exists() for file in (*files, logs / ".0123456789abcdef.tmp"))
 
 
 # -- what can't be written -------------------------------------------------------------

@@ -12,6 +12,7 @@ import hashlib
 import json
 import math
 import os
+import re
 import secrets
 import stat
 from collections.abc import Callable
@@ -21,6 +22,8 @@ from typing import Any, BinaryIO, Final
 #: The longest file or line that is read, in bytes: a program of a million equations has less.
 MOST: Final = 256 * 2**20
 _DAY: Final = 24 * 3600
+#: Names that :func:`write_atomically` gives, and that earlier versions gave.
+_TEMPORARY: Final = re.compile(r"\.([0-9a-f]{16}|[a-z0-9_]{8})\.tmp")
 _EXTRA: Final = sum(getattr(os, name, 0) for name in ("O_NONBLOCK", "O_NOCTTY", "O_CLOEXEC"))
 _BINARY: Final = getattr(os, "O_BINARY", 0)
 #: Reasons for which a file that only saves time is left out without a word.
@@ -175,7 +178,7 @@ def _encoded(text: str | bytes) -> bytes:
 
 def remove_temporary(folder: Path, now: float) -> None:
     """Remove what killed builds left half written, once it is a day old."""
-    remove_old(folder, lambda name: name[:1] == "." and name[-4:] == ".tmp", now - _DAY)
+    remove_old(folder, lambda name: bool(_TEMPORARY.fullmatch(name)), now - _DAY)
 
 
 def remove_old(folder: Path, named: Callable[[str], bool], before: float) -> None:

@@ -307,7 +307,7 @@ def _short(value: Any) -> str:
 # -- the store -------------------------------------------------------------------------------
 
 
-@row(short=1, long=100)
+@row(short=0, long=100)
 def store_bytes(chance: random.Random, count: int) -> Tally:
     """Files of a store cut, flipped, emptied, swapped ...: pages and findings as before."""
     one = _fresh()

@@ -6,6 +6,7 @@ import atexit
 import contextlib
 import functools
 import json
+import pickle  # noqa: TID251 - Sphinx's own
 import random
 import shutil
 from collections.abc import Callable, Iterable, Sequence
@@ -13,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from sphinx_jaxpr.tracing.files import canonical, digest
 from tests.support import Build
 
 from .builds import Site, differences, ended, findings, folder, outputs
@@ -30,7 +32,7 @@ from .damage import (
     raw_controls,
     sealed,
 )
-from .rows import NotHere, Tally, row
+from .rows import Tally, row
 
 #: Blocks whose files are damaged; beside them stand three that are not.
 BLOCKS = 28
@@ -408,26 +410,39 @@ def _forge(path: Path, number: int, part: int, at: Path_, value: Any) -> Callabl
 
 @row(short=0, long=600)
 def verdict_fields(chance: random.Random, count: int) -> Tally:
-    """Every field of kept verdicts: no false claim is hidden, no link comes from the file."""
+    """Every field of verdicts in Sphinx's environment: no false claim is hidden by damage, and
+    by none with a digest made right from `jaxpr-check`; no link comes from there.
+    """
     one = _fresh()
-    ways = {
-        name: [way for way in found if "verdict" in way[0].name]
-        for name, found in _ways_in_store(one.place).items()
-    }
-    every = [way for found in ways.values() for way in found]
-    if not every:
-        raise NotHere("a file of verdicts in the store: they are with Sphinx's own environment")
+    one.reset()
+    out, kept = one.place.folder / "out", one.place.folder / "out0"
+    one.place.forget("out", "out0")
+    one.place.run("html")
+    out.rename(kept)
+    trees = one.place.out("html") / ".doctrees"
     values = [*VALUES, "true", "false", "wrong", "unjudged"]
-    for _ in range(max(1, count // 40)):
-        faults, used = [], set()
-        for path, number, part, at in chance.sample(every, min(len(every), 40)):
-            if (number, part, at[:1]) in used:  # one for each verdict
-                continue
-            used.add((number, part, at[:1]))
-            value = chance.choice(values)
-            make = _forge(path, number, part, at, value)
-            faults.append(Fault(f"{form(at[1:])} = {_short(value)}", make))
-        one.attempt(faults, lambda: one.place.run("html", "-W"), one.same)
+    for turn in range(max(1, count // 40)):
+        one.place.forget("out")
+        shutil.copytree(kept, out)
+        env = pickle.loads((trees / "environment.pickle").read_bytes())  # noqa: S301
+        data = env.domaindata["jaxpr"]
+        rows = json.loads(data["judged"].partition(" ")[2])
+        right = turn % 2 == 1
+        chosen = []  # of one verdict one field
+        for verdict in chance.sample(sorted(rows), min(len(rows), 40)):
+            chosen.append((verdict, *chance.choice(list(places(rows[verdict])))))
+            put(rows, chosen[-1], chance.choice(values))
+        said = digest(rows) if right else data["judged"][:64]
+        data["judged"] = f"{said} {canonical(rows)}"
+        (trees / "environment.pickle").write_bytes(pickle.dumps(env))
+        if right:
+            built = one.place.run("jaxpr-check", "-W", "-d", str(trees))
+            problems = one.inert(built)
+        else:
+            built = one.place.run("html", "-W")
+            problems = one.same(built)
+        names = ", ".join(sorted({form(at[1:]) for at in chosen}))
+        one.tally.note(f"{'right' if right else 'damaged'} {names}", problems, len(chosen))
     return one.tally
 
 

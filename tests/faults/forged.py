@@ -420,7 +420,7 @@ def verdict_fields(chance: random.Random, count: int) -> Tally:
     one.place.run("html")
     out.rename(kept)
     trees = one.place.out("html") / ".doctrees"
-    values = [*VALUES, "true", "false", "wrong", "unjudged"]
+    states = ["true", "false", "wrong", "unjudged"]
     for turn in range(max(1, count // 40)):
         one.place.forget("out")
         shutil.copytree(kept, out)
@@ -430,8 +430,9 @@ def verdict_fields(chance: random.Random, count: int) -> Tally:
         right = turn % 2 == 1
         chosen = []  # of one verdict one field
         for verdict in chance.sample(sorted(rows), min(len(rows), 40)):
-            chosen.append((verdict, *chance.choice(list(places(rows[verdict])))))
-            put(rows, chosen[-1], chance.choice(values))
+            ways = [(0,)] if turn % 4 < 2 else list(places(rows[verdict]))
+            chosen.append((verdict, *chance.choice(ways)))
+            put(rows, chosen[-1], chance.choice(states if turn % 4 < 2 else VALUES))
         said = digest(rows) if right else data["judged"][:64]
         data["judged"] = f"{said} {canonical(rows)}"
         (trees / "environment.pickle").write_bytes(pickle.dumps(env))

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import contextlib
+import os
+import time
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from ..program.drift import Drift, compare
 from ..program.levels import Level
 from ..program.tabular import counted, table
 from ..tracing import lock
-from ..tracing.files import write_atomically
+from ..tracing.files import remove_temporary, write_atomically
 from .records import Block
 
 if TYPE_CHECKING:
@@ -92,6 +95,8 @@ class Plan:
 
     def write(self) -> str:
         """Do it; what went wrong, or ``""``."""
+        for folder, _, _ in os.walk(self.locks.folder):
+            remove_temporary(Path(folder), time.time())
         done = 0
         file = ""
         try:

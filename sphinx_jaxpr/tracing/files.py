@@ -22,8 +22,8 @@ from typing import Any, BinaryIO, Final
 #: The longest file or line that is read, in bytes: a program of a million equations has less.
 MOST: Final = 256 * 2**20
 _DAY: Final = 24 * 3600
-#: Names of temporary files, also of earlier versions.
-_TEMPORARY: Final = re.compile(r"\.(?:[0-9a-f]{16}|[a-z0-9_]{8})\.tmp")
+#: Names that :func:`write_atomically` gives, and that earlier versions gave.
+_TEMPORARY: Final = re.compile(r"\.([0-9a-f]{16}|[a-z0-9_]{8})\.tmp")
 _EXTRA: Final = sum(getattr(os, name, 0) for name in ("O_NONBLOCK", "O_NOCTTY", "O_CLOEXEC"))
 _BINARY: Final = getattr(os, "O_BINARY", 0)
 #: Reasons for which a file that only saves time is left out without a word.

@@ -63,3 +63,21 @@ def test_blocks_follow_a_theme(theme: str, style: str, browser: Browser, tmp_pat
         assert figure.evaluate("e => getComputedStyle(e).borderRadius") == "0px"
         assert page.evaluate(OVERFLOW) == [0, []]
         context.close()
+
+
+def test_blocks_follow_furo_without_its_script(browser: Browser, tmp_path: Path) -> None:
+    pytest.importorskip("furo")
+    text = PAGE.replace("layers:dense", "layers:no_such")  # no worker has to trace it
+    project = Project(
+        tmp_path, {"docs/index.md": text}, 'html_theme = "furo"\njaxpr_mode = "skip"\n'
+    )
+    built = project.build("html")
+    found = []
+    for scheme in ("light", "dark"):
+        context = browser.new_context(color_scheme=scheme, java_script_enabled=False)
+        page = context.new_page()
+        page.goto((built.out / "index.html").as_uri())
+        found.append(page.locator("figure.jaxpr").first.evaluate(SHOWN))
+        assert page.locator("body").get_attribute("data-theme") is None
+        context.close()
+    assert found[0] != found[1]

@@ -191,11 +191,16 @@ def test_orphans_and_what_else_lies_there(project: Project) -> None:
     (root / "odd.json").write_text("{}")
     (root / "old").mkdir()
     shutil.copy(root / "dense.json", root / "old/dense.json")
+    killed = [root / f"{folder}.{'0a' * 8}.tmp" for folder in ("", "old/")]
+    for path in [*killed, root / ".ours.tmp"]:
+        path.touch()
+        os.utime(path, (1, 1))
     done = project.build("jaxpr-lock")
     assert summary(done) == "4 unchanged, 1 removed"
     assert "_jaxprs/odd.json: left, it is no lock file" in done.stdout
     assert (root / "README.md").exists() and (root / "odd.json").exists()
     assert not (root / "old").exists()
+    assert (root / ".ours.tmp").exists() and not killed[0].exists()
 
 
 def test_a_folder_that_cannot_be_written(project: Project) -> None:

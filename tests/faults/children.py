@@ -31,6 +31,8 @@ from sphinx_jaxpr.tracing.request import Request
 from tests.support import Project
 from tests.tracing.test_replies import GOOD, PLAYER
 
+from .rows import NotHere, as_row
+
 #: In the arguments or the environment of all that a run starts.
 MARK = "FAULTS_CHILDREN"
 #: Seconds that a program may take, and that what outlived a build is waited for.
@@ -254,6 +256,8 @@ def children(chance: random.Random, count: int) -> tuple[int, list[str]]:
 
     Once each, in another order each time; from the second time on in real builds.
     """
+    if not sys.platform.startswith("linux"):
+        raise NotHere("Linux's /proc")
     lost, tried = [], 0
     for turn in range(count):
         chosen = chance.sample(BEHAVIOURS, len(BEHAVIOURS))
@@ -287,6 +291,8 @@ while True: pass
 
 def callers(chance: random.Random, count: int) -> tuple[int, list[str]]:
     """Who traces is ended while user code loops beside its daemons: all of them end too."""
+    if not sys.platform.startswith("linux"):
+        raise NotHere("Linux's /proc")
     lost = []
     ways = [signal.SIGKILL, signal.SIGINT, signal.SIGTERM, signal.SIGHUP]
     for turn in range(count):
@@ -311,4 +317,4 @@ def callers(chance: random.Random, count: int) -> tuple[int, list[str]]:
     return count, lost
 
 
-ROWS = [children, callers]
+ROWS = [as_row(children, short=1, long=2), as_row(callers, short=1, long=10)]

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import math
+import random
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -33,6 +34,12 @@ from sphinx_jaxpr.program.rows import Side, Unaligned, align
 from sphinx_jaxpr.program.scope import Scope
 from sphinx_jaxpr.program.unread import unread
 from sphinx_jaxpr.tracing import lock, outcomes, results
+
+from .rows import Tally, as_row
+
+#: Characters of the longest text; the exponent above which a part isn't linear.
+MB: Final = 1_000_000
+LIMIT: Final = 1.3
 
 # -- shapes of texts ---------------------------------------------------------------------
 
@@ -384,13 +391,33 @@ def exponent(found: Sequence[tuple[int, float]], least: float = 0.02) -> float:
     return math.log(after / before) / math.log(longer / size) if longer > size else 0.0
 
 
+def text_curves(chance: random.Random, count: int) -> Tally:
+    """Texts of up to 1 MB in many shapes, through each part of a page: time grows as they do."""
+    tally = Tally()
+    pairs = [(part, shape) for part in PARTS for shape in SHAPES]
+    for part, shape in chance.sample(pairs, min(count, len(pairs))):
+        problems = []
+        try:
+            found = curve(part, shape, [MB >> shift for shift in range(4, -1, -1)], most=20.0)
+            if (grows := exponent(found)) > LIMIT:
+                problems.append(f"grows by {grows:.2f}: {found[-1][1]:.1f} s for {found[-1][0]}")
+        except RecursionError:
+            problems.append("too deep")
+        tally.note(f"{part}, {shape}", problems)
+    return tally
+
+
+#: In CI test_curves.py counts instead.
+ROWS: Final = [as_row(text_curves, short=0, long=len(PARTS) * len(SHAPES))]
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Print the table; the exit status is 1 where something grows faster than ``--limit``."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--parts", nargs="*", default=list(PARTS), choices=PARTS)
     parser.add_argument("--shapes", nargs="*", default=list(SHAPES), choices=SHAPES)
-    parser.add_argument("--size", type=int, default=1_000_000, help="the longest text")
-    parser.add_argument("--limit", type=float, default=1.3)
+    parser.add_argument("--size", type=int, default=MB, help="the longest text")
+    parser.add_argument("--limit", type=float, default=LIMIT)
     parser.add_argument("--most", type=float, default=20.0, help="seconds that end a curve")
     options = parser.parse_args(arguments)
     sizes = [options.size >> shift for shift in range(4, -1, -1)]

@@ -238,7 +238,7 @@ KINDS: dict[str, Callable[[Path], None]] = {
 }
 
 
-@row(short=1, long=24)
+@row(short=0, long=24)
 def odd_files(chance: random.Random, count: int) -> Tally:
     """A folder, FIFO, socket or link in the place of some or all files of the store."""
     tally = Tally()

@@ -6,6 +6,7 @@ import atexit
 import contextlib
 import functools
 import json
+import pickle  # noqa: TID251 - Sphinx's own
 import random
 import re
 import shutil
@@ -16,6 +17,7 @@ from typing import Any
 
 from sphinx.application import ENV_PICKLE_FILENAME
 
+from sphinx_jaxpr.tracing.files import canonical, digest
 from tests.support import Build
 
 from .builds import Site, differences, ended, findings, folder, outputs
@@ -310,7 +312,7 @@ def _short(value: Any) -> str:
 # -- the store -------------------------------------------------------------------------------
 
 
-@row(short=1, long=100)
+@row(short=0, long=100)
 def store_bytes(chance: random.Random, count: int) -> Tally:
     """Files of a store cut, flipped, emptied, swapped ...: pages and findings as before."""
     one = _fresh()
@@ -437,6 +439,45 @@ def environment_bits(chance: random.Random, count: int) -> Tally:
         wrong = [f"hidden: {line[:100]}" for line in one.false if line not in said]
         one.tally.note(f"bit {bit} of byte {spot}", [*ended(built, (0, 1)), *wrong])
         pickled.write_bytes(whole)
+    return one.tally
+
+
+@row(short=0, long=600)
+def verdict_fields(chance: random.Random, count: int) -> Tally:
+    """Every field of verdicts in Sphinx's environment: no false claim is hidden by damage, and
+    by none with a digest made right from `jaxpr-check`; no link comes from there.
+    """
+    one = _fresh()
+    one.reset()
+    out, kept = one.place.folder / "out", one.place.folder / "out0"
+    one.place.forget("out", "out0")
+    one.place.run("html")
+    out.rename(kept)
+    trees = one.place.out("html") / ".doctrees"
+    states = ["true", "false", "wrong", "unjudged"]
+    for turn in range(max(1, count // 40)):
+        one.place.forget("out")
+        shutil.copytree(kept, out)
+        env = pickle.loads((trees / "environment.pickle").read_bytes())  # noqa: S301
+        data = env.domaindata["jaxpr"]
+        rows = json.loads(data["judged"].partition(" ")[2])
+        right = turn % 2 == 1
+        chosen = []  # of one verdict one field
+        for verdict in chance.sample(sorted(rows), min(len(rows), 40)):
+            ways = [(0,)] if turn % 4 < 2 else list(places(rows[verdict]))
+            chosen.append((verdict, *chance.choice(ways)))
+            put(rows, chosen[-1], chance.choice(states if turn % 4 < 2 else VALUES))
+        said = digest(rows) if right else data["judged"][:64]
+        data["judged"] = f"{said} {canonical(rows)}"
+        (trees / "environment.pickle").write_bytes(pickle.dumps(env))
+        if right:
+            built = one.place.run("jaxpr-check", "-W", "-d", str(trees))
+            problems = one.inert(built)
+        else:
+            built = one.place.run("html", "-W")
+            problems = one.same(built)
+        names = ", ".join(sorted({form(at[1:]) for at in chosen}))
+        one.tally.note(f"{'right' if right else 'damaged'} {names}", problems, len(chosen))
     return one.tally
 
 

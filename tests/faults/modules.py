@@ -11,8 +11,10 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
-from tests.faults.hostile import HOSTILE, SHORT, Hostile
 from tests.support import Build, Project
+
+from .hostile import HOSTILE, SHORT, Hostile
+from .rows import as_row
 
 #: Stands in a file of the project that no block names: no page may repeat it.
 TOKEN = "token-of-a-file-that-no-block-names"
@@ -114,7 +116,7 @@ def _expected(folder: Path, count: int) -> list[str]:
     return done.stdout.split("\0")[:-1]
 
 
-ROWS = [hostile_modules]
+ROWS = [as_row(hostile_modules, short=1, long=len(HOSTILE))]
 
 
 if __name__ == "__main__":  # python -m tests.faults.modules [NAME...]: these, or all

@@ -12,16 +12,17 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from .rows import Tried
+from .rows import Tried, every
 
 _HEAD = """\
 # What is tried and what holds
 
-Real builds, in processes of their own, are killed, starved of disk, fed with damaged and forged
-files and with pages that nobody would write. `python -m tests.faults --long --write FILE` makes
-this page; a short form runs with every change. How to run rows of it: CONTRIBUTING.md.
+Real builds, each in a process of its own, are killed, starved of disk space, and fed damaged and
+forged files and pages that nobody would write. `python -m tests.faults --long --write FILE` makes
+this page; `--list` says how often the long form tries each row. A short form runs with every
+change. CONTRIBUTING.md says how to run single rows.
 
-{versions}; {date}.
+{versions}; {date}. The counts are those of the last run of each row, long or not.
 
 | row | what is tried | tried | held |
 |---|---|--:|--:|
@@ -31,11 +32,17 @@ _UNTRIED = """
 (what-is-not-held)=
 ## What is not held
 
-- Other systems than Linux: the rows use its processes and file systems.
-- Who replaces a stored result *and* its digest can show another program ({doc}`security`).
-- What Sphinx itself leaves behind: when a page comes, goes or changes its title, previous and next
-  links and side bars of the other pages stay as they were until those pages are written. The soak
-  leaves these out.
+- Systems other than Linux: the rows use its processes and file systems.
+- Whoever replaces a stored result *and* its digest can show another program, and whoever can
+  write Sphinx's pickled environment can run code ({doc}`security`).
+- Code that searches its own process for the worker's token can give its own block another
+  program.
+- A process that both clears its environment and kills the keeper outlives the build.
+- {confval}`jaxpr_allowed_modules` limits names alone. What a listed module does with a name is up
+  to it.
+- Sphinx's own leftovers: when a page comes, goes or changes its title, the previous and next
+  links and the side bars of other pages stay as they were until those pages are written. The soak
+  ignores these.
 """
 
 
@@ -71,6 +78,9 @@ def table(rows: Mapping[str, Any]) -> str:
         what = row["what"].replace("|", "\\|")
         text += f"| {name} | {what} | {tried} | {held} |\n"
     text += _UNTRIED
+    untried = [one.name for one in every() if one.name not in rows]
+    if untried:
+        text += f"- Rows of the table that this page has no run of: {', '.join(untried)}.\n"
     for key in ("lost", "notes"):
         said = [f"- {name}: {one}\n" for name, row in rows.items() for one in _said(row[key])]
         text += "\n## Notes\n\n" if said and key == "notes" else ""

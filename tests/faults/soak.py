@@ -328,7 +328,7 @@ def _own(name: str, data: Any) -> Any:
     return re.sub(r"\n\s*\n", "\n", str(soup))
 
 
-@row(short=1, long=100)
+@row(short=0, long=100)
 def soak(chance: random.Random, count: int) -> Tally:
     """Edits of modules, pages, data, conf.py and lock: html, text, `-j 2`, singlehtml, dirhtml."""
     tally = Tally()

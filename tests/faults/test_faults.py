@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from . import children
 from .damage import DAMAGE, form, parts, places, put, sealed
 from .pages import page
 from .report import results, table
@@ -15,6 +16,21 @@ from .rows import NotHere, Row, Tally, as_row, every, tried
 from .soak import Soak
 
 ROWS = every()
+#: Where rows are, and how often at least some are tried in the long form.
+MODULES = set(
+    """children curves disk forged kills markup modules pages
+    parsers soak together values""".split()
+)
+LONG = {
+    "children": 2,
+    "generated-pages": 500,
+    "hostile-modules": 80,
+    "hostile-values": 150,
+    "kill-build": 50,
+    "parser-texts": 100_000,
+    "soak": 100,
+    "text-curves": 400,
+}
 
 
 @pytest.mark.slow
@@ -87,9 +103,15 @@ def test_damage_is_damage() -> None:
 
 
 def test_every_row_says_what_it_tries() -> None:
-    assert len(ROWS) >= 20
+    assert {one.run.__module__.rpartition(".")[2] for one in ROWS} == MODULES
     assert [one.name for one in ROWS if not one.what or one.long < one.short] == []
     assert {Path(__file__).stem} & {one.run.__module__ for one in ROWS} == set()
+
+
+def test_the_long_form_is_long() -> None:
+    assert len(children.BEHAVIOURS) >= 50
+    assert {one.name for one in ROWS if one.long < LONG.get(one.name, 1)} == set()
+    assert LONG.keys() <= {one.name for one in ROWS}
 
 
 def test_edits_of_the_soak_change_something(tmp_path: Path) -> None:

@@ -424,16 +424,6 @@ def _meant(option: Option, found: str) -> Any:
     return found
 
 
-def refused(setting: str) -> str:
-    """What is wrong with a ``NAME=VALUE`` of the command line, or ``""``."""
-    name, equals, text = setting.partition("=")
-    if not equals:
-        return f"expected NAME=VALUE, found {shorten(setting)}"
-    option = next((option for option in OPTIONS if option.name == name), None)
-    problem = option.wrong(_meant(option, text)) if option else ""
-    return f"{name} {problem}, not {echoed(text)}" if problem else ""
-
-
 def problems(config: Config) -> dict[str, str]:
     """What is wrong with the values in conf.py, one line each, by name."""
     found = {}

@@ -99,8 +99,8 @@ class Folders:
             if files:
                 first, hit = files[0]
                 found += [(folder, self.module(folder, part)) for folder in hidden]
-                others = [(folder, other) for folder, other in found if other and folder != first]
-                files = [(first, hit), *(one for one in others if not one[1].endswith("/"))]
+                others = [(f, h) for f, h in found if h and not h.endswith("/") and f != first]
+                files = [(first, hit), *others]
                 places = [os.path.join(folder, hit) for folder, hit in files]
                 inside = "/" in hit
                 folders = [os.path.join(first, part)] if inside else []

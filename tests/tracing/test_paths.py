@@ -217,9 +217,9 @@ def test_a_package_hides_what_another_of_its_name_holds(tmp_path: Path) -> None:
         (tmp_path / f"{file}.py").parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / f"{file}.py").touch()
     (three / "p").mkdir(parents=True)
-    (three / "p/m.py").touch()  # without __init__, and before the package
+    (three / "p/m.py").touch()  # no package: an import passes over it
     paths = Paths(str(tmp_path), map(str, (three, one, two)))
-    assert paths.places("p.m") == [str(r / "p/m.py") for r in (one, three, two)]
+    assert paths.places("p.m") == [str(r / "p/m.py") for r in (one, two)]
     assert paths.places("p.sub.k") == [str(r / "p/sub/k.py") for r in (one, two)]
     assert paths.places("p.alone") == [str(one / "p/alone.py")]
     assert paths.places("p.m.f") == paths.places("p.m")  # an object inside

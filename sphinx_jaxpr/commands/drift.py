@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -148,6 +149,11 @@ def report(docs: str, python: str, settings: Sequence[str] = ()) -> Report:
     if not (folder / "conf.py").is_file():
         raise CommandError(f"{shorten(docs)} has no conf.py")
     other = os.path.abspath(python) if os.sep in python else python
+    if shutil.which(other) is None:  # Sphinx would put its own in the place of some
+        raise CommandError(f"--python: {shorten(python)} can't be started: no such interpreter")
+    for given in settings:
+        if "=" not in given:
+            raise CommandError(f"-D: expected NAME=VALUE, found {shorten(given)}")
     with tempfile.TemporaryDirectory(prefix="sphinx-jaxpr-") as name:
         scratch = Path(name)
         theirs = [*settings, f"jaxpr_python={other}"]

@@ -39,4 +39,6 @@ class Complaints(logging.Filter):
         return kept
 
 
-COMPLAINTS: Final = Complaints(["jaxpr-transform", "jaxpr"])
+COMPLAINTS: Final = Complaints(
+    ["jaxpr-transform", "jaxpr", "jaxpr-glossary", "jaxpr-claims", "jaxpr-when"]
+)

@@ -54,6 +54,17 @@ class Option:
     instead: Any = None
 
     @property
+    def registered(self) -> Any:
+        """The default as Sphinx gets it.
+
+        Of a number or flag it is a function: else Sphinx itself reads what ``-D`` sets, takes
+        no ``inf`` or ``2.5``, and ends the build at a flag that is neither ``0`` nor ``1``.
+        """
+        if isinstance(self.default, int):
+            return lambda _config: self.default
+        return self.default
+
+    @property
     def fallback(self) -> Any:
         """What a wrong value is replaced by."""
         return self.default if self.instead is None else self.instead
@@ -395,8 +406,11 @@ def _given(config: Config, option: Option) -> Any:
         return found
     if found == [""]:
         return []  # what Sphinx makes of ``-D name=``
-    if not isinstance(found, str):
-        return found
+    return _meant(option, found) if isinstance(found, str) else found
+
+
+def _meant(option: Option, found: str) -> Any:
+    """What the text of a setting on the command line means."""
     if isinstance(option.default, list):
         return found.split(",") if found else []
     if isinstance(option.default, bool):

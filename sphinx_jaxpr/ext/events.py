@@ -62,7 +62,7 @@ def connect(app: Sphinx) -> dict[str, Any]:
     """Register all parts; the metadata of the extension."""
     for option in settings.OPTIONS:
         # Of any type for Sphinx: what is wrong with a value is told by us, once.
-        app.add_config_value(option.name, option.default, option.rebuild, types=Any)
+        app.add_config_value(option.name, option.registered, option.rebuild, types=Any)
     plain: dict[str, Any] = dict.fromkeys(_BUILDERS, PLAIN)
     for kind in (jaxpr_gallery, jaxpr_primitives, jaxpr_note, jaxpr_quote, jaxpr_when):
         app.add_node(kind, **plain)

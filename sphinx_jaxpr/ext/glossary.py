@@ -14,7 +14,7 @@ from .engine import Engine
 from .index import met
 from .links import link
 from .nodes import jaxpr_primitives
-from .options import AnyOption
+from .options import AnyOption, unread
 from .pages import PageTransform
 from .place import locate
 from .records import Block, Finding, Listing
@@ -34,7 +34,7 @@ class JaxprGlossary(SphinxDirective):
         scope = self.options.get("scope", "project").strip()
         node = jaxpr_primitives(scope=scope if scope in SCOPES else "project")
         self.set_source_info(node)
-        node["findings"] = [
+        node["findings"] = unread(self, place, "glossary") + [
             Finding(
                 "glossary",
                 f"unknown option {shorten(option)}{nearest(option, ('scope',))} (known: scope)",

@@ -12,8 +12,10 @@ from sphinx.util.docutils import SphinxDirective
 
 from ..tracing.grammar import nearest, shorten
 from ..tracing.request import check_name
+from .complaints import COMPLAINTS
 from .place import Place
 from .records import Finding
+from .traps import markdown_traps
 
 _HALF: Final = re.compile("[\ud800-\udfff]")
 
@@ -102,9 +104,15 @@ class BlockDirective(SphinxDirective):
         return text
 
 
+def unread(directive: SphinxDirective, place: Place, subtype: str = "option") -> list[Finding]:
+    """What MyST made of the options of a directive that the author did not mean."""
+    traps = markdown_traps(place, directive.options, [], COMPLAINTS.take())
+    return [Finding(subtype, message, place.source, line) for message, line in traps.found]
+
+
 def unknown(directive: SphinxDirective, place: Place) -> list[Finding]:
     """What to tell of the options of a directive that takes none."""
-    return [
+    return unread(directive, place) + [
         Finding(
             "option",
             f"{directive.name} takes no options; found {shorten(option)}",

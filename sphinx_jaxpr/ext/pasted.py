@@ -9,12 +9,10 @@ from docutils import nodes
 
 from ..program.characters import spelled
 from ..tracing.files import digest
-from .complaints import COMPLAINTS
 from .nodes import jaxpr_gallery
-from .options import BlockDirective
+from .options import BlockDirective, unread
 from .place import locate
 from .records import Block, Finding, Gallery, Pasted
-from .traps import markdown_traps
 
 OPTIONS: Final = ("caption", "name", "open", "class", "version")
 #: How a block without a name is called on its page.
@@ -32,9 +30,7 @@ class JaxprPasted(BlockDirective):
         for option in self.options:
             if option not in OPTIONS:
                 self._unknown(option, OPTIONS)
-        traps = markdown_traps(self.place, self.options, [], COMPLAINTS.take())
-        for message, line in traps.found:
-            self.findings.append(Finding("option", message, self.place.source, line))
+        self.findings += unread(self, self.place)
         given = self._explicit()
         node = jaxpr_gallery()
         self.set_source_info(node)

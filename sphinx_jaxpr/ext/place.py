@@ -78,6 +78,21 @@ class Place:
                     return offset + 1
         return last + 1
 
+    def stray(self) -> int:
+        """The offset of the first line among MyST's options that begins none, 0 without one."""
+        known = self.options()
+        inside = enumerate(self.lines[1 : self.body()], 1)
+        lines = ((offset, line.strip(" >\t")) for offset, line in inside if offset not in known)
+        strays = (
+            offset
+            for offset, text in lines
+            if text not in ("", "---") and not (text[0] == "#" or self._is_indented(offset))
+        )
+        return next(strays, 0)
+
+    def _is_indented(self, offset: int) -> bool:
+        return self.lines[offset].lstrip(">")[:1].isspace()
+
     def content(self, lines: Sequence[str]) -> int:
         """The line of the file at which a directive's content, as parsed, begins."""
         written = self.lines[self.body() :]

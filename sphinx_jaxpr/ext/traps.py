@@ -13,6 +13,10 @@ _EXAMPLES = {
     "transforms": "grad, vmap",
     "static": "n=3",
 }
+#: Options whose lines are joined with commas.
+_LISTS = ("args", "static", "transforms", "open", "elide")
+#: How MyST begins what it says where it can't read the options.
+_UNREAD = "Invalid options format: "
 _MAX = 120  # characters of a value that are shown again
 
 
@@ -48,8 +52,24 @@ def markdown_traps(
         _empty(place, options, traps)
     if not traps.found:
         for complaint in complaints:
-            traps.add("", f"MyST: {complaint}", place.line)
+            _unread(place, complaint, traps)
     return traps
+
+
+def _unread(place: Place, complaint: str, traps: Traps) -> None:
+    """What else MyST says: of the first line that it can't read, where there is one."""
+    reason = complaint.removeprefix(_UNREAD)
+    if reason == complaint:
+        traps.add("", f"MyST: {complaint}", place.line)
+        return
+    offset = place.stray()
+    at = f" at {_short(place.lines[offset].strip())!r}" if offset else ""
+    traps.add(
+        "",
+        f"MyST can't read the options{at} ({reason}), and all were lost; write each as name: value"
+        " on a line",
+        place.line + offset,
+    )
 
 
 def _values(place: Place, options: Mapping[str, str], traps: Traps) -> None:
@@ -112,11 +132,12 @@ def _indented(place: Place, content: Sequence[str], traps: Traps) -> None:
     if not (lines and first.strip() and first.startswith((" ", "\t"))):
         return
     key, raw = next(reversed(place.options().values()), ("transforms", ""))
-    shown = "\n".join(f"  {_short(line)}" for line in [*filter(None, [raw]), *lines[:4]])
+    joint = ", " if key in _LISTS else " "
+    value = joint.join(line.rstrip(joint) for line in [*filter(None, [raw]), *lines])
     traps.add(
         key,
-        f"the body begins indented: MyST ends the options at {_short(first.strip())!r};"
-        f" several lines need a block:\n---\n{key}: |\n{shown}\n---",
+        f"the body begins indented: MyST ends the options at {_short(first.strip())!r}; write one"
+        f" line, :{key}: {_short(value)}, or put several into a --- block",
         place.line + offset,
     )
     traps.body = True

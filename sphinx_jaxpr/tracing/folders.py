@@ -93,18 +93,25 @@ class Folders:
         """The files of all modules that a dotted name could lead to, in order of the search.
 
         The part of the name that is a module counts: the rest may be an object inside it.
+        A package hides the others of its name with all that they hold.
         """
-        folders = list(roots)
+        folders, hidden = list(roots), list[str]()
         places: list[str] = []
         for part in name.split("."):
             found = [(folder, self.module(folder, part)) for folder in folders]
             files = [(folder, hit) for folder, hit in found if hit and not hit.endswith("/")]
             if files:
-                places = [os.path.join(folder, hit) for folder, hit in files]
                 first, hit = files[0]
-                folders = [os.path.join(first, part)] if "/" in hit else []
+                found += [(folder, self.module(folder, part)) for folder in hidden]
+                others = [(f, h) for f, h in found if h and not h.endswith("/") and f != first]
+                files = [(first, hit), *others]
+                places = [os.path.join(folder, hit) for folder, hit in files]
+                inside = "/" in hit
+                folders = [os.path.join(first, part)] if inside else []
+                hidden = [os.path.join(folder, part) for folder, other in others if "/" in other]
             else:
                 folders = [os.path.join(folder, part) for folder, hit in found if hit]
+                hidden = [os.path.join(folder, part) for folder in hidden]
                 if not folders:
                     break
                 places = []

@@ -123,6 +123,13 @@ def test_what_cannot_be_compared(project: Project, capsys: pytest.CaptureFixture
     assert "has no conf.py" in capsys.readouterr().err
     assert main(["drift", str(project.docs), "--python", "/no/such/python"]) == 2
     assert "'/no/such/python' can't be started" in capsys.readouterr().err
+    # Sphinx would put the default in the place of each: JAX compared with itself.
+    for python in ("", " ", "\udcff", "~" + "x" * 5_000, "a\0b"):
+        assert main(["drift", str(project.docs), "--python", python]) == 2
+        assert "python" in (told := capsys.readouterr().err)
+        assert len(told) < 500
+    assert main(["drift", str(project.docs), "--python", sys.executable, "-D", "jaxpr_open"]) == 2
+    assert "expected NAME=VALUE, found 'jaxpr_open'" in capsys.readouterr().err
     project.write("docs/index.md", "# Nothing\n")
     assert main(["drift", str(project.docs), "--python", sys.executable]) == 2
     assert "has no block to trace" in capsys.readouterr().err

@@ -8,6 +8,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from sphinx.config import Config
 
 from sphinx_jaxpr.ext import config
 from sphinx_jaxpr.program.quoted import echoed
@@ -156,6 +157,19 @@ def test_the_command_line_sets_values_too() -> None:
     values = [config.value(given, name) for name in text]
     assert values == [2.5, 3000, ["a", "b"]]
     assert "jaxpr_timeout" in config.problems(of(jaxpr_timeout="s", overrides={"jaxpr_timeout"}))
+
+
+def test_sphinx_leaves_numbers_and_flags_of_the_command_line_to_us() -> None:
+    text = {"jaxpr_timeout": "inf", "jaxpr_memory": "3e3", "jaxpr_fresh": "yes"}
+    for overrides in (text, {"jaxpr_timeout": "2.5", "jaxpr_memory": "3000", "jaxpr_fresh": "1"}):
+        given = Config({}, dict(overrides))
+        for option in config.OPTIONS:
+            given.add(option.name, option.registered, option.rebuild, Any)
+            assert getattr(given, option.name) == overrides.get(option.name, option.default)
+        wrong = ["jaxpr_memory", "jaxpr_fresh"] if overrides is text else []
+        assert list(config.problems(given)) == wrong
+        values = [config.value(given, name) for name in text]
+        assert values == ([float("inf"), 0, False] if overrides is text else [2.5, 3000, True])
 
 
 HOSTILE = """

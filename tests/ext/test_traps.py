@@ -32,7 +32,7 @@ MARKDOWN = [
           grad(argnums=w)
           vmap
         ```
-        """, 4, ("the body begins indented", "---\ntransforms: |\n  grad(argnums=w)\n  vmap\n---")),
+        """, 4, ("the body begins indented", ":transforms: grad(argnums=w), vmap, or")),
     Trap("indented_colons", """
         :::{jaxpr-transform} layers:dense
         :name: indented_colons
@@ -40,7 +40,7 @@ MARKDOWN = [
         :transforms: grad,
           vmap
         :::
-        """, 4, ("the body begins indented", "---\ntransforms: |\n  grad,\n  vmap\n---")),
+        """, 4, ("the body begins indented", ":transforms: grad, vmap, or")),
     Trap("indented_args", """
         ```{jaxpr-transform} layers:dense
         :name: indented_args
@@ -48,7 +48,7 @@ MARKDOWN = [
           x=f32[4,4], w=f32[4,4],
           b=f32[4]
         ```
-        """, 3, ("the body begins indented", "---\nargs: |\n  x=f32[4,4], w=f32[4,4],\n")),
+        """, 3, ("the body begins indented", ":args: x=f32[4,4], w=f32[4,4], b=f32[4], or")),
     Trap("quoted", """
         ```{jaxpr-transform} layers:dense
         :name: quoted
@@ -149,6 +149,23 @@ MARKDOWN = [
         ---
         ```
         """, 3, ("args: expected ',' or '}'",)),
+    Trap("list", """
+        ```{jaxpr-transform} layers:dense
+        ---
+        name: list
+        transforms: grad
+        - vmap
+        ---
+        ```
+        """, 4, ("MyST can't read the options at '- vmap' (expected ':' after key)", "on a line")),
+    Trap("list_of_claims", """
+        ```{jaxpr-claims}
+        ---
+        - a
+        ---
+        jax > "0.1"
+        ```
+        """, 2, ("MyST can't read the options at '- a'",)),
     Trap("twice", """
         ```{jaxpr-transform} layers:dense
         :name: twice
@@ -204,6 +221,8 @@ def test_markdown_traps_show_the_right_form(tmp_path: Path) -> None:
     project = Project(tmp_path, {}, 'myst_enable_extensions = ["colon_fence"]\n')
     built = checked(MARKDOWN, project, "docs/index.md", "# Page\n\n")
     assert built.code == 1
+    again = project.build("html", "-W", "--keep-going")  # which reads nothing
+    assert (again.code, again.warnings) == (1, built.warnings)
     assert len(built.page("index").select("figure.jaxpr")) >= len(MARKDOWN)
     # The right forms that the warnings show are right.
     project.write("docs/index.md", dedented("""

@@ -218,3 +218,22 @@ def test_a_module_in_two_roots_and_another_name_for_the_hidden_one(tmp_path: Pat
     assert paths.places("lessons.one.model") == [one]
     assert paths.other_name(two) == "lessons.two.model"
     assert Paths(str(tmp_path), map(str, roots[1:])).other_name(two) == ""
+
+
+def test_a_package_hides_what_another_of_its_name_holds(tmp_path: Path) -> None:
+    one, two, three = (tmp_path / name for name in ("one", "two", "three"))
+    for file in ("one/p/__init__", "one/p/m", "one/p/sub/k", "one/p/alone", "one/q"):
+        (tmp_path / f"{file}.py").parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / f"{file}.py").touch()
+    for file in ("two/p/__init__", "two/p/m", "two/p/sub/k", "two/p/extra", "two/q/m"):
+        (tmp_path / f"{file}.py").parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / f"{file}.py").touch()
+    (three / "p").mkdir(parents=True)
+    (three / "p/m.py").touch()  # no package: an import passes over it
+    paths = Paths(str(tmp_path), map(str, (three, one, two)))
+    assert paths.places("p.m") == [str(r / "p/m.py") for r in (one, two)]
+    assert paths.places("p.sub.k") == [str(r / "p/sub/k.py") for r in (one, two)]
+    assert paths.places("p.alone") == [str(one / "p/alone.py")]
+    assert paths.places("p.m.f") == paths.places("p.m")  # an object inside
+    assert paths.places("q.m") == [str(one / "q.py")]
+    assert Paths(str(tmp_path), [str(three), str(three)]).places("p.m") == [str(three / "p/m.py")]

@@ -2,27 +2,35 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib.metadata
 import importlib.util
 import os
 import platform
+import secrets
 import shutil
 import subprocess
 import sys
+import time
 from functools import cached_property
 from typing import Any
 
 from .. import __version__
+from . import descendants
 from .files import Cache, digest, loads
 from .paths import Paths
 from .request import SCHEMA
+from .streams import REPLIES, streams
 
 _PROBE = (
     "import importlib.metadata as m, json, os, platform, sys;"
-    "print(json.dumps({'python': platform.python_version(),"
+    "print('\\n' + sys.argv[1] + json.dumps({'python': platform.python_version(),"
     " 'versions': {(d.name or '').lower(): d.version for d in m.distributions()},"
     " 'folders': [p for p in sys.path if os.path.isdir(p)]}))"
 )
+#: Seconds, and bytes, after which an interpreter that was asked for versions is given up.
+_PATIENCE = 60.0
+_LONGEST = 2**24
 #: In place of a name: all distributions, for code that asks what there is.
 ALL_INSTALLED = "*"
 #: Inherited variables that change what JAX traces.
@@ -65,17 +73,12 @@ class Installed:
         return answer
 
     def _ask(self) -> dict[str, Any]:
-        try:
-            done = subprocess.run(
-                [self.python, "-P", "-c", _PROBE],
-                env=self.environment,
-                capture_output=True,
-                timeout=60,
-                check=True,
-            )
-            found = loads(done.stdout)
-        except (OSError, ValueError, subprocess.SubprocessError):
-            found = None  # the worker will say what is wrong with it
+        word = secrets.token_hex(16)  # what starts the interpreter may print as well
+        found: Any = None  # the worker will say what is wrong with it
+        with contextlib.suppress(OSError, ValueError):
+            for line in _printed([self.python, "-P", "-c", _PROBE, word], self.environment):
+                if line.startswith(word.encode()):
+                    found = loads(line[len(word) :])
         return found if _is_answer(found) else {}
 
     def _state(self, python: str, folders: list[str]) -> str:
@@ -133,6 +136,36 @@ class Installed:
                 return "1" if name in sys.modules else ""
         folders = map(self.paths.absolute, self._other.get("folders", ()))
         return "1" if any(self.paths.folders.module(folder, name) for folder in folders) else ""
+
+
+def _printed(command: list[str], environment: dict[str, str]) -> list[bytes]:
+    """The lines that a program prints, up to its end or a limit; it leaves nothing running."""
+    mark = secrets.token_hex(16)
+    child = subprocess.Popen(
+        command,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        bufsize=0,
+        env={**environment, descendants.MARK: mark},
+        start_new_session=True,
+    )
+    said, found, ended = streams(child, None), bytearray(), False
+    until = time.monotonic() + _PATIENCE
+    try:
+        while not ended and len(found) < _LONGEST and time.monotonic() < until:
+            ended = child.poll() is not None  # before the last look
+            for name, piece in said.wait(0.05):
+                found += piece if name == REPLIES else b""
+    finally:
+        if hasattr(os, "killpg"):
+            running = child.returncode is None
+            descendants.end(child.pid if running else None, mark, child.pid)
+        child.kill()
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            child.wait(timeout=5)
+        said.close()
+    return bytes(found).splitlines()
 
 
 def environment_facts(

@@ -195,6 +195,8 @@ class Process:
         """How the process ended, in words."""
         assert self.child is not None
         until = time.monotonic() + _GRACE
+        if not self.over and hasattr(signal, "SIGCONT"):  # user code may have stopped the keeper
+            self.child.send_signal(signal.SIGCONT)
         while (code := self.child.poll()) is None:
             if time.monotonic() > until or (not self.over and descendants.runs(self.worker)):
                 return "closed its channel and did not end"

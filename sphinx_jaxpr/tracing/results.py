@@ -26,10 +26,32 @@ _MOST: Final = 2**63 - 1
 
 
 class Unfit(ValueError):
-    """Data that is no result; the message names the field and what it has to be."""
+    """Data that is no result; the message names the field and what it has to be.
+
+    A check knows the value alone.  Where it stands is added by those around it, on the way
+    out: what is right, as almost all is, costs no names of fields.
+    """
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(reason)
+        self.reason = reason
+        self.steps: list[tuple[str, int | None]] = []
+
+    def within(self, step: str, longest: int | None = None) -> Unfit:
+        """The same, of a part; the name up to there is cut after ``longest`` characters."""
+        self.steps.append((step, longest))
+        return self
+
+    def __str__(self) -> str:
+        where = ""
+        for step, longest in reversed(self.steps):
+            where = f"{where}{step}".removeprefix(".")[:longest]
+        return f"{where} {self.reason}"
 
 
-_Check = Callable[[Any, str], None]
+_Check = Callable[[Any], None]
+#: Longest name of a field with a name that the program gave.
+_LONGEST_NAME: Final = 80
 
 
 def problem(result: Any) -> str:
@@ -44,46 +66,50 @@ def problem(result: Any) -> str:
 def error_problem(error: Any) -> str:
     """What is wrong with the report of an error, ``""`` where nothing is."""
     try:
-        _error(error, "error")
+        _error(error)
     except Unfit as unfit:
-        return str(unfit)
+        return str(unfit.within("error"))
     return ""
 
 
 def check(result: Any) -> None:
     """Raise :class:`Unfit` unless ``result`` is what a page can show: a program, or an error."""
-    fields = _dict(result, "the result")
-    known = {**_COMMON, **(_PROGRAM if "text" in fields else {"error": _error})}
-    optional = _OPTIONAL if "text" in fields else {*_OPTIONAL, *_COMMON}
-    _fields(fields, "", known, optional)
+    if type(result) is not dict:
+        raise _no(result, "an object").within("the result")
+    known = {**_COMMON, **(_PROGRAM if "text" in result else {"error": _error})}
+    optional = _OPTIONAL if "text" in result else {*_OPTIONAL, *_COMMON}
+    _fields(result, known, optional)
 
 
-def _fields(
-    data: Mapping[str, Any], where: str, known: Mapping[str, _Check], optional: Any = ()
-) -> None:
-    for name, checked in known.items():
-        if name in data:
-            checked(data[name], f"{where}{name}")
-        elif name not in optional:
-            raise Unfit(f"{where}{name} is missing")
+def _fields(data: Mapping[str, Any], known: Mapping[str, _Check], optional: Any = ()) -> None:
+    name = ""
+    try:
+        for name, checked in known.items():
+            if name in data:
+                checked(data[name])
+            elif name not in optional:
+                raise Unfit("is missing")
+    except Unfit as unfit:
+        unfit.within(f".{name}")
+        raise
     for name in data:
         if name not in known:
-            raise Unfit(f"{where}{str(name)[:40]!r} is no field of it")
+            raise Unfit("is no field of it").within(f".{str(name)[:40]!r}")
 
 
-def _no(value: Any, where: str, wanted: str) -> Unfit:
-    return Unfit(f"{where} is {type(value).__name__}, not {wanted}")
+def _no(value: Any, wanted: str) -> Unfit:
+    return Unfit(f"is {type(value).__name__}, not {wanted}")
 
 
-def _dict(value: Any, where: str) -> dict[str, Any]:
+def _dict(value: Any) -> dict[str, Any]:
     if type(value) is not dict:
-        raise _no(value, where, "an object")
+        raise _no(value, "an object")
     return value
 
 
-def _list(value: Any, where: str) -> list[Any]:
+def _list(value: Any) -> list[Any]:
     if type(value) is not list:
-        raise _no(value, where, "a list")
+        raise _no(value, "a list")
     return value
 
 
@@ -97,137 +123,157 @@ def is_text(value: Any) -> bool:
         return False
 
 
-def _text(value: Any, where: str) -> None:
+def _text(value: Any) -> None:
+    if type(value) is str and value.isascii() and value.isprintable():
+        return
     if not is_text(value):
-        half = type(value) is str
-        raise Unfit(f"{where} has half a character") if half else _no(value, where, "a text")
+        raise Unfit("has half a character") if type(value) is str else _no(value, "a text")
     if not is_plain(value):
-        raise Unfit(f"{where} has characters that results have spelled out")
+        raise Unfit("has characters that results have spelled out")
 
 
-def _flag(value: Any, where: str) -> None:
+def _flag(value: Any) -> None:
     if type(value) is not bool:
-        raise _no(value, where, "true or false")
+        raise _no(value, "true or false")
 
 
-def _count(value: Any, where: str) -> None:
-    _between(value, where, 0, _MOST)
+def _count(value: Any) -> None:
+    _between(value, 0, _MOST)
 
 
-def _between(value: Any, where: str, least: int, most: int) -> None:
+def _between(value: Any, least: int, most: int) -> None:
     if type(value) is not int:
-        raise _no(value, where, "a whole number")
+        raise _no(value, "a whole number")
     if not least <= value <= most:
-        raise Unfit(f"{where} is not between {least} and {most}")
+        raise Unfit(f"is not between {least} and {most}")
 
 
 def _each(item: _Check) -> _Check:
-    def checked(value: Any, where: str) -> None:
-        for place, one in enumerate(_list(value, where)):
-            item(one, f"{where}[{place}]")
+    def checked(value: Any) -> None:
+        items, place = _list(value), 0
+        try:
+            for place, one in enumerate(items):  # noqa: B007 - named where one is wrong
+                item(one)
+        except Unfit as unfit:
+            unfit.within(f"[{place}]")
+            raise
 
     return checked
 
 
 def _row(*items: _Check) -> _Check:
-    def checked(value: Any, where: str) -> None:
-        if len(_list(value, where)) != len(items):
-            raise Unfit(f"{where} has {len(value)} parts, not {len(items)}")
-        for place, (one, item) in enumerate(zip(value, items, strict=True)):
-            item(one, f"{where}[{place}]")
+    def checked(value: Any) -> None:
+        if len(_list(value)) != len(items):
+            raise Unfit(f"has {len(value)} parts, not {len(items)}")
+        place = 0
+        try:
+            for one in value:
+                items[place](one)
+                place += 1
+        except Unfit as unfit:
+            unfit.within(f"[{place}]")
+            raise
 
     return checked
 
 
-def _kind(value: Any, where: str) -> None:
+def _kind(value: Any) -> None:
     if type(value) is not str or value not in KINDS:
-        raise Unfit(f"{where} is none of {', '.join(sorted(KINDS))}")
+        raise Unfit(f"is none of {', '.join(sorted(KINDS))}")
 
 
-def _phase(value: Any, where: str) -> None:
+def _phase(value: Any) -> None:
     if type(value) is not str or value not in PHASES:
-        raise Unfit(f"{where} is no phase")
+        raise Unfit("is no phase")
 
 
-def _plain(value: Any, where: str, depth: int = 0) -> None:
+def _plain(value: Any, depth: int = 0) -> None:
     """What a parameter may be: see ``worker.facts.plain_value``."""
     if value is None or type(value) in (bool, int):
         return
     if type(value) is str:
-        _text(value, where)
+        _text(value)
         return
     if type(value) is float and math.isfinite(value):
         return
     if type(value) is list and depth < _DEPTH:
         for item in value:
-            _plain(item, where, depth + 1)
+            _plain(item, depth + 1)
         return
     if type(value) is dict and len(value) == 1 and next(iter(value)) in ("text", "dtype"):
-        _text(next(iter(value.values())), where)
+        _text(next(iter(value.values())))
         return
-    raise _no(value, where, "plain data")
+    raise _no(value, "plain data")
 
 
-def _parameters(value: Any, where: str) -> None:
-    for name, one in _dict(value, where).items():
-        _text(name, where)
-        _plain(one, f"{where}.{name}"[:80])
+def _by_name(item: _Check) -> _Check:
+    """An object whose fields the program names."""
 
-
-def _inner(programs: int) -> _Check:
-    def place(value: Any, where: str) -> None:
-        _between(value, where, 0, programs - 1)
-
-    def checked(value: Any, where: str) -> None:
-        for name, places in _dict(value, where).items():
-            _text(name, where)
-            _each(place)(places, f"{where}.{name}"[:80])
+    def checked(value: Any) -> None:
+        for name in _dict(value):
+            _text(name)
+        name = ""
+        try:
+            for name, one in value.items():  # noqa: B007 - named where one is wrong
+                item(one)
+        except Unfit as unfit:
+            unfit.within(f".{name}", _LONGEST_NAME)
+            raise
 
     return checked
 
 
-def _facts(value: Any, where: str) -> None:
-    facts = _dict(value, where)
-    programs = _list(facts.get("programs"), f"{where}.programs")
-    sources = _list(facts.get("sources"), f"{where}.sources")
-    if not programs:
-        raise Unfit(f"{where}.programs is empty")
+def _inner(programs: int) -> _Check:
+    return _by_name(_each(lambda place: _between(place, 0, programs - 1)))
 
-    def source(value: Any, where: str) -> None:
-        _between(value, where, -1, len(sources) - 1)
 
-    equations = _each(_row(_text, _phase, source, _TEXTS, _parameters, _inner(len(programs))))
+def _facts(value: Any) -> None:
+    facts = _dict(value)
+    counts = {}
+    for name in ("programs", "sources"):
+        found = facts.get(name)
+        if type(found) is not list:
+            raise _no(found, "a list").within(f".{name}")
+        counts[name] = len(found)
+    if not counts["programs"]:
+        raise Unfit("is empty").within(".programs")
 
-    def program(value: Any, where: str) -> None:
-        fields = _dict(value, where)
-        _fields(fields, f"{where}.", {**_TYPES, "equations": equations})
+    def source(value: Any) -> None:
+        _between(value, -1, counts["sources"] - 1)
+
+    inner = _inner(counts["programs"])
+    equations = _each(_row(_text, _phase, source, _TEXTS, _PARAMETERS, inner))
+
+    def program(value: Any) -> None:
+        fields = _dict(value)
+        _fields(fields, {**_TYPES, "equations": equations})
         for place in fields["unused"]:
-            _between(place, f"{where}.unused", 0, len(fields["equations"]) - 1)
+            try:
+                _between(place, 0, len(fields["equations"]) - 1)
+            except Unfit as unfit:
+                unfit.within(".unused")
+                raise
 
-    _fields(
-        facts,
-        f"{where}.",
-        {"programs": _each(program), "sources": _each(_row(_text, _count, _text))},
-    )
+    _fields(facts, {"programs": _each(program), "sources": _each(_row(_text, _count, _text))})
 
 
-def _source(value: Any, where: str) -> None:
+def _source(value: Any) -> None:
     if value is not None:  # made by exec, or built in
-        known = {"text": _text, "file": _text, "line": _count}
-        _fields(_dict(value, where), f"{where}.", known)
+        _fields(_dict(value), {"text": _text, "file": _text, "line": _count})
 
 
-def _error(value: Any, where: str) -> None:
-    _fields(_dict(value, where), f"{where}.", {**_ERROR, **_MORE}, _MORE)
+def _error(value: Any) -> None:
+    _fields(_dict(value), {**_ERROR, **_MORE}, _MORE)
 
 
-def _named(value: Any, where: str) -> None:
-    _text(value, where)
+def _named(value: Any) -> None:
+    _text(value)
     if not value:
-        raise Unfit(f"{where} is empty")
+        raise Unfit("is empty")
 
 
 _TEXTS: Final = _each(_text)
+_PARAMETERS: Final = _by_name(_plain)
 _PAIRS: Final = _each(_row(_text, _text))
 _SIZES: Final = _each(_row(_text, _count))
 _TYPES: Final[Mapping[str, _Check]] = {
@@ -245,8 +291,8 @@ _FRAME: Final[Mapping[str, _Check]] = {
 }
 
 
-def _frame(value: Any, where: str) -> None:
-    _fields(_dict(value, where), f"{where}.", _FRAME)
+def _frame(value: Any) -> None:
+    _fields(_dict(value), _FRAME)
 
 
 _ERROR: Final[Mapping[str, _Check]] = {

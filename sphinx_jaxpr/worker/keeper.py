@@ -5,6 +5,9 @@ worker.  The parent is its *keeper*: it runs no user code, adopts what the worke
 leave behind, and waits for one of two things.  When the worker ends, it kills what is left
 and ends in the same way, so that Sphinx sees how.  When Sphinx ends, however that comes, the
 other end of ``life`` closes, and it kills the worker too.
+
+What the worker forks has none of its pipes: a child that stays does not keep them open, and
+Sphinx sees at once when the worker itself has closed them.
 """
 
 from __future__ import annotations
@@ -14,7 +17,7 @@ import os
 import select
 import signal
 import stat
-from collections.abc import Iterable
+from collections.abc import Sequence
 
 from ..tracing.descendants import MARK, end
 
@@ -24,7 +27,7 @@ _PR_SET_CHILD_SUBREAPER = 36
 _ENDING = ("SIGTERM", "SIGINT", "SIGHUP")
 
 
-def keep(life: int, private: Iterable[int]) -> bool:
+def keep(life: int, private: Sequence[int]) -> bool:
     """Return in a child, which is the worker; whether the system ends it with its keeper.
 
     ``private`` are the worker's descriptors, which the keeper does not hold.
@@ -32,6 +35,8 @@ def keep(life: int, private: Iterable[int]) -> bool:
     if not hasattr(os, "fork"):
         return False
     _control(_PR_SET_CHILD_SUBREAPER, 1)
+    # The worker may have stopped its keeper, which then does not see that Sphinx ended.
+    _control(_PR_SET_PDEATHSIG, getattr(signal, "SIGCONT", 0))
     mark = os.environ.get(MARK, "")
     wakes, wake = os.pipe()
     os.set_blocking(wake, False)
@@ -52,10 +57,32 @@ def keep(life: int, private: Iterable[int]) -> bool:
     linked = _control(_PR_SET_PDEATHSIG, signal.SIGKILL)
     if os.getppid() != keeper:
         os._exit(1)
+    _keep_from_children(private)
     if mark:  # in the environment that children get, out of what user code reads
         del os.environ[MARK]
         os.putenv(MARK, mark)
     return linked
+
+
+def _keep_from_children(private: Sequence[int]) -> None:
+    """Put nothing in the place of these descriptors in whatever is forked from now on."""
+    known = {descriptor: _identity(descriptor) for descriptor in private}
+
+    def in_child() -> None:
+        with contextlib.suppress(OSError):
+            null = os.open(os.devnull, os.O_RDWR)
+            for descriptor, identity in known.items():
+                with contextlib.suppress(OSError):  # user code closed it
+                    if _identity(descriptor) == identity:
+                        os.dup2(null, descriptor, inheritable=False)
+            os.close(null)
+
+    os.register_at_fork(after_in_child=in_child)
+
+
+def _identity(descriptor: int) -> tuple[int, int]:
+    found = os.fstat(descriptor)
+    return found.st_dev, found.st_ino
 
 
 class _Keeper:
@@ -66,7 +93,7 @@ class _Keeper:
         self.wakes = wakes
         self.mark = mark
 
-    def run(self, private: Iterable[int]) -> None:
+    def run(self, private: Sequence[int]) -> None:
         """Wait, kill, and end as the worker did."""
         for descriptor in (0, 1, *private):
             os.close(descriptor)

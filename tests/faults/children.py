@@ -135,7 +135,7 @@ daemon(work)"""),
               "ended by SIGKILL"),
     Behaviour("stop-parent", "os.kill(os.getppid(), signal.SIGSTOP); daemon()"),
     Behaviour("stop-parent-exit", "daemon(); os.kill(os.getppid(), signal.SIGSTOP); os._exit(3)",
-              "closed its channel and did not end|still"),
+              "with exit status 3"),
     # -- time
     Behaviour("daemon-loop", "daemon()\nwhile True: pass", "still"),
     Behaviour("stop", "os.kill(os.getpid(), signal.SIGSTOP)", "still"),
@@ -152,9 +152,14 @@ daemon(work)"""),
     Behaviour("half", "write(b'{\"id\": 1')", "can't be used"),
     Behaviour("forged", "write(b'jaxpr ' + b'0' * 32 + b' 2\\n{}\\n')", "can't be used"),
     Behaviour("ready", "write(b'{\"ready\": true}\\n')", "can't be used"),
-    Behaviour("child-writes", "daemon(lambda: [write(b'7') for _ in iter(int, 1)])\n"
+    Behaviour("child-writes", "daemon(lambda: [write(b'7') for _ in range(99999)])\n"
+              "time.sleep(0.1)"),
+    Behaviour("child-opens", "there = [f'/proc/{os.getpid()}/fd/{n}' for n in pipes()]\n"
+              "daemon(lambda: [os.write(os.open(p, os.O_WRONLY), b'7') for p in there])\n"
               "time.sleep(0.5)",
               "can't be used"),
+    Behaviour("close-under-child", "daemon(); os.closerange(3, 65536); time.sleep(9)",
+              "closed its channel"),
     Behaviour("thread-writes", "threading.Thread(target=write, args=(b'x',)).start()\n"
               "time.sleep(0.2)",
               "can't be used"),
@@ -290,7 +295,10 @@ while True: pass
 
 
 def callers(chance: random.Random, count: int) -> tuple[int, list[str]]:
-    """Who traces is ended while user code loops beside its daemons: all of them end too."""
+    """Who traces is ended while user code loops beside its daemons: all of them end too.
+
+    Once the keeper was stopped before.
+    """
     if not sys.platform.startswith("linux"):
         raise NotHere("Linux's /proc")
     lost = []
@@ -299,7 +307,8 @@ def callers(chance: random.Random, count: int) -> tuple[int, list[str]]:
         how, mark = ways[turn % len(ways)], uuid.uuid4().hex
         with tempfile.TemporaryDirectory() as folder:
             file = Path(folder) / "plays"
-            file.write_text(json.dumps({"*": [], "stays": [{"do": _BEGIN + _STAYS}]}))
+            first = "os.kill(os.getppid(), signal.SIGSTOP)\n" if how is signal.SIGKILL else ""
+            file.write_text(json.dumps({"*": [], "stays": [{"do": _BEGIN + first + _STAYS}]}))
             main = subprocess.Popen(
                 [sys.executable, "-c", _CALLER, PLAYER],
                 env={**os.environ, "PLAYS": str(file), MARK: mark},

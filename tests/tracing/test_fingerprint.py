@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
 
+from sphinx_jaxpr.tracing import descendants
 from sphinx_jaxpr.tracing.files import Cache, canonical, signed
 from sphinx_jaxpr.tracing.fingerprint import Installed, environment_facts
 from sphinx_jaxpr.tracing.paths import Paths
@@ -112,3 +114,23 @@ def test_facts_of_the_environment(tmp_path: Path) -> None:
     assert plain != facts(XLA_FLAGS="--x")
     assert plain != environment_facts(installed, {"OWN": "2"}, {})
     assert {"schema", "package", "python", "jax", "jaxlib", "numpy"} <= plain.keys()
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="needs Linux's /proc")
+def test_what_starts_it_may_print_and_may_start_more(other: Other) -> None:
+    other.install("Some_Dist", "1.0")
+    text = other.python.read_text()
+    nap = "setsid sleep 1000 & echo $! > " + str(other.log) + ".nap"
+    text = text.replace("exec", f"{nap}\necho Activating\nexec")
+    other.python.write_text(text)
+    began = time.monotonic()
+    assert other.installed().version("Some_Dist") == "1.0"
+    assert time.monotonic() - began < 30
+    assert not descendants.runs(int(Path(f"{other.log}.nap").read_text()))
+
+
+def test_one_that_prints_for_ever_is_given_up(other: Other) -> None:
+    other.python.write_text("#!/bin/sh\nyes\n")
+    began = time.monotonic()
+    assert other.installed().python_version == ""
+    assert time.monotonic() - began < 30

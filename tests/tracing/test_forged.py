@@ -244,3 +244,25 @@ def test_a_pack_that_goes_between_looking_and_reading(shelf: Shelf) -> None:
     os.unlink(moved)
     assert store.load(B) is None
     assert not store.damaged or store.fresh(B) is None
+
+
+def test_what_is_wrong_is_named_by_its_place() -> None:
+    long = "n" * 200
+    rows = RESULT["facts"]["programs"][0]["equations"]
+
+    def with_parameters(found: object) -> dict[str, Any]:
+        row = [*rows[0][:4], found, rows[0][5]]
+        program = {**RESULT["facts"]["programs"][0], "equations": [row]}
+        return {**RESULT, "facts": {**RESULT["facts"], "programs": [program]}}
+
+    place = "facts.programs[0].equations[0][4]"
+    assert problem(with_parameters({"a": {}})) == f"{place}.a is dict, not plain data"
+    assert (
+        problem(with_parameters({long: {}})) == f"{place}.{long}"[:80] + " is dict, not plain data"
+    )
+    assert problem(with_parameters(5)) == f"{place} is int, not an object"
+    assert problem({**RESULT, "args": [["a", 5]]}) == "args[0][1] is int, not a text"
+    assert problem({**RESULT, "args": 5}) == "args is int, not a list"
+    assert problem([]) == "the result is list, not an object"
+    assert problem({**RESULT, "more": 1}) == "'more' is no field of it"
+    assert problem({**RESULT, "facts": {}}) == "facts.programs is NoneType, not a list"

@@ -75,7 +75,7 @@ def _warned(built: Build, most: int) -> list[str]:
     return [f"{len(found)} warnings, at most {most} are due"] if len(found) > most else []
 
 
-@row(long=30)
+@row(short=0, long=30)
 def full_disk(chance: random.Random, count: int) -> Tally:
     """A full disk for the store (a tmpfs of 16 to 256 kB): pages as clean ones, one warning."""
     if not _mounts():
@@ -102,7 +102,7 @@ def full_disk(chance: random.Random, count: int) -> Tally:
     return tally
 
 
-@row(short=0, long=10)
+@row(long=10)
 def full_disk_calls(chance: random.Random, count: int) -> Tally:
     """The same without a mount: Python's calls that open files in the store say ENOSPC."""
     tally = Tally()

@@ -123,6 +123,7 @@ def lab() -> Lab:
 def _fresh() -> Lab:
     found = lab()
     found.tally = Tally()
+    found.reset()  # the row before it left files of its own
     return found
 
 

@@ -139,6 +139,7 @@ def test_every_transform_and_reserved_word_is_documented(site: Build) -> None:
     assert {code.get_text() for code in words.select("code")} >= RESERVED
 
 
+@pytest.mark.once
 def test_what_we_write_has_no_inline_style_or_script(site: Build) -> None:
     ours = "[class*=jaxpr], [class*=lesson-], [data-source], figure.jaxpr *, .jaxpr-source *"
     count = 0

@@ -55,7 +55,7 @@ def seconds(value: Any) -> float:
     except ValueError:
         return 0.0
     except OverflowError:  # an integer
-        found = math.inf if value > 0 else 0.0  # type: ignore[operator]
+        found = math.inf if value > 0 else 0.0  # type: ignore[operator] # an integer
     if not found > 0:  # NaN too
         return 0.0
     return found if found <= MAX_SECONDS else math.inf

@@ -215,8 +215,8 @@ def test_only_pages_with_pairs_load_their_style(built: Build, page: BeautifulSou
 
 def test_caption_notes_and_words_are_there_once(page: BeautifulSoup) -> None:
     (caption,) = page.select('figure[id^="jaxpr-dense"] .jaxpr-caption')
-    assert caption.find_parent("figure")["id"] == "jaxpr-dense"  # type: ignore[index]
-    markers = [str(m.find_parent("figure")["id"]) for m in page.select("a.jaxpr-marker")]  # type: ignore[index]
+    assert caption.find_parent("figure")["id"] == "jaxpr-dense"  # type: ignore[index] # it is in one
+    markers = [str(m.find_parent("figure")["id"]) for m in page.select("a.jaxpr-marker")]  # type: ignore[index] # it is in one
     assert markers == ["jaxpr-dense", "jaxpr-dense.scan"]
     assert page.get_text().count("At the base.") == page.get_text().count("In the body.") == 1
 

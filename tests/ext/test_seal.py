@@ -29,7 +29,7 @@ class _App:
             domaindata={}, all_docs={"index": 1}, found_docs={"index", "other"},
             get_domain=lambda name: self.domain,
         )  # fmt: skip
-        kind.connect(self)  # type: ignore[arg-type]
+        kind.connect(self)  # type: ignore[arg-type] # all that it asks for
 
     def add_domain(self, kind: type[PageDomain]) -> None:
         self.domain = kind(self.env)

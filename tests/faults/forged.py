@@ -459,7 +459,7 @@ def verdict_fields(chance: random.Random, count: int) -> Tally:
     for turn in range(max(1, count // 40)):
         one.place.forget("out")
         shutil.copytree(kept, out)
-        env = pickle.loads((trees / "environment.pickle").read_bytes())  # noqa: S301
+        env = pickle.loads((trees / "environment.pickle").read_bytes())  # noqa: S301 - made by the build above
         data = env.domaindata["jaxpr"]
         rows = json.loads(data["judged"].partition(" ")[2])
         right = turn % 2 == 1

@@ -1,5 +1,5 @@
 """Modules that do harm to the process that imports and traces them, as data."""
-# ruff: noqa: E501
+# ruff: noqa: E501 - lines of modules, as they are written
 
 from __future__ import annotations
 

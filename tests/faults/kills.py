@@ -184,7 +184,7 @@ def kill_lock(chance: random.Random, count: int) -> Tally:
             whole = {name: data for name, data in found.items() if "/." not in f"/{name}"}
             return [*ended(again, (0,)), *differences(whole, expected)]
 
-        killed.compared = compared  # type: ignore[method-assign]
+        killed.compared = compared  # type: ignore[method-assign] # another comparison
         for _ in range(count):
             if chance.random() < 0.5:
                 place.forget("docs/_jaxprs")
@@ -207,7 +207,7 @@ def kill_check(chance: random.Random, count: int) -> Tally:
         def compared(again: Any) -> list[str]:
             return [*ended(again, (1,)), *differences(outputs(again.out), expected)]
 
-        killed.compared = compared  # type: ignore[method-assign]
+        killed.compared = compared  # type: ignore[method-assign] # another comparison
         for _ in range(count):
             running, moment = killed.hit(signal.SIGKILL, group=True)
             running.end("jaxpr-check", 60)

@@ -88,7 +88,7 @@ def _path(text: str) -> Answer:
     inside = functools.partial(resolve_equation, inside="dense")
     for resolve in (resolve_block, resolve_equation, resolve_equations, inside):
         try:
-            resolve(text, scope)  # type: ignore[operator]
+            resolve(text, scope)  # type: ignore[operator] # of the same kind
         except PathError as error:
             said.append(_placed(error, text))
     return said

@@ -117,7 +117,7 @@ def test_the_long_form_is_long() -> None:
 
 def test_edits_of_the_soak_change_something(tmp_path: Path) -> None:
     one = Soak(random.Random(1), tmp_path)
-    one.place.run = lambda *_, **__: None  # type: ignore[assignment]
+    one.place.run = lambda *_, **__: None  # type: ignore[assignment] # nothing is built
     changing = set()
     for edit in one.edits * 5:
         before = one.snapshot()

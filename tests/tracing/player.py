@@ -45,7 +45,7 @@ def main() -> None:
             if "raw" in play:
                 write(play["raw"].encode("latin-1") * play.get("times", 1))
             if "do" in play:
-                exec(play["do"], {"replies": replies})  # noqa: S102
+                exec(play["do"], {"replies": replies})  # noqa: S102 - the script of the test
 
 
 if __name__ == "__main__":

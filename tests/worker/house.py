@@ -206,7 +206,7 @@ class Noted:
 
 
 class Lying:
-    __module__ = property(lambda self: "tests.worker.house")  # type: ignore[assignment]
+    __module__ = property(lambda self: "tests.worker.house")  # type: ignore[assignment] # it lies
 
     def __call__(self, x):
         return x
@@ -295,6 +295,6 @@ unsaid = types.FunctionType(relu.__code__, relu.__globals__)
 unsaid.__module__ = 3
 modular = types.FunctionType(relu.__code__, relu.__globals__)
 modular.__module__ = house_guest.__name__
-looped = lambda x: x  # noqa: E731
+looped = lambda x: x  # noqa: E731 - a lambda is what is tried
 looped.__wrapped__ = looped
 lying = Lying()

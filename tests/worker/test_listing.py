@@ -16,11 +16,11 @@ SECRET = "a line of another file"
 
 class _Meta(type):
     @property
-    def __name__(cls) -> str:  # type: ignore[override]
+    def __name__(cls) -> str:  # type: ignore[override] # it lies
         raise RuntimeError
 
     @property
-    def __mro__(cls) -> tuple[type, ...]:  # type: ignore[override]
+    def __mro__(cls) -> tuple[type, ...]:  # type: ignore[override] # it lies
         raise RuntimeError
 
 

@@ -320,7 +320,7 @@ class JaxprTransform(BlockDirective):
             if word not in labels and word != "base":
                 known = ("auto", "all", "none", "base", *labels)
                 self._finding(
-                    f"open: {shorten(word)} is no label here{nearest(word, known)}"
+                    f"open: {shorten(word)} is not a label here{nearest(word, known)}"
                     f" (known: {', '.join(known)})",
                     "open",
                 )

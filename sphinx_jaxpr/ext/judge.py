@@ -93,7 +93,7 @@ def _of_glossary(engine: Engine, galleries: dict[str, list[Gallery]]) -> list[Fi
         if name not in known and meanings.glossary.entry(name) is None:
             near = nearest(name, sorted(known))
             messages.append(
-                f"{shorten(name)} is no primitive that JAX's jaxprs or these pages have{near}"
+                f"{shorten(name)} is not a primitive that JAX's jaxprs or these pages have{near}"
             )
     place, _, line = settings.place_of("jaxpr_glossary", engine.confdir).rpartition(":")
     return [

@@ -8,6 +8,7 @@ from typing import Any
 from docutils import nodes
 from sphinx import addnodes
 
+from ..program.quoted import clipped
 from .lines import find_lines
 from .nodes import jaxpr_claims, jaxpr_quote, jaxpr_when
 from .records import Finding, Quote
@@ -26,7 +27,7 @@ def take_from_titles(doctree: nodes.document) -> list[Finding]:
             Finding(
                 "option",
                 f"jaxpr:{node['what']} can't stand in a title, which is shown in tables of contents"
-                f" before it is judged; the words {node['words'][:60]!r} stay",
+                f" before it is judged; the words {clipped(node['words'], 60)!r} stay",
                 str(node.source),
                 node.line or 1,
             )

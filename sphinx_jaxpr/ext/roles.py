@@ -7,6 +7,7 @@ from typing import Final
 from docutils import nodes
 from sphinx.util.docutils import SphinxRole
 
+from ..program.quoted import clipped
 from .nodes import jaxpr_quote
 
 #: Roles that may stand in the title of a section, which is copied while pages are read.
@@ -47,9 +48,9 @@ class Quoting(SphinxRole):
     def _problem(self, words: str, expression: str) -> str:
         form = f"`words <{'len(dense) == 4' if self.what == 'claim' else 'path'}>`"
         if self.what == "claim" and not expression:
-            return f"the claim {words[:60]!r} has no predicate; write it as {form}"
+            return f"the claim {clipped(words, 60)!r} has no predicate; write it as {form}"
         if self.what == "claim" and not words:
-            return f"the claim of {expression[:60]!r} has no words; write it as {form}"
+            return f"the claim of {clipped(expression, 60)!r} has no words; write it as {form}"
         return "" if expression else f"the role is empty; write a path, or {form}"
 
     def _shown(self, words: str, expression: str) -> nodes.Node:

@@ -124,4 +124,5 @@ class Storage:
 
 
 def _damaged(count: int) -> str:
-    return f"{count} stored jaxpr{'s' * (count != 1)} damaged: made again where a page asks for it"
+    were = "jaxpr was" if count == 1 else "jaxprs were"
+    return f"{count} stored {were} damaged; what a page still needs is traced again"

@@ -54,7 +54,7 @@ class Frames:
         start = self.buffer.find(b"\n", len(self.head), len(self.head) + _DIGITS + 1)
         digits = bytes(self.buffer[len(self.head) : start if start >= 0 else None])
         if (digits and not digits.isdigit()) or (start < 0 and len(digits) > _DIGITS):
-            raise Unusable("the length of a message is no number")
+            raise Unusable("the length of a message is not a number")
         if start < 0:
             return None
         length = int(digits or b"0")

@@ -171,7 +171,7 @@ class Process:
             if self.needs.setdefault(number, message["needs"]) != message["needs"]:
                 raise Unusable("deps is the number of another set")
         elif number not in self.needs:
-            raise Unusable("deps is the number of no set")
+            raise Unusable("deps is not the number of a set")
         self.answered += 1
         return {**message, "needs": self.needs[number]}
 

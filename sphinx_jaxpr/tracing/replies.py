@@ -23,14 +23,14 @@ _Check = Callable[[Any], str]
 
 
 def unfit(message: Mapping[str, Any], number: int) -> str:
-    """Why a message is no answer to request ``number``, ``""`` where it is one."""
+    """Why a message does not answer request ``number``, ``""`` where it is one."""
     if type(message.get("id")) is not int or message["id"] != number:
         return "it answers another request"
     given = message.keys() - {"id"}
     for main, fields in _MESSAGES.items():
         if main in given:
             if extra := given - fields.keys():
-                return f"{min(extra)[:40]!r} is no field of it"
+                return f"{min(extra)[:40]!r} is not a field of a reply"
             wrong = (fields[name](message[name]) for name in fields if name in given)
             if found := next(filter(None, wrong), ""):
                 return found
@@ -42,7 +42,7 @@ def _whole(message: Mapping[str, Any]) -> str:
     """What is wrong with the parts together."""
     if "stage" in message:
         wrong = (message["stage"] == "import") != bool(message.get("module"))
-        return "stage and module do not fit" if wrong else ""
+        return "stage and module do not belong together" if wrong else ""
     if "error" in message and "known" in message:
         # An error that is expected is shown with what was known before it.
         shown = {"kind": "trace", "type": "", "mro": [], "message": "", "frames": []}
@@ -53,16 +53,20 @@ def _whole(message: Mapping[str, Any]) -> str:
 
 
 def _stage(value: Any) -> str:
-    return "" if isinstance(value, str) and value in _STAGES else "stage is none"
+    return (
+        "" if isinstance(value, str) and value in _STAGES else "stage is neither import nor trace"
+    )
 
 
 def _module(value: Any) -> str:
     good = is_text(value) and value.isprintable() and len(value) <= _LONGEST
-    return "" if good else "module is no name"
+    return "" if good else "module is not a name"
 
 
 def _again(value: Any) -> str:
-    return "" if is_text(value) and len(value) <= _LONGEST else "again is no text, or too long"
+    return (
+        "" if is_text(value) and len(value) <= _LONGEST else "again is not a text, or is too long"
+    )
 
 
 def _program(value: Any) -> str:
@@ -73,12 +77,14 @@ def _program(value: Any) -> str:
 
 def _known(value: Any) -> str:
     if type(value) is not dict or "error" in value or "text" in value:
-        return "known is no part of a result"
+        return "known is not part of a result"
     return ""
 
 
 def _deps(value: Any) -> str:
-    return "" if type(value) is int and 0 <= value < _MOST_SETS else "deps is no number of a set"
+    return (
+        "" if type(value) is int and 0 <= value < _MOST_SETS else "deps is not the number of a set"
+    )
 
 
 def needs_problem(value: Any) -> str:
@@ -88,14 +94,14 @@ def needs_problem(value: Any) -> str:
     known = Needs.__dataclass_fields__
     for name, found in value.items():
         if name not in known:
-            return f"needs.{name[:40]!r} is no field of it"
+            return f"needs.{name[:40]!r} is not a field of a reply"
         if name in _NAMED:
             good = type(found) is dict and all(map(_is_name, found))
             good = good and all(type(text) is str for text in found.values())
             if not good:
-                return f"needs.{name} is no object of texts by name"
+                return f"needs.{name} is not an object of texts by name"
         elif type(found) is not list or not all(map(_is_name, found)):
-            return f"needs.{name} is no list of names"
+            return f"needs.{name} is not a list of names"
     return ""
 
 

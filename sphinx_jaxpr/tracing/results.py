@@ -94,7 +94,7 @@ def _fields(data: Mapping[str, Any], known: Mapping[str, _Check], optional: Any 
         raise
     for name in data:
         if name not in known:
-            raise Unfit("is no field of it").within(f".{str(name)[:40]!r}")
+            raise Unfit("is not a known field").within(f".{str(name)[:40]!r}")
 
 
 def _no(value: Any, wanted: str) -> Unfit:
@@ -184,7 +184,7 @@ def _kind(value: Any) -> None:
 
 def _phase(value: Any) -> None:
     if type(value) is not str or value not in PHASES:
-        raise Unfit("is no phase")
+        raise Unfit("is not a phase")
 
 
 def _plain(value: Any, depth: int = 0) -> None:

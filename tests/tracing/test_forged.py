@@ -264,5 +264,5 @@ def test_what_is_wrong_is_named_by_its_place() -> None:
     assert problem({**RESULT, "args": [["a", 5]]}) == "args[0][1] is int, not a text"
     assert problem({**RESULT, "args": 5}) == "args is int, not a list"
     assert problem([]) == "the result is list, not an object"
-    assert problem({**RESULT, "more": 1}) == "'more' is no field of it"
+    assert problem({**RESULT, "more": 1}) == "'more' is not a known field"
     assert problem({**RESULT, "facts": {}}) == "facts.programs is NoneType, not a list"

@@ -214,6 +214,6 @@ jaxpr_glossary = {
     assert told.count("WARNING") == 3
     assert f"conf.py:{line}: WARNING: jaxpr_glossary: no glossary of this project has" in told
     assert "the term 'nowhere'" in told
-    assert "'tahn' is no primitive" in told
-    assert re.search(r"'tahn' is no primitive .*, did you mean '\w*tan\w*'?", told)
+    assert "'tahn' is not a primitive" in told
+    assert re.search(r"'tahn' is not a primitive .*, did you mean '\w*tan\w*'?", told)
     assert "there is no primitive `TANH`; nearest: tanh" in told

@@ -76,9 +76,9 @@ print(json.dumps([traced - start, done - traced, used, count, len(text)]))
 STAGES = """
 import json, sys, time
 from pathlib import Path
-from sphinx_jaxpr.ext.html import code
-from sphinx_jaxpr.program.align import align
-from sphinx_jaxpr.program.printed import parse
+from sphinx_jaxpr.program.html.code import code
+from sphinx_jaxpr.program.facts import align
+from sphinx_jaxpr.program.parser.parser import parse
 
 lines = [line for file in Path(sys.argv[1]).glob("*.pack") for line in file.open("rb")]
 found = max(lines, key=len).partition(b"\t")[2]

@@ -16,6 +16,6 @@ __version__ = "0.1.0"
 
 def setup(app: Sphinx) -> dict[str, Any]:
     """Connect the extension (Sphinx calls this for ``extensions = ["sphinx_jaxpr"]``)."""
-    from .ext.events import connect
+    from .ext.extension import connect
 
     return connect(app)

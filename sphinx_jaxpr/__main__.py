@@ -16,7 +16,7 @@ from .tracing.grammar import nearest, shorten
 COMMANDS: dict[str, Any] = {"show": show, "drift": drift}
 
 
-class _Parser(argparse.ArgumentParser):
+class _ArgumentParser(argparse.ArgumentParser):
     """Leaves it to :func:`main` to say what is wrong."""
 
     def error(self, message: str) -> NoReturn:
@@ -24,7 +24,7 @@ class _Parser(argparse.ArgumentParser):
 
 
 def _parsed(arguments: Sequence[str]) -> argparse.Namespace:
-    parser = _Parser(prog="python -m sphinx_jaxpr", description=__doc__, allow_abbrev=False)
+    parser = _ArgumentParser(prog="python -m sphinx_jaxpr", description=__doc__, allow_abbrev=False)
     parser.add_argument("--version", action="version", version=f"sphinx-jaxpr {__version__}")
     commands = parser.add_subparsers(metavar="command", required=True)
     for name, module in COMMANDS.items():

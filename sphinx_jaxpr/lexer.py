@@ -20,8 +20,9 @@ from pygments.token import (
     _TokenType,
 )
 
-from .program import model, scan
-from .program.printed import parse
+from .program import model
+from .program.parser import scanner
+from .program.parser.parser import parse
 
 _TYPES: Final[dict[str, _TokenType]] = {
     model.BINDER: Name.Variable,
@@ -45,12 +46,12 @@ _FRAGMENT: Final = re.compile(
       (?P<space>\s+)
     | (?P<comment>(?<=\s)\#[^\n]*)
     | (?P<keyword>\b(?:lambda|let)\b|\bin\b(?=\s*[(\[]|\s*\Z|\s*\n))
-    | (?P<parameter>(?:(?<=\[)|(?<=\s)){scan.NAME}(?==(?!=)))
+    | (?P<parameter>(?:(?<=\[)|(?<=\s)){scanner.NAME}(?==(?!=)))
     | (?P<string>'(?:\\.|[^'\\\n])*'|"(?:\\.|[^"\\\n])*")
-    | (?<=:)(?P<type>{scan.TYPE})
+    | (?<=:)(?P<type>{scanner.TYPE})
     | (?<==[ ])(?P<primitive>[^\s\[\](){{}};=,:\#]+)
-    | (?P<number>(?<![\w.])(?:{scan.NUMBER.pattern})(?![\w.])|\b(?:True|False|None)\b)
-    | (?P<name>{scan.NAME}(?=[:\s,;)\]\[]|\Z))
+    | (?P<number>(?<![\w.])(?:{scanner.NUMBER.pattern})(?![\w.])|\b(?:True|False|None)\b)
+    | (?P<name>{scanner.NAME}(?=[:\s,;)\]\[]|\Z))
     | (?P<operator><-|\+=|->|[=@*+-])
     | (?P<punctuation>[\[\](){{}};,.:<>])
     | (?P<text>\w+|.)

@@ -24,16 +24,16 @@ from functools import cached_property
 from types import ModuleType
 from typing import Any, Final
 
-from .program.blocks import Block
-from .program.characters import spelled_all
-from .program.evaluate import evaluate, judge
-from .program.inputs import names_of
-from .program.instead import instead
-from .program.kinds import View
-from .program.paths import PathError
-from .program.printed import parse
-from .program.scope import Scope
-from .program.views import Uses
+from .program.facts import names_of
+from .program.parser.parser import parse
+from .program.query.base import View
+from .program.query.blocks import QueryBlock
+from .program.query.evaluate import evaluate, judge
+from .program.query.explain import instead
+from .program.query.scope import Scope
+from .program.query.syntax import PathError
+from .program.query.views import Uses
+from .program.text import spelled_all
 from .tracing import grammar
 from .tracing.grammar import GrammarError
 from .tracing.request import Request, check_name, is_target, local_name, variants
@@ -44,13 +44,13 @@ _FOLDER: Final = os.path.dirname(os.path.abspath(__file__))
 
 
 @dataclass(frozen=True, eq=False)
-class Traced(Mapping[str, Block]):
+class Traced(Mapping[str, QueryBlock]):
     """The programs of a function by name: ``dense``, ``dense.grad``."""
 
-    blocks: Mapping[str, Block]
+    blocks: Mapping[str, QueryBlock]
     versions: Mapping[str, str]
 
-    def __getitem__(self, name: str) -> Block:
+    def __getitem__(self, name: str) -> QueryBlock:
         return self.blocks[name]
 
     def __iter__(self) -> Iterator[str]:
@@ -146,11 +146,11 @@ def trace(
     import jax
 
     from .worker.failures import RequestError
-    from .worker.recorder import Recorder
-    from .worker.target import resolve
+    from .worker.recorder import DependencyRecorder
+    from .worker.targets.target import resolve
     from .worker.tracer import Tracer
 
-    recorder = Recorder(_FOLDER)  # never installed: it records nothing here
+    recorder = DependencyRecorder(_FOLDER)  # never installed: it records nothing here
     tracer = Tracer(recorder, sys.path)
     try:
         if isinstance(function, str):
@@ -171,7 +171,7 @@ def trace(
         )
         chains = _parsed("transforms", transforms, grammar.transforms)
         requests = [("", base), *variants(base, chains, {})]
-        blocks: dict[str, Block] = {}
+        blocks: dict[str, QueryBlock] = {}
         for label, request in requests:
             full = f"{name}.{label}" if label else name
             result = spelled_all(tracer.trace(request, found))
@@ -197,10 +197,10 @@ def _plain(value: Any) -> Any:
     return len(members) if isinstance(value, Uses) else tuple(map(_plain, members))
 
 
-def _block(name: str, result: dict[str, Any], base: Block | None) -> Block:
+def _block(name: str, result: dict[str, Any], base: QueryBlock | None) -> QueryBlock:
     printed = parse(result["text"])
     count = len(printed.program.inputs) if printed.program is not None else 0
-    return Block(name, printed, result["facts"], names_of(result, count), base)
+    return QueryBlock(name, printed, result["facts"], names_of(result, count), base)
 
 
 def _arguments(args: tuple[Any, ...]) -> Any:

@@ -17,11 +17,11 @@ import pytest
 import yaml
 from bs4 import BeautifulSoup
 
-from sphinx_jaxpr.ext import judge
 from sphinx_jaxpr.ext.config import OPTIONS
-from sphinx_jaxpr.ext.directives import OPTIONS as DIRECTIVE_OPTIONS
-from sphinx_jaxpr.ext.pasted import OPTIONS as PASTED_OPTIONS
-from sphinx_jaxpr.lesson.config import CARDS
+from sphinx_jaxpr.ext.judging import findings
+from sphinx_jaxpr.ext.reading.pasted import OPTIONS as PASTED_OPTIONS
+from sphinx_jaxpr.ext.reading.transform import OPTIONS as DIRECTIVE_OPTIONS
+from sphinx_jaxpr.lesson.records import CARDS
 from sphinx_jaxpr.tracing.request import RESERVED, TRANSFORMS
 from tests.support import PROJECT, Build, Project
 from tests.walkthrough import plain, run_in, steps, walk
@@ -113,7 +113,7 @@ def test_every_option_of_conf_py_is_documented(site: Build) -> None:
 
 def test_every_warning_type_is_documented(site: Build) -> None:
     rows = {code.get_text() for code in site.page("reference/config").select("td code")}
-    used = {"trace", "path", "glossary", "claim", "drift", *judge._SUBTYPES.values()}
+    used = {"trace", "path", "glossary", "claim", "drift", *findings._SUBTYPES.values()}
     assert {row for row in rows if row.startswith("jaxpr.")} == {f"jaxpr.{kind}" for kind in used}
 
 

@@ -20,19 +20,19 @@ from typing import Any
 
 import pytest
 
-from sphinx_jaxpr.ext.claims import expressions
-from sphinx_jaxpr.program.blocks import Block
-from sphinx_jaxpr.program.evaluate import (
+from sphinx_jaxpr.ext.reading.claims import expressions
+from sphinx_jaxpr.program.parser.parser import parse
+from sphinx_jaxpr.program.parser.unparsed import unread
+from sphinx_jaxpr.program.query.base import MAX_SHOWN, words
+from sphinx_jaxpr.program.query.blocks import QueryBlock
+from sphinx_jaxpr.program.query.evaluate import (
     PathError,
     Scope,
     evaluate,
     resolve_block,
     resolve_equation,
 )
-from sphinx_jaxpr.program.instead import instead
-from sphinx_jaxpr.program.kinds import MAX_SHOWN, words
-from sphinx_jaxpr.program.printed import parse
-from sphinx_jaxpr.program.unread import unread
+from sphinx_jaxpr.program.query.explain import instead
 from sphinx_jaxpr.tracing.grammar import GrammarError, arguments, static, transforms
 from sphinx_jaxpr.tracing.request import Request, check_chain, variants
 from tests.program import lesson
@@ -51,7 +51,7 @@ LIMIT = 0.1
 HAPPENED: list[str] = []
 
 
-class Canary(Block):
+class Canary(QueryBlock):
     """A block with more to it than the language knows."""
 
     @property

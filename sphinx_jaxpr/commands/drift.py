@@ -18,11 +18,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from ..program.characters import on_one_line, spelled
-from ..program.drift import Drift, compare
-from ..program.levels import Difference, Level
-from ..program.quoted import shorten
-from ..program.tabular import counted, table
+from ..program.drift.compare import Drift, compare, counted, table
+from ..program.drift.levels import Difference, Level
+from ..program.text import on_one_line, shorten, spelled
 from ..tracing import lock
 
 SAME: Final = 0
@@ -37,7 +35,7 @@ class CommandError(Exception):
 
 
 @dataclass(frozen=True)
-class Row:
+class DriftRow:
     """One block: its name (with the page, where it holds for that alone) and its drift."""
 
     name: str
@@ -50,7 +48,7 @@ class Report:
 
     old: str
     new: str
-    rows: tuple[Row, ...]
+    rows: tuple[DriftRow, ...]
     broken: tuple[dict[str, Any], ...] = ()
 
     @property
@@ -166,7 +164,9 @@ def report(docs: str, python: str, settings: Sequence[str] = ()) -> Report:
     gone = Difference(Level.PROGRAM, "", "result", "a recording")
     missing = Drift(Level.PROGRAM, (gone,))
     rows = [
-        Row(file.removesuffix(".json"), compare(old[file], new[file]) if file in new else missing)
+        DriftRow(
+            file.removesuffix(".json"), compare(old[file], new[file]) if file in new else missing
+        )
         for file in old
     ]
     broken = tuple(one for one in found if _place(one) not in told)

@@ -9,11 +9,11 @@ from html import escape
 from pathlib import Path
 from typing import Final
 
-from ..ext import definitions, markup
-from ..ext.html import Marks, code, equation_ids
-from ..program import account
-from ..program.glossary import builtin
-from ..program.noise import folds
+from ..program.glossary.glossary import builtin
+from ..program.html import definitions, markup
+from ..program.html.code import Marks, code, equation_ids
+from ..program.html.folding import folds
+from ..program.matching import summary
 from .programs import Program
 
 STATIC: Final = Path(__file__).parents[1] / "static"
@@ -57,19 +57,19 @@ def _policy(style: str, script: str) -> str:
 
 def _figure(program: Program, opened: str, explained: definitions.Explained) -> str:
     identity = f"jaxpr-{program.name}"
-    summary = markup.call(program.call or program.name)
+    header = markup.call(program.call or program.name)
     if program.error is not None:
         kind = "jaxpr-raises" if program.is_expected else "jaxpr-error"
         state, body = True, markup.error(program.error)
     else:
         kind, state, body = "", _is_open(program, opened), _body(program, identity, explained)
-        phases = account.phases(program.printed, program.facts)
-        summary += markup.computed(program.acted, phases)
+        phases = summary.phases(program.printed, program.facts)
+        header += markup.computed(program.acted, phases)
     before, after = markup.figure(
         identity,
         f"jaxpr {kind}".strip(),
         opened=state,
-        summary=summary,
+        summary=header,
         body=body,
         about=program.about,
         has_caption=False,

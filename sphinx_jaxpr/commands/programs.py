@@ -5,14 +5,13 @@ from __future__ import annotations
 from functools import cached_property
 from typing import Any
 
-from ..program import account
-from ..program.align import Aligned, aligned
-from ..program.inputs import Names, names_of
-from ..program.match import Match, match
+from ..program.facts import Aligned, InputNames, aligned, names_of
+from ..program.matching import summary
+from ..program.matching.match import Match, match
+from ..program.matching.summary import SummaryPart
 from ..program.model import EquationFacts, Printed
-from ..program.printed import parse
-from ..program.summary import Part
-from ..tracing.outcomes import describe, remarks, unmet
+from ..program.parser.parser import parse
+from ..tracing.outcome import describe, remarks, unmet
 
 
 class Program:
@@ -81,7 +80,7 @@ class Program:
         return self.known.equations
 
     @property
-    def inputs(self) -> Names:
+    def inputs(self) -> InputNames:
         """The names of its inputs."""
         count = len(self.printed.program.inputs) if self.printed.program is not None else 0
         return names_of(self.result, count)
@@ -98,11 +97,11 @@ class Program:
         return match(self.base, self.printed) if self.base is not None else Match()
 
     @property
-    def acted(self) -> list[Part]:
+    def acted(self) -> list[SummaryPart]:
         """The computed line."""
         base = self.base_outcome.get("result", {}) if self.label else {}
         before = aligned(self.base, base["facts"]).programs if self.base and base else {}
-        return account.acted(self.printed, self.base, self.match, self.known.programs, before)
+        return summary.acted(self.printed, self.base, self.match, self.known.programs, before)
 
     @property
     def about(self) -> list[str]:

@@ -8,21 +8,127 @@ from __future__ import annotations
 
 import argparse
 import io
+import json
 import os
 import re
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
-from ..program.characters import on_one_line, spelled_all
-from ..tracing import environment, grammar, pool
+from ..program.html.code import equation_ids
+from ..program.matching import summary
+from ..program.text import on_one_line, spelled_all
+from ..tracing import client, fingerprint, grammar
 from ..tracing.grammar import WIDE, GrammarError, nearest, shorten
 from ..tracing.jobs import Job, seconds
-from ..tracing.paths import Paths
+from ..tracing.masking import PathMasker
+from ..tracing.outcome import error_parts
 from ..tracing.request import Request, check_name, is_target, local_name, variants
 from .programs import Program
 from .usage import FAILED, WRONG, UsageError
+
+# --- programs as text: what JAX prints, and lines around it that begin with ``#``
+
+
+def text(target: str, programs: Sequence[Program], opened: str) -> str:
+    """All programs, a blank line between two; one that failed is told elsewhere."""
+    shown = [
+        _expected(one) if one.is_expected else _one(one)
+        for one in programs
+        if one.is_expected or one.error is None
+    ]
+    return "\n\n".join(shown) + "\n" * bool(shown)
+
+
+def _head(program: Program) -> str:
+    return f"# {program.name}: {program.call}".rstrip(": ")
+
+
+def _one(program: Program) -> str:
+    acted = [f"{part.verb} {part.text}".strip() for part in program.acted]
+    marks = summary.marks(program.printed, program.facts, program.match.change)
+    return "\n".join(
+        [
+            _head(program),
+            f"# {'; '.join([*acted, *program.about])}",
+            program.printed.text,
+            *(f"# {mark}: {letters}" for mark, letters in marks),
+        ]
+    )
+
+
+def _expected(program: Program) -> str:
+    """The error that was expected."""
+    assert program.error is not None
+    lines = "\n".join(filter(None, error_parts(program.error))).split("\n")
+    return "\n".join([_head(program), *(f"# {line}".rstrip() for line in lines)])
+
+
+# --- programs as JSON; the reference documents the form
+
+#: Raised when a field changes its meaning or goes.
+SCHEMA: Final = 1
+
+
+def data(target: str, programs: Sequence[Program], opened: str) -> str:
+    """One object with all programs."""
+    version = next((one.result["jax"] for one in programs if "jax" in one.result), None)
+    found = {
+        "schema": SCHEMA,
+        "target": target,
+        "jax": version,
+        "blocks": [_block(program) for program in programs],
+    }
+    return json.dumps(found, indent=2, ensure_ascii=False) + "\n"
+
+
+def _block(program: Program) -> dict[str, Any]:
+    result = program.result
+    found: dict[str, Any] = {
+        "name": program.name,
+        "label": program.label,
+        "call": result.get("call"),
+        "args": [{"name": name, "type": kind} for name, kind in result.get("args", ())],
+    }
+    if program.error is not None:
+        shown = {key: program.error[key] for key in ("kind", "type", "message", "frames")}
+        return {**found, "error": shown}
+    return {
+        **found,
+        "text": program.printed.text,
+        "summary": "; ".join(f"{part.verb} {part.text}".strip() for part in program.acted),
+        "effects": result["effects"],
+        "constants": [{"type": kind, "bytes": size} for kind, size in result["constants"]],
+        "equations": _equations(program),
+    }
+
+
+def _equations(program: Program) -> list[dict[str, Any]]:
+    """Every equation at any depth, in printed order."""
+    ids = equation_ids(program.printed, f"jaxpr-{program.name}")
+    found = []
+    for equation in program.printed.walk():
+        known = program.facts.get(equation.start)
+        source = known.source if known else None
+        found.append(
+            {
+                "id": ids[equation.start],
+                "primitive": equation.primitive,
+                "phase": (known.phase if known else "") or None,
+                "change": program.match.change.get(equation.start),
+                "types": list(known.types) if known else [v.type for v in equation.outputs],
+                "source": dict(zip(("file", "line", "function"), source, strict=True))
+                if source
+                else None,
+                "start": equation.start,
+                "end": equation.end,
+            }
+        )
+    return found
+
+
+# --- ``show``: trace a function and print its jaxprs, as text, as a page of HTML or as JSON
 
 #: Options with what ``argparse`` has to know of each.
 OPTIONS: Final[dict[str, dict[str, Any]]] = {
@@ -92,17 +198,18 @@ def run(options: argparse.Namespace) -> int:
     status = _complain(programs)
     form = "html" if options.html else "json" if options.json else "text"
     if form == "html":
-        from .page import page as write
+        from .page import page  # most calls need none of it
+
+        output = page(options.target, programs, opened)
     elif form == "json":
-        from .data import data as write
+        output = data(options.target, programs, opened)
     else:
-        from .text import text as write
-    shown: str = write(options.target, programs, opened)
+        output = text(options.target, programs, opened)
     if isinstance(sys.stdout, io.TextIOWrapper):
         # Text goes to a terminal in the terminal's encoding; the others have their own.
         encoding = sys.stdout.encoding if form == "text" else "utf-8"
         sys.stdout.reconfigure(encoding=encoding, errors="backslashreplace")
-    sys.stdout.write(shown)
+    sys.stdout.write(output)
     return status
 
 
@@ -183,14 +290,14 @@ def _traced(
         if not os.path.isdir(folder):
             raise UsageError(f"--path: there is no folder {shorten(folder)}")
     roots = list(dict.fromkeys(os.path.abspath(folder) for folder in (*options.path, here)))
-    setup = environment.setup(options.python, roots, {}, 0, x64=options.x64)
+    setup = fingerprint.setup(options.python, roots, {}, 0, x64=options.x64)
     jobs = [Job(str(place), request, limit) for place, (_, request) in enumerate(requests)]
-    found = {job.key: outcome for job, outcome in pool.run(setup, jobs)}
-    paths = Paths(here, roots)
+    found = {job.key: outcome for job, outcome in client.run(setup, jobs)}
+    paths = PathMasker(here, roots)
     return [_shown(found[job.key], paths) for job in jobs]
 
 
-def _shown(outcome: dict[str, Any], paths: Paths) -> dict[str, Any]:
+def _shown(outcome: dict[str, Any], paths: PathMasker) -> dict[str, Any]:
     """What the worker or its client said, as it may be shown."""
     hide = {"result": paths.result, "known": paths.result, "error": paths.error}
     shown: dict[str, Any] = spelled_all({k: hide[k](v) for k, v in outcome.items() if k in hide})

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from ..program.characters import on_one_line
+from ..program.text import on_one_line
 
 FAILED: Final = 1
 WRONG: Final = 2

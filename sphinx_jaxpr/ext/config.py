@@ -15,10 +15,10 @@ from typing import Any, Final, Literal
 
 from sphinx.config import Config
 
-from ..program.quoted import echoed, shorten
-from ..tracing import environment
+from ..program.text import echoed, shorten
+from ..tracing import fingerprint
+from ..tracing.folders import SITE_FOLDERS, project_in
 from ..tracing.jobs import Setup, seconds
-from ..tracing.places import SITE_FOLDERS, project_in
 from ..tracing.request import is_target
 
 MODES: Final = ("trace", "locked", "skip")
@@ -508,7 +508,7 @@ def _is_folder_name(entry: Any) -> bool:
 
 def setup_of(config: Config, confdir: Path, x64: bool) -> Setup:
     """The worker that traces with or without 64-bit types."""
-    return environment.setup(
+    return fingerprint.setup(
         interpreter(config, confdir),
         roots(config, confdir),
         value(config, "jaxpr_env"),

@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-import contextlib
 import copy
-import filecmp
 import hashlib
-import os
-import shutil
 import zlib
 from collections.abc import Iterable, Set
 from dataclasses import fields
-from pathlib import Path
 from typing import Any, ClassVar, cast
 
 from docutils import nodes
@@ -24,11 +19,8 @@ from sphinx.transforms.post_transforms import SphinxPostTransform
 from sphinx.util import logging
 
 from .. import __version__
-from ..tracing.files import Cache
 
 logger = logging.getLogger(__name__)
-
-STATIC = Path(__file__).parents[1] / "static"
 
 
 def shape(*classes: Any) -> int:
@@ -128,56 +120,3 @@ class PageTransform(SphinxPostTransform):
     def app(self) -> Sphinx:
         """The application that builds."""
         return cast(PageDomain, self.env.get_domain(self.of)).app
-
-
-class Written:
-    """Digests of what pages show, kept in ``folder`` for each builder's output.
-
-    The folder is one of the doctrees: what lies elsewhere may be older or newer than they are.
-    ``now`` has what each page shows in this build, as any text.
-    """
-
-    def __init__(self, app: Sphinx, folder: Path, now: dict[str, str]) -> None:
-        self.app = app
-        self.now = {page: _digest(shown) for page, shown in now.items()}
-        output = _digest(f"{app.builder.name}\n{app.outdir}")
-        self.kept = Cache(folder)
-        self.file = f"pages-{output}.txt"
-        self.resolved: set[str] = set()  # pages that this build has made nodes of
-
-    def before(self) -> dict[str, str]:
-        """The digests as of the last finished build of this builder."""
-        found = self.kept.data(self.file)
-        return found if isinstance(found, dict) else {}
-
-    def outdated(self) -> list[str]:
-        """Pages that show something else than when they were last written."""
-        # What can't be replaced may be of any build.
-        before = self.before() if os.access(self.kept.folder, os.W_OK) else {}
-        pages = {*self.now, *before} & self.app.env.found_docs
-        return sorted(page for page in pages if before.get(page) != self.now.get(page))
-
-    def keep(self) -> None:
-        """Remember the digests of a finished build, which may have left pages out."""
-        before = self.before()
-        found = {
-            page: digest
-            for page in {*self.now, *before} & self.app.env.found_docs
-            if (digest := (self.now if page in self.resolved else before).get(page))
-        }
-        if found != before and not self.kept.keep(self.file, found):
-            with contextlib.suppress(OSError):  # rather all pages again than too few
-                (self.kept.folder / self.file).unlink()
-
-
-def _digest(text: str) -> str:
-    return hashlib.sha256(text.encode()).hexdigest()[:12]
-
-
-def copy_static(names: Iterable[str], outdir: Path) -> None:
-    """Put style sheets and scripts where pages look for them."""
-    for name in names:
-        path = outdir / "_static" / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        if not path.exists() or not filecmp.cmp(STATIC / name, path, shallow=False):
-            shutil.copyfile(STATIC / name, path)

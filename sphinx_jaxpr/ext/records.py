@@ -38,7 +38,7 @@ class Note:
 
 
 @dataclass(frozen=True)
-class Quote:
+class Statement:
     """What a sentence says about a program: a role, a line of ``jaxpr-claims``, a condition.
 
     ``what`` is the role's name (``claim`` for a line of claims, ``when`` for a condition).
@@ -94,7 +94,7 @@ class Block:
 
 
 @dataclass(frozen=True)
-class Gallery:
+class DirectiveRecord:
     """One directive: its blocks, base first, and what decides how they look.
 
     ``elide`` are words and ``elided`` paths of what is folded away.  ``lines`` has
@@ -130,7 +130,7 @@ class Gallery:
 
 
 @dataclass(frozen=True)
-class Listing:
+class PrimitiveList:
     """A list of primitives: of a ``page`` or of the ``project``, with the ``only`` around it.
 
     ``number`` counts those of a page.
@@ -142,11 +142,21 @@ class Listing:
 
 
 @dataclass(frozen=True)
-class Place:
+class PageRecords:
+    """What one page asks for, in its order; ``findings`` hold whatever is traced."""
+
+    directives: tuple[DirectiveRecord, ...] = ()
+    lists: tuple[PrimitiveList, ...] = ()
+    statements: tuple[Statement, ...] = ()
+    findings: tuple[Finding, ...] = ()
+
+
+@dataclass(frozen=True)
+class BlockOnPage:
     """A block with the directive and the page that it stands on."""
 
     page: str
-    gallery: Gallery
+    gallery: DirectiveRecord
     block: Block
 
 
@@ -196,13 +206,13 @@ class Judge(Protocol):
     def link(self, page: str, primitive: str) -> nodes.reference | None:
         """An empty link on a page to where a primitive is explained."""
 
-    def of(self, page: str, quote: Quote, inside: Gallery | None = None) -> Verdict:
+    def of(self, page: str, quote: Statement, inside: DirectiveRecord | None = None) -> Verdict:
         """The verdict on a quote of a page; ``inside`` its directive, for the path of a note."""
 
-    def is_pasted(self, page: str, quote: Quote) -> bool:
+    def is_pasted(self, page: str, quote: Statement) -> bool:
         """Whether all that a quote asks of stands on a page as text."""
 
-    def place(self, page: str, verdict: Verdict) -> Place | None:
+    def place(self, page: str, verdict: Verdict) -> BlockOnPage | None:
         """Where the block stands that a verdict leads to."""
 
     def save(self) -> None:

@@ -13,6 +13,6 @@ if TYPE_CHECKING:
 
 def setup(app: Sphinx) -> dict[str, Any]:
     """Connect the extension (Sphinx calls this)."""
-    from .events import connect
+    from .extension import connect
 
     return connect(app)

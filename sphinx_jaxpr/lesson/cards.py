@@ -17,9 +17,9 @@ from sphinx.util import docname_join
 
 from ..ext.nodes import jaxpr_gallery
 from ..ext.pages import PageTransform
-from . import config as settings
+from . import records as settings
 from .domain import LessonDomain
-from .judge import jaxprs
+from .findings import jaxprs
 from .nodes import element, is_interactive, lesson_element, words
 
 #: What a card leaves out of a definition: what is elsewhere, or has an address.
@@ -64,7 +64,7 @@ def _terms(doctree: nodes.document) -> Iterator[addnodes.pending_xref]:
             yield node
 
 
-class Terms:
+class GlossaryTerms:
     """The terms of a project, as links find them: as written, else in any case."""
 
     def __init__(self, env: BuildEnvironment) -> None:
@@ -81,7 +81,7 @@ class Terms:
 
 def digests(env: BuildEnvironment, domain: LessonDomain) -> dict[str, str]:
     """For each page that links terms what its cards show."""
-    terms = Terms(env)
+    terms = GlossaryTerms(env)
     blocks = jaxprs(env)
     values = blocks.engine.pages if blocks and blocks.engine else {}
     found: dict[str, str] = {}
@@ -109,7 +109,7 @@ class ShowCards(PageTransform):
         if not found or not is_interactive(self.app.builder):
             return
         self.domain = cast(LessonDomain, self.env.get_domain("lesson"))
-        terms = Terms(self.env)
+        terms = GlossaryTerms(self.env)
         self.cards: dict[str, lesson_element] = {}
         seen: set[tuple[int, int]] = set()
         for node in found:

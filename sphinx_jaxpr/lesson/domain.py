@@ -7,11 +7,12 @@ from typing import Any, ClassVar
 
 from docutils import nodes
 
-from ..ext.pages import PageDomain, Written, shape
+from ..ext.judging.rewritten import Written
+from ..ext.pages import PageDomain, shape
 from ..ext.records import Finding
-from . import checklist
+from . import directives
 from .nodes import lesson_checklist, lesson_reveal, lesson_steps
-from .records import Auto, Item, Lesson, Path, Step
+from .records import Auto, ChecklistItem, Lesson, Path, PathStep
 
 
 class LessonDomain(PageDomain):
@@ -27,7 +28,7 @@ class LessonDomain(PageDomain):
         "uses": {},
         "seal": "",
     }
-    data_version = shape(Auto, Finding, Item, Lesson, Path, Step)
+    data_version = shape(Auto, Finding, ChecklistItem, Lesson, Path, PathStep)
     written: Written | None = None  # of the running build
 
     def setup(self) -> None:
@@ -81,7 +82,7 @@ class LessonDomain(PageDomain):
                 questions.setdefault(node["question"], node["ids"][0])
         if paths := [node["path"] for node in parts if isinstance(node, lesson_steps)]:
             self.paths[docname] = paths
-        items, stray = checklist.collect(doctree)
+        items, stray = directives.collect(doctree)
         if parts:
             self.lessons[docname] = Lesson(items, tuple(questions.items()))
         if findings or stray:

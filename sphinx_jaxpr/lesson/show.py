@@ -7,9 +7,9 @@ from typing import Any, Final, cast
 from docutils import nodes
 
 from ..ext.pages import PageTransform
-from .checklist import VERBS, auto_of, autos_of
+from .directives import VERBS, auto_of, autos_of
 from .domain import LessonDomain
-from .judge import blocks_of, jaxprs
+from .findings import blocks_of, jaxprs
 from .nodes import (
     element,
     is_interactive,

@@ -2,17 +2,131 @@
 
 from __future__ import annotations
 
+import os
+import queue
 import secrets
+import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
 from .frames import Unusable
 from .jobs import Job, Limit, Setup
+from .needs import Needs
+from .outcome import error_problem, is_text, problem
 from .process import Ended, Process
-from .replies import unfit
 from .request import Request
+
+# --- what the worker may answer to a request, and nothing else
+
+#: Longest text about the work itself, in characters.
+_LONGEST: Final = 100_000
+_MOST_SETS: Final = 2**31
+#: Parts of :class:`Needs` that are texts by name; the others are lists of names.
+_NAMED: Final = frozenset(["files", "folders", "paths", "sizes", "parts"])
+_STAGES: Final = ("import", "trace")
+
+_Check = Callable[[Any], str]
+
+
+def unfit(message: Mapping[str, Any], number: int) -> str:
+    """Why a message does not answer request ``number``, ``""`` where it is one."""
+    if type(message.get("id")) is not int or message["id"] != number:
+        return "it answers another request"
+    given = message.keys() - {"id"}
+    for main, fields in _MESSAGES.items():
+        if main in given:
+            if extra := given - fields.keys():
+                return f"{min(extra)[:40]!r} is not a field of a reply"
+            wrong = (fields[name](message[name]) for name in fields if name in given)
+            if found := next(filter(None, wrong), ""):
+                return found
+            return _whole(message)
+    return "it has no result"
+
+
+def _whole(message: Mapping[str, Any]) -> str:
+    """What is wrong with the parts together."""
+    if "stage" in message:
+        wrong = (message["stage"] == "import") != bool(message.get("module"))
+        return "stage and module do not belong together" if wrong else ""
+    if "error" in message and "known" in message:
+        # An error that is expected is shown with what was known before it.
+        shown = {"kind": "trace", "type": "", "mro": [], "message": "", "frames": []}
+        return problem({**message["known"], "error": shown})
+    if "again" not in message and "deps" not in message:
+        return "deps is missing"
+    return ""
+
+
+def _stage(value: Any) -> str:
+    return (
+        "" if isinstance(value, str) and value in _STAGES else "stage is neither import nor trace"
+    )
+
+
+def _module(value: Any) -> str:
+    good = is_text(value) and value.isprintable() and len(value) <= _LONGEST
+    return "" if good else "module is not a name"
+
+
+def _again(value: Any) -> str:
+    return (
+        "" if is_text(value) and len(value) <= _LONGEST else "again is not a text, or is too long"
+    )
+
+
+def _program(value: Any) -> str:
+    if type(value) is dict and "text" not in value:  # it would do for an error
+        return "text is missing"
+    return problem(value)
+
+
+def _known(value: Any) -> str:
+    if type(value) is not dict or "error" in value or "text" in value:
+        return "known is not part of a result"
+    return ""
+
+
+def _deps(value: Any) -> str:
+    return (
+        "" if type(value) is int and 0 <= value < _MOST_SETS else "deps is not the number of a set"
+    )
+
+
+def needs_problem(value: Any) -> str:
+    """What is wrong with dependencies as the worker reports them."""
+    if type(value) is not dict:
+        return f"needs is {type(value).__name__}, not an object"
+    known = Needs.__dataclass_fields__
+    for name, found in value.items():
+        if name not in known:
+            return f"needs.{name[:40]!r} is not a field of a reply"
+        if name in _NAMED:
+            good = type(found) is dict and all(map(_is_name, found))
+            good = good and all(type(text) is str for text in found.values())
+            if not good:
+                return f"needs.{name} is not an object of texts by name"
+        elif type(found) is not list or not all(map(_is_name, found)):
+            return f"needs.{name} is not a list of names"
+    return ""
+
+
+def _is_name(value: Any) -> bool:
+    """A path may have bytes that are no text, but no NUL, as the system has none in them."""
+    return type(value) is str and value != "" and "\0" not in value
+
+
+_MESSAGES: Final[Mapping[str, Mapping[str, _Check]]] = {
+    "stage": {"stage": _stage, "module": _module},
+    "again": {"again": _again},
+    "result": {"result": _program, "deps": _deps, "needs": needs_problem},
+    "error": {"error": error_problem, "known": _known, "deps": _deps, "needs": needs_problem},
+}
+
+
+# --- starts the worker, feeds it, outlives it ; Imports neither JAX nor user code
 
 #: Seconds that tracing ``sin`` may take.
 PROBE_TIMEOUT: Final = 60.0
@@ -215,3 +329,86 @@ class Client:
 def _base_key(request: Request) -> str:
     """What all variants of one base have in common."""
     return replace(request.base, jit=False, x64=False).digest
+
+
+# --- spreads jobs over workers: one, and a second where it pays
+
+#: Jobs from which a second start of JAX costs less than it saves.
+WORTH_A_SECOND: Final = 100
+
+
+def run(
+    setup: Setup, jobs: Sequence[Job], limit: Limit | None = None
+) -> Iterator[tuple[Job, dict[str, Any]]]:
+    """Yield each job with its outcome, as they come; ``limit`` is for all of them together.
+
+    A base and its variants stay with one worker, in order: they build on what
+    the base left, and where it ends the worker they are not tried.
+    """
+    limit = limit or Limit()
+    with limit.counting():
+        if len(jobs) >= WORTH_A_SECOND and _processors() > 1:
+            yield from _shared([Client(setup, limit) for _ in range(2)], _shares(jobs))
+        else:
+            yield from Client(setup, limit).run(jobs)
+
+
+def _shared(
+    clients: Sequence[Client], shares: Sequence[Sequence[Job]]
+) -> Iterator[tuple[Job, dict[str, Any]]]:
+    outcomes: queue.Queue[tuple[Job, dict[str, Any]] | None] = queue.Queue()
+    threads = [
+        threading.Thread(target=_serve, args=(client, share, outcomes), daemon=True)
+        for client, share in zip(clients, shares, strict=False)  # all may belong together
+    ]
+    for thread in threads:
+        thread.start()
+    try:
+        running = len(threads)
+        while running:
+            found = outcomes.get()
+            if found is None:
+                running -= 1
+            else:
+                yield found
+    finally:  # also when the build is interrupted: no worker stays behind
+        for client in clients:
+            client.close()
+        for thread in threads:
+            thread.join(timeout=5)
+
+
+def _serve(client: Client, share: Sequence[Job], outcomes: queue.Queue[Any]) -> None:
+    try:
+        for found in client.run(share):
+            outcomes.put(found)
+    finally:
+        outcomes.put(None)
+
+
+def _processors() -> int:
+    try:
+        return len(os.sched_getaffinity(0))
+    except AttributeError:  # not on every system
+        return os.cpu_count() or 1
+
+
+def backwards(jobs: Sequence[Job]) -> list[Job]:
+    """The jobs in another order; a base still comes before its variants."""
+    return [job for group in reversed(_groups(jobs)) for job in group]
+
+
+def _groups(jobs: Sequence[Job]) -> list[list[Job]]:
+    """Bases, each with its variants."""
+    groups: dict[str, list[Job]] = {}
+    for job in jobs:
+        groups.setdefault(job.request.base.digest, []).append(job)
+    return list(groups.values())
+
+
+def _shares(jobs: Sequence[Job]) -> list[list[Job]]:
+    """Two halves; what belongs together goes to the half that has less."""
+    halves: list[list[Job]] = [[], []]
+    for group in _groups(jobs):
+        min(halves, key=len).extend(group)
+    return [half for half in halves if half]

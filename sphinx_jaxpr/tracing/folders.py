@@ -6,14 +6,19 @@ functions what a program came across, and every later build looks again with the
 
 from __future__ import annotations
 
+import glob
 import hashlib
 import os
+import site
 import stat
-from collections.abc import Iterable, Iterator
+import sysconfig
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from typing import Final
 
-from .files import MOST, opened
+from .files import MOST, digest, opened
+
+# --- what lies in folders: modules as an import would find them, names, kinds of paths
 
 #: Endings of modules, in the order in which Python tries them.
 _EXTENSIONS: Final = (".so", ".pyd")  # with a tag of the interpreter before it, or without
@@ -208,3 +213,82 @@ def _folders(roots: list[str]) -> Iterator[tuple[str, list[str]]]:
             packages = (item for item, inside in sorted(listed.items()) if inside)
             below += [os.path.join(folder, item) for item in packages if item.isidentifier()]
         level = below
+
+
+# --- further files that all programs depend on: what the patterns of ``jaxpr_depends`` lead to
+
+#: What no program depends on, wherever a pattern leads.
+_NEVER = ("__pycache__", ".git")
+
+
+def digests(
+    patterns: Iterable[str], folder: str, outputs: Sequence[str]
+) -> tuple[dict[str, str], list[str]]:
+    """For each pattern a digest of the files that it leads to, and the patterns without any."""
+    found, empty = {}, []
+    for pattern in patterns:
+        files = sorted(set(matches(pattern, folder, outputs)))
+        if not files:
+            empty.append(pattern)
+        listed = [[name, file_digest(os.path.join(folder, name))] for name in files]
+        found[pattern] = digest(listed)
+    return found, empty
+
+
+def matches(pattern: str, folder: str, outputs: Sequence[str]) -> Iterator[str]:
+    """Files that a pattern leads to, relative to ``folder``; of a folder, all that are in it."""
+    kept = tuple(os.path.join(path, "") for path in outputs)
+    for name in glob.iglob(pattern, root_dir=folder, recursive=True, include_hidden=True):
+        path = os.path.normpath(os.path.join(folder, name))
+        if os.path.isfile(path):
+            files = [path]
+        else:
+            files = [
+                os.path.join(above, file) for above, _, names in os.walk(path) for file in names
+            ]
+        for file in files:
+            relative = os.path.relpath(file, folder)
+            if not file.startswith(kept) and not set(relative.split(os.sep)) & set(_NEVER):
+                yield relative.replace(os.sep, "/")
+
+
+# --- which folders belong to the interpreter, and which to the project
+
+
+def _site_folders() -> tuple[str, ...]:
+    paths = sysconfig.get_paths()
+    folders = {paths[k] for k in ("stdlib", "platstdlib", "purelib", "platlib") if k in paths}
+    folders.update(site.getsitepackages() if hasattr(site, "getsitepackages") else ())
+    folders.add(site.getusersitepackages())
+    folders.update(os.path.realpath(folder) for folder in list(folders))
+    return tuple(sorted(os.path.join(folder, "") for folder in folders))
+
+
+#: The interpreter's own folders, each with a separator at its end.
+SITE_FOLDERS = _site_folders()
+
+
+#: Folders of a project that lies inside of those, once they are known.
+_own: tuple[str, ...] = ()
+
+
+def has_inside(roots: Iterable[str]) -> None:
+    """Tell the import roots: those inside of the interpreter's folders are the project's."""
+    global _own
+    found = (os.path.join(root, "") for root in roots)
+    _own = tuple(one for one in found if one.startswith(SITE_FOLDERS) and one not in SITE_FOLDERS)
+
+
+def project_in(folder: str) -> str:
+    """The project of ``folder``, where that is inside of the interpreter's folders, or ``""``."""
+    path = os.path.join(folder, "")
+    above = max((one for one in SITE_FOLDERS if path.startswith(one)), key=len, default=path)
+    inside = path[len(above) :].partition(os.sep)[0]
+    return os.path.join(above, inside, "") if inside else ""
+
+
+def is_project_file(path: str) -> bool:
+    """Whether ``path`` lies outside the interpreter's own folders."""
+    if not path or path.startswith("<"):
+        return False
+    return not path.startswith(SITE_FOLDERS) or path.startswith(_own)

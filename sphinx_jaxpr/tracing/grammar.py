@@ -23,7 +23,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from ..program.quoted import shorten
+from ..program.text import shorten
 from .reader import MAX_DIMENSION, GrammarError, Reader, nearest
 from .specs import (
     AXIS_TYPES,
@@ -38,8 +38,8 @@ from .specs import (
     Ref,
     Step,
     Value,
+    meant_call,
 )
-from .spellings import meant_call
 
 __all__ = [
     "DTYPES",

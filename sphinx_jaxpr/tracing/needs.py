@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from .fingerprint import ALL_INSTALLED, Installed
 from .folders import Folders, file_digest, kind
-from .paths import Paths
+from .masking import PathMasker
 
 
 @dataclass(frozen=True)
@@ -67,7 +67,7 @@ class Present:
 
     def __init__(
         self,
-        paths: Paths,
+        paths: PathMasker,
         installed: Installed,
         depends: Mapping[str, str] | None = None,
         outputs: Iterable[str] = (),

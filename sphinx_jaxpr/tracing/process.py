@@ -17,7 +17,7 @@ from typing import Any, Final
 from . import descendants
 from .frames import Frames, Unusable
 from .jobs import Setup
-from .results import is_text
+from .outcome import is_text
 from .streams import LIFE, REPLIES, Streams, streams
 
 WORKER: Final = str(Path(__file__).parents[1] / "worker" / "process.py")

@@ -8,10 +8,9 @@ import re
 from collections.abc import Iterable
 from typing import Any, Final
 
-from ..program.quoted import message as bounded
-from ..program.quoted import shorten
-from .specs import DTYPES, KEYS, MEMORIES, Aval, Call, Name, Ref, Value
-from .spellings import meant_dtype, separating
+from ..program.text import message as bounded
+from ..program.text import shorten
+from .specs import DTYPES, KEYS, MEMORIES, Aval, Call, Name, Ref, Value, meant_dtype, separating
 
 MAX_LENGTH: Final = 10_000
 MAX_DEPTH: Final = 40

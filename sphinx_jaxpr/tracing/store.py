@@ -9,30 +9,159 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import time
+from collections import defaultdict
 from collections.abc import Callable, Mapping
+from contextlib import ExitStack
+from pathlib import Path
 from typing import Any, Final
 
-from . import packs, prune
-from .files import MOST, Cache
+from . import packs
+from .files import MOST, Cache, opened, remove_old, remove_temporary
 from .needs import Needs, Present
-from .records import (
-    FAILED,
-    Index,
-    Row,
-    Seen,
-    head,
-    read_head,
-    read_result,
-    seen,
-    written,
-)
+from .packs import FAILED, IndexRow, PackIndex, Seen, head, read_head, read_result, seen, written
 from .request import SCHEMA, Request
+
+# --- what the store lets go: by age, by size, and what killed builds left behind
+
+#: Days after which a result goes that no build asked for; also what other versions of this
+#: package left, and tracebacks.
+_DAY: Final = 24 * 3600
+DAYS: Final = 30
+#: Bytes of results; what is above goes, the least recently asked first.
+SIZE: Final = 500 * 10**6
+#: Results of one request that are kept for other states of the files that it depends on.
+STATES: Final = 4
+#: So many small packs are made into one.
+MANY: Final = 16
+_SMALL: Final = 32 * 2**20
+_OTHERS: Final = re.compile(
+    r"[0-9a-f]{40}(-failed)?\.json"  # before there were packs
+    r"|\d+-[0-9a-f]{16}\.pack|index-\d+\.txt|python-[0-9a-f]{12}\.txt"
+)
+#: Names from before there were packs that others have as well, and how our files begin.
+_PLAIN: Final = {
+    "index.json": re.compile(rb'\{"entries":\{'),
+    "verdicts.txt": re.compile(rb'\{"[0-9a-f]{24}":|\{\}'),
+}
+_LOG: Final = re.compile(r"[0-9a-f]{12}\.log")
+
+
+def outlived(rows: list[IndexRow], today: int) -> list[IndexRow]:
+    """The rows that nothing is likely to ask for again."""
+    old = [row for row in rows if row.asked < today - DAYS]
+    states: defaultdict[str, int] = defaultdict(int)
+    used = sum(row.length for row in rows) - sum(row.length for row in old)
+    rest = [row for row in rows if row.asked >= today - DAYS]
+    for row in sorted(rest, key=lambda row: (row.asked, row.at), reverse=True):
+        states[row.key] += 1
+        if states[row.key] > STATES and row.asked < today - 1:
+            old.append(row)
+            used -= row.length
+    gone = {id(row) for row in old}
+    for row in sorted(rest, key=lambda row: (row.asked, row.at)):
+        if used <= SIZE or row.asked >= today - 1:
+            break
+        if id(row) not in gone:
+            old.append(row)
+            used -= row.length
+    return old
+
+
+def sweep(folder: Path, now: float) -> None:
+    """Remove files that no build of this version reads or writes.
+
+    The folder may hold files of others, and a link in it may lead to some: what goes has a
+    name that we alone give, or begins as ours do.
+    """
+    before = now - DAYS * _DAY
+    remove_temporary(folder, now)
+    remove_old(folder, lambda name: _is_of_others(folder, name), before)
+    logs = folder / "tracebacks"
+    if not logs.is_symlink():
+        remove_temporary(logs, now)
+        remove_old(logs, lambda name: _LOG.fullmatch(name) is not None, before)
+
+
+def _is_of_others(folder: Path, name: str) -> bool:
+    """Whether another version of this package wrote a file."""
+    if name in _PLAIN:
+        with contextlib.suppress(OSError), opened(folder / name) as stream:
+            return _PLAIN[name].match(stream.read(64) or b"") is not None
+        return False
+    ours = (f"{SCHEMA}-", f"index-{SCHEMA}.")
+    return _OTHERS.fullmatch(name) is not None and not name.startswith(ours)
+
+
+def rewrite(folder: Path, index: PackIndex) -> bool:
+    """Make few packs of many, and let go of what is dead in them; whether any changed.
+
+    A pack that a build still writes is left alone.  The new one is whole before an old
+    one goes, so being killed in between costs nothing.
+    """
+    live: defaultdict[str, list[IndexRow]] = defaultdict(list)
+    for row in index.all():
+        live[row.pack].append(row)
+    small = [name for name, size in index.sizes.items() if size <= _SMALL]
+    merged = set(small) if len(small) > MANY else set()
+    chosen = [
+        name
+        for name, size in index.sizes.items()
+        if name in merged or 4 * sum(row.length for row in live[name]) < 3 * size or not live[name]
+    ]
+    with ExitStack() as stack:
+        there = packs.listed(folder)
+        ours = [
+            name
+            for name in chosen
+            if stack.enter_context(packs.held(folder / name, there.get(name, -1)))
+            and not packs.has_line(folder / name, index.sizes[name])
+        ]
+        moved = [row for name in ours for row in sorted(live[name], key=lambda row: row.offset)]
+        if not ours or not _copied(folder, index, moved):
+            return False
+        for name in ours:
+            index.sizes.pop(name)
+            with contextlib.suppress(OSError):
+                os.unlink(folder / name)
+    return True
+
+
+def _copied(folder: Path, index: PackIndex, rows: list[IndexRow]) -> bool:
+    """Write records into a new pack; ``False`` where that fails, and nothing has changed."""
+    if not rows:
+        return True
+    places: list[tuple[IndexRow, int]] = []
+    pack = None
+    try:
+        pack = packs.Pack(folder)
+        for row in rows:
+            text = packs.raw(folder / row.pack, row.offset, row.length)
+            found = packs.record(text)
+            if found is not None and found.digest == row.digest:
+                places.append((row, pack.append(text)))
+    except OSError:
+        if pack is not None:
+            with contextlib.suppress(OSError):
+                os.unlink(folder / pack.name)
+        return False
+    finally:
+        if pack is not None:
+            pack.close()
+    copied = {id(row) for row, _ in places}
+    index.drop(row for row in rows if id(row) not in copied)
+    for row, offset in places:
+        row.pack, row.offset = pack.name, offset
+    index.sizes[pack.name] = pack.size
+    return True
+
+
+# --- results by key, and what must still hold for them
 
 __all__ = ["FAILED", "INDEX", "Seen", "Store", "seen"]
 
 INDEX: Final = f"index-{SCHEMA}.txt"
-_DAY: Final = 24 * 3600
 _LAST: Final = 2**63 - 1
 
 
@@ -55,13 +184,15 @@ class Store:
         self.changed = False  # whether the index is another one than that in the folder
         self.damaged = 0  # lines and results that were not what they should be
         self.loaded: dict[str, dict[str, Any]] = {}
-        self._chosen: dict[str, Row] = {}
-        self._lost: dict[tuple[str, str], Row] = {}  # rows whose pack is gone, until found again
+        self._chosen: dict[str, IndexRow] = {}
+        self._lost: dict[
+            tuple[str, str], IndexRow
+        ] = {}  # rows whose pack is gone, until found again
         self._changes: dict[str, str] = {}
         self._latest: dict[str, str] | None = None
         self._pack: packs.Pack | None = None
         self._stamp = cache.stamp(INDEX)
-        self.index = Index.from_json(cache.data(INDEX)) or Index()
+        self.index = PackIndex.from_json(cache.data(INDEX)) or PackIndex()
         self._look()  # after the index was read: a pack that is gone by then has a successor
 
     # -- reading
@@ -92,7 +223,7 @@ class Store:
             self.loaded[key] = result
         return self.loaded[key]
 
-    def _complete(self, row: Row) -> bool:
+    def _complete(self, row: IndexRow) -> bool:
         """Find out what a result shows that only a pack knew; whether it is one."""
         result = self._result(row)
         if result is not None:
@@ -101,7 +232,7 @@ class Store:
             self.changed = True
         return result is not None
 
-    def _result(self, row: Row) -> dict[str, Any] | None:
+    def _result(self, row: IndexRow) -> dict[str, Any] | None:
         """The result of a row, which is forgotten where its record is no such thing any more."""
         record = self._record(row)
         result = read_result(record, row.key) if record else None
@@ -112,7 +243,7 @@ class Store:
             self.changed = True
         return result
 
-    def _record(self, row: Row) -> packs.Record | None:
+    def _record(self, row: IndexRow) -> packs.Record | None:
         for _ in range(2):
             try:
                 found = packs.record(packs.raw(self.folder / row.pack, row.offset, row.length))
@@ -161,7 +292,7 @@ class Store:
         if record.digest in self.index.rows.get(key, {}):  # a build was killed while it moved it
             return
         needs, made = self.index.share(found["needs"], found["made"])
-        row = Row(
+        row = IndexRow(
             key, name, record.offset, record.length, record.digest, found["at"], self.today,
             found["request"], needs, made,
         )  # fmt: skip
@@ -211,7 +342,7 @@ class Store:
         if self._pack is not None and offset is not None:
             names = self.index.share(stored, dict(made))
             known = line[:64].decode()
-            row = Row(
+            row = IndexRow(
                 key, self._pack.name, offset, len(line), known, first["at"], self.today,
                 first["request"], *names, "error" in result, shown,
             )  # fmt: skip
@@ -245,9 +376,9 @@ class Store:
             return
         self._merge()
         self._look()
-        self.index.drop(prune.outlived(self.index.all(), self.today))
-        prune.rewrite(self.folder, self.index)
-        prune.sweep(self.folder, self.clock())
+        self.index.drop(outlived(self.index.all(), self.today))
+        rewrite(self.folder, self.index)
+        sweep(self.folder, self.clock())
         self.cache.keep(INDEX, self.index.to_json())
         self._stamp = self.cache.stamp(INDEX)
         self.changed = False
@@ -256,7 +387,7 @@ class Store:
         """Take over what other builds found out since the index was read."""
         if self.cache.stamp(INDEX) == self._stamp:
             return
-        other = Index.from_json(self.cache.data(INDEX)) or Index()
+        other = PackIndex.from_json(self.cache.data(INDEX)) or PackIndex()
         new = other.sizes.keys() - self.index.sizes.keys()
         for row in other.all():
             mine = self.index.rows.get(row.key, {}).get(row.digest)

@@ -23,9 +23,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from types import FrameType, ModuleType
 from typing import Any, Final
 
-from ..tracing.folders import Folders, file_digest, kind
+from ..tracing.folders import Folders, file_digest, is_project_file, kind
 from ..tracing.needs import Needs
-from ..tracing.places import is_project_file
 
 _UNTRACKED: Final = ("/proc/", "/sys/", "/dev/")
 #: Of the folders that were listed and the paths that were asked for, what is there.
@@ -44,7 +43,7 @@ def _full(name: str, globals: Any, level: int) -> str:
     return importlib.util.resolve_name("." * level + name, package)
 
 
-class Recorder:
+class DependencyRecorder:
     """Records imports, and what it is told of, while ``request`` is set."""
 
     def __init__(self, package_folder: str) -> None:

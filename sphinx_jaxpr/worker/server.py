@@ -16,15 +16,15 @@ from typing import Any, TextIO
 
 import jax
 
-from ..program.characters import spelled_all
+from ..program.text import spelled_all
+from ..tracing.folders import has_inside
 from ..tracing.frames import frame
-from ..tracing.places import has_inside
 from ..tracing.request import Request
-from .asking import watch
+from .access import watch
 from .failures import RequestError, describe, is_a
-from .isolation import Isolation
-from .recorder import Recorder
-from .scripts import Refused
+from .isolation.isolation import Isolation
+from .isolation.scripts import Refused
+from .recorder import DependencyRecorder
 from .tracer import Tracer
 
 #: Errors that may be the doing of another request: a tracer it left, memory it took.
@@ -58,7 +58,7 @@ class Server:
         #: Modules in the order of their import -> how that of the last failed.
         self.failed: dict[tuple[str, ...], dict[str, Any]] = {}
         has_inside(roots)
-        self.recorder = Recorder(package_folder)
+        self.recorder = DependencyRecorder(package_folder)
         self.recorder.install()
         watch(self.recorder)
         self.isolation = Isolation(self.recorder.home)

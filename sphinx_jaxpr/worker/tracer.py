@@ -7,8 +7,8 @@ import inspect
 import re
 import textwrap
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from types import ModuleType
 from typing import Any
 
@@ -16,24 +16,75 @@ import jax
 import jax.extend.core
 from jax.sharding import AbstractMesh
 
-from ..tracing.grammar import Name, Step, nearest
+from ..tracing.grammar import Aval, Name, Ref, Step, nearest
 from ..tracing.request import Request
-from . import facts
-from .avals import plain, results
-from .binding import bind
-from .failures import RequestError, printable
-from .hints import hinting
-from .jaxprs import is_jaxpr, open_jaxpr
-from .listing import is_python
-from .meshes import NO_MESH, current, mesh_of, under
-from .reach import Names
-from .recorder import Recorder
-from .sources import abstract_source
+from .avals import NO_MESH, current, mesh_of, plain, results, under
+from .facts import facts
+from .facts.jaxprs import is_jaxpr, open_jaxpr
+from .failures import Hint, RequestError, is_python, message_of, printable
+from .recorder import DependencyRecorder
 from .stage import Stage
-from .target import check_allowed, load_module, resolve
-from .texts import modules_around
-from .transforms import BUILTIN
-from .values import attribute, call, describe, source_text
+from .targets.arguments import abstract_source, attribute, call, describe, source_text
+from .targets.binding import bind
+from .targets.reach import ReachableNames
+from .targets.target import check_allowed, load_module, modules_around, resolve
+from .transforms.table import BUILTIN
+
+# --- what to try where a trace fails for a reason that the page can mend.
+
+#: What JAX, and Python, say of a traced value where a static one is needed.
+_STATIC = re.compile(
+    r"Non-hashable static arguments|nondiff_argnums|Shapes must be 1D sequences of concrete"
+)
+
+#: What they say where that may be the reason.
+_LIKELY = re.compile(
+    r"unhashable type: '\w*Tracer'|must have __hash__ and __eq__|must (be|have) static"
+    r"|unsupported operand type\(s\) for \*: '(list|tuple|str)' and '\w*Tracer'"
+)
+_CONCRETE = (
+    jax.errors.ConcretizationTypeError,
+    jax.errors.TracerIntegerConversionError,
+    jax.errors.TracerArrayConversionError,
+)
+
+
+@contextmanager
+def hinting(request: Request) -> Iterator[None]:
+    """Add a hint to an exception where the request is likely to be its reason."""
+    try:
+        yield
+    except Exception as error:
+        if hint := _static_hint(error, request):
+            error.add_note(Hint(hint))
+        raise
+
+
+def _static_hint(error: Exception, request: Request) -> str:
+    said = message_of(error)
+    sure = _STATIC.search(said) is not None
+    if not sure and not isinstance(error, _CONCRETE) and not _LIKELY.search(said):
+        return ""
+    plain = [
+        (name or str(place), value)
+        for place, (name, value) in enumerate(request.args)
+        if not _holds_array(value)
+    ]
+    if plain:
+        listed = ", ".join(f"{name}={source_text(value)[:40]}" for name, value in plain)
+        return f"args are traced; give what the function needs as it is in static: {listed}"
+    return "args are traced; give what must not be in static" if sure else ""
+
+
+def _holds_array(value: Any) -> bool:
+    if isinstance(value, (tuple, list)):
+        return any(map(_holds_array, value))
+    if isinstance(value, dict):
+        return any(map(_holds_array, value.values()))
+    return isinstance(value, (Aval, Ref))
+
+
+# --- carries out one request: target, arguments, transforms, trace, facts.
 
 #: Stages kept, so that the variants of one directive share what they build on.
 KEPT_STAGES = 64
@@ -42,7 +93,7 @@ KEPT_STAGES = 64
 class Tracer:
     """Traces requests; one per worker process."""
 
-    def __init__(self, recorder: Recorder, roots: Sequence[str]) -> None:
+    def __init__(self, recorder: DependencyRecorder, roots: Sequence[str]) -> None:
         self.recorder = recorder
         self.roots = list(roots)
         self.stages: OrderedDict[str, Stage] = OrderedDict()
@@ -99,11 +150,11 @@ class Tracer:
         named = [entry.partition(":")[0] for entry in request.around]
         return named + [module.__name__ for module in self.texts.get(request.around, ())]
 
-    def names(self, request: Request, module: ModuleType) -> Names:
+    def names(self, request: Request, module: ModuleType) -> ReachableNames:
         """What dotted names in the options of a request mean: ``module`` is its target's."""
         around = self.texts.get(request.around, [])
         modules = around if request.bare and around else [module, *around]
-        return Names(modules[0], request.allowed, tuple(modules[1:]))
+        return ReachableNames(modules[0], request.allowed, tuple(modules[1:]))
 
     def _mesh(self, request: Request, module: ModuleType) -> AbstractContextManager[Any]:
         """The context to trace in: under the mesh of the request, if it has one."""

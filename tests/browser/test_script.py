@@ -11,8 +11,8 @@ from urllib.parse import quote
 import pytest
 from playwright.sync_api import Browser, Page
 
-from sphinx_jaxpr.ext.html import code
-from sphinx_jaxpr.program.printed import parse
+from sphinx_jaxpr.program.html.code import code
+from sphinx_jaxpr.program.parser.parser import parse
 from tests.browser.test_block import CLOSE_ALL, CONTRAST, OPEN_ALL, OVERFLOW
 from tests.support import PROJECT, Build
 

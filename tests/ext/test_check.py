@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from sphinx_jaxpr.ext.check import CheckBuilder, Checked
+from sphinx_jaxpr.ext.builders.check import CheckBuilder, Checked
 from tests.support import Build, Project
 
 pytestmark = pytest.mark.once

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from sphinx_jaxpr.ext.claims import expressions
+from sphinx_jaxpr.ext.reading.claims import expressions
 
 
 @pytest.mark.parametrize(

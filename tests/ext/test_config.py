@@ -11,7 +11,7 @@ import pytest
 from sphinx.config import Config
 
 from sphinx_jaxpr.ext import config
-from sphinx_jaxpr.program.quoted import echoed
+from sphinx_jaxpr.program.text import echoed
 from sphinx_jaxpr.tracing.jobs import seconds as limit
 from tests.ext.cases import warned
 from tests.support import Project

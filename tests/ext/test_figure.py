@@ -9,12 +9,13 @@ import jax
 import pytest
 from bs4 import BeautifulSoup, Tag
 
-from sphinx_jaxpr.ext import html, plain, tex
-from sphinx_jaxpr.program import align as facts_of
-from sphinx_jaxpr.program.match import match
-from sphinx_jaxpr.program.printed import parse
-from sphinx_jaxpr.program.rows import Side, align
-from sphinx_jaxpr.worker import facts
+from sphinx_jaxpr.ext.showing import listings
+from sphinx_jaxpr.program import facts as facts_of
+from sphinx_jaxpr.program.html import code
+from sphinx_jaxpr.program.html.side_by_side import Column, align
+from sphinx_jaxpr.program.matching.match import match
+from sphinx_jaxpr.program.parser.parser import parse
+from sphinx_jaxpr.worker.facts import facts
 from tests.program import corpus
 
 PASTED = {
@@ -72,7 +73,7 @@ def test_every_program_keeps_its_text_and_its_equations() -> None:
         text = facts.mask(str(jaxpr))
         printed = parse(text)
         page = check(
-            name, text, html.code(printed, facts_of.align(printed, facts.collect(jaxpr)), "b")
+            name, text, code.code(printed, facts_of.align(printed, facts.collect(jaxpr)), "b")
         )
         wanted = sum(1 for _ in printed.walk())
         marks = page.select(".jaxpr-eqn[id^=b-][data-primitive]")
@@ -85,13 +86,13 @@ def test_generated_programs() -> None:
     for seed in range(15):
         jaxpr = corpus.random_program(seed)()
         text = facts.mask(str(jaxpr))
-        check(f"seed {seed}", text, html.code(parse(text), {}, "b"))
+        check(f"seed {seed}", text, code.code(parse(text), {}, "b"))
 
 
 @pytest.mark.parametrize("name", PASTED)
 def test_any_text(name: str) -> None:
     text = PASTED[name]
-    markup = html.code(parse(text), {}, "b")
+    markup = code.code(parse(text), {}, "b")
     if "\r" not in text:  # which HTML can't hold
         check(name, text, markup)
     assert "<b>" not in markup
@@ -99,7 +100,7 @@ def test_any_text(name: str) -> None:
 
 def test_folds() -> None:
     def bodies(name: str) -> list[str]:
-        page = BeautifulSoup(html.code(parse(PASTED[name]), {}, "b"), "html.parser")
+        page = BeautifulSoup(code.code(parse(PASTED[name]), {}, "b"), "html.parser")
         return [
             " ".join(note.get_text() for note in body.select(":scope > summary > .jaxpr-note"))
             for body in page.select("details.jaxpr-body")
@@ -112,7 +113,7 @@ def test_folds() -> None:
 
 
 def test_packed_equations_are_parts_of_their_line() -> None:
-    page = BeautifulSoup(html.code(parse(PASTED["packed body"]), {}, "b"), "html.parser")
+    page = BeautifulSoup(code.code(parse(PASTED["packed body"]), {}, "b"), "html.parser")
     [line] = page.select(".jaxpr-line.jaxpr-packed")
     assert [str(e["id"]) for e in line.select(".jaxpr-eqn")] == [
         "b-eqn-0", "b-eqn-0-0-0", "b-eqn-0-0-1", "b-eqn-1",
@@ -120,8 +121,8 @@ def test_packed_equations_are_parts_of_their_line() -> None:
 
 
 def test_letters_for_tex() -> None:
-    assert tex.definitions("größe é x_1 {}") == ""
-    found = tex.definitions("λ→ΑΛ中λ")
+    assert listings.definitions("größe é x_1 {}") == ""
+    found = listings.definitions("λ→ΑΛ中λ")
     assert found.count("\n") == 4 and found.endswith("%")
     for letter, shape in {
         "λ": r"\ensuremath{\lambda}",
@@ -133,15 +134,15 @@ def test_letters_for_tex() -> None:
         name = rf"\csname u8:\detokenize{{{letter}}}\endcsname"
         assert rf"\expandafter\gdef{name}{{{shape}}}\fi%" in found
     # Every Greek letter has a command that TeX knows.
-    assert r"\lamda" not in tex.definitions("".join(map(chr, range(0x391, 0x3CA))))
+    assert r"\lamda" not in listings.definitions("".join(map(chr, range(0x391, 0x3CA))))
 
 
 def test_paged_formats_end_between_equations() -> None:
     text = PASTED["long header"]
-    assert plain._cut(parse(text), 2) == (len(text), 0)
-    cut, rest = plain._cut(parse(text), 1)
+    assert listings._cut(parse(text), 2) == (len(text), 0)
+    cut, rest = listings._cut(parse(text), 1)
     assert rest == 1 and text[:cut].endswith("e:f32[]. let")
-    assert plain._cut(parse(PASTED["packed"]), 1) == (0, 1)
+    assert listings._cut(parse(PASTED["packed"]), 1) == (0, 1)
 
 
 @pytest.mark.parametrize("start", range(3))
@@ -151,11 +152,11 @@ def test_side_by_side_every_program_keeps_its_text(start: int) -> None:
     for (name, one), (_, other) in zip(programs, [*programs[1:], programs[0]], strict=True):
         if one.program is None or other.program is None:
             continue
-        sides = Side(one), Side(other)
+        sides = Column(one), Column(other)
         if not align(*sides, match(one, other)):
             continue
         for printed, side in zip((one, other), sides, strict=True):
-            page = check(name, printed.text, html.code(printed, {}, "b", html.Marks(side=side)))
+            page = check(name, printed.text, code.code(printed, {}, "b", code.Marks(side=side)))
             assert not any(gap.get_text() for gap in page.select(".jaxpr-gap")), name
             # Whatever stands in a grid has a row in it.
             for inner in page.select(".jaxpr-grid > :not(summary)"):

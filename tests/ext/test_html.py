@@ -16,8 +16,8 @@ import jax.numpy as jnp
 import pytest
 from bs4 import BeautifulSoup, Tag
 
-from sphinx_jaxpr.ext.html import Marks, code
-from sphinx_jaxpr.program.printed import parse
+from sphinx_jaxpr.program.html.code import Marks, code
+from sphinx_jaxpr.program.parser.parser import parse
 from tests.ext import book
 from tests.support import Build, Project
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from bs4 import BeautifulSoup
 
-from sphinx_jaxpr.program.printed import parse
+from sphinx_jaxpr.program.parser.parser import parse
 from sphinx_jaxpr.tracing.files import canonical, signed
 from tests.support import Build, Project
 

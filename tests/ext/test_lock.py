@@ -360,8 +360,8 @@ def test_a_locked_block_that_cannot_be_traced_here(tmp_path: Path) -> None:
 CHECK = """
 def setup(app):
     def told(app, exception):
-        from sphinx_jaxpr.ext.judge import report
-        from sphinx_jaxpr.ext.locks import compared
+        from sphinx_jaxpr.ext.judging.findings import report
+        from sphinx_jaxpr.ext.builders.lock_check import compared
         domain = app.env.get_domain("jaxpr")
         found = compared(domain.engine, domain.visible(app.tags), domain.galleries)
         report(found.findings, str(app.srcdir))

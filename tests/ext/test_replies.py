@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from sphinx_jaxpr.tracing.replies import unfit
+from sphinx_jaxpr.tracing.client import unfit
 from tests.ext.cases import warned
 from tests.support import Build, Project
 from tests.tracing.test_replies import (

@@ -11,9 +11,9 @@ import pytest
 from bs4 import BeautifulSoup
 from docutils import nodes
 
+from sphinx_jaxpr.ext.judging.verdicts import sealed, unsealed
 from sphinx_jaxpr.ext.links import is_page
 from sphinx_jaxpr.ext.records import Verdict
-from sphinx_jaxpr.ext.verdicts import sealed, unsealed
 from sphinx_jaxpr.tracing.files import canonical, digest
 from tests.support import DENSE, Build, Project
 
@@ -303,8 +303,8 @@ What `dense[x]` is:
 def test_many_roles_on_one_page_are_found_fast(tmp_path_factory: pytest.TempPathFactory) -> None:
     from docutils.utils import new_document
 
-    from sphinx_jaxpr.ext.lines import find_lines
     from sphinx_jaxpr.ext.nodes import jaxpr_quote
+    from sphinx_jaxpr.ext.reading.source_lines import find_lines
 
     file = tmp_path_factory.mktemp("many") / "page.md"
     lines = [f"A line of text, {{jaxpr:val}}`len(dense) + {n % 50}`.\n" for n in range(4000)]

@@ -10,14 +10,15 @@ from typing import Any
 
 import pytest
 
-from sphinx_jaxpr.ext.domain import JaxprDomain
-from sphinx_jaxpr.ext.pages import PageDomain, Written
-from sphinx_jaxpr.ext.records import Quote
+from sphinx_jaxpr.ext.judging.domain import JaxprDomain
+from sphinx_jaxpr.ext.judging.rewritten import Written
+from sphinx_jaxpr.ext.pages import PageDomain
+from sphinx_jaxpr.ext.records import Statement
 from sphinx_jaxpr.lesson.domain import LessonDomain
 
 pytestmark = pytest.mark.once
 
-CLAIM = Quote("claim", "len(dense) == 7", "seven", "index.md", 3)
+CLAIM = Statement("claim", "len(dense) == 7", "seven", "index.md", 3)
 
 
 class _App:

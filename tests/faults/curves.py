@@ -20,20 +20,24 @@ from typing import Any, Final, SupportsIndex
 
 from docutils import nodes
 
-from sphinx_jaxpr.ext import definitions, elide, html, notes, plain, tex
+from sphinx_jaxpr.ext.reading import elide, notes
+from sphinx_jaxpr.ext.showing import listings
 from sphinx_jaxpr.lexer import JaxprLexer
-from sphinx_jaxpr.program import account, drift, glossary, noise
-from sphinx_jaxpr.program.align import aligned
-from sphinx_jaxpr.program.blocks import Block
-from sphinx_jaxpr.program.evaluate import evaluate
-from sphinx_jaxpr.program.match import match
+from sphinx_jaxpr.program.drift.compare import compare
+from sphinx_jaxpr.program.facts import aligned
+from sphinx_jaxpr.program.glossary import glossary
+from sphinx_jaxpr.program.html import code, definitions, folding
+from sphinx_jaxpr.program.html.side_by_side import Column, Unaligned, align
+from sphinx_jaxpr.program.matching import summary
+from sphinx_jaxpr.program.matching.match import match
 from sphinx_jaxpr.program.model import Printed, Program
-from sphinx_jaxpr.program.paths import PathError
-from sphinx_jaxpr.program.printed import parse
-from sphinx_jaxpr.program.rows import Side, Unaligned, align
-from sphinx_jaxpr.program.scope import Scope
-from sphinx_jaxpr.program.unread import unread
-from sphinx_jaxpr.tracing import lock, outcomes, results
+from sphinx_jaxpr.program.parser.parser import parse
+from sphinx_jaxpr.program.parser.unparsed import unread
+from sphinx_jaxpr.program.query.blocks import QueryBlock
+from sphinx_jaxpr.program.query.evaluate import evaluate
+from sphinx_jaxpr.program.query.scope import Scope
+from sphinx_jaxpr.program.query.syntax import PathError
+from sphinx_jaxpr.tracing import lock, outcome
 
 from .rows import Tally, as_row
 
@@ -198,19 +202,19 @@ def _figure(text: str) -> Callable[[], object]:
     printed = _counted(parse(text))
 
     def run() -> object:
-        marks = html.Marks(folded=noise.folds(printed), names=["x"])
-        return html.code(printed, {}, "b", marks)
+        marks = code.Marks(folded=folding.folds(printed), names=["x"])
+        return code.code(printed, {}, "b", marks)
 
     return run
 
 
 def _elided(text: str) -> Callable[[], object]:
     printed = _counted(parse(text))
-    why = {equation.start: noise.CAST for equation in printed.walk() if equation.start % 3}
+    why = {equation.start: folding.CAST for equation in printed.walk() if equation.start % 3}
 
     def run() -> object:
-        found = noise.reasons(printed, {}, frozenset(["casts", "dead"]), list(why))
-        return html.code(printed, {}, "b", html.Marks(runs=noise.runs(printed, found)))
+        found = folding.reasons(printed, {}, frozenset(["casts", "dead"]), list(why))
+        return code.code(printed, {}, "b", code.Marks(runs=folding.runs(printed, found)))
 
     return run
 
@@ -223,12 +227,12 @@ def _beside(text: str) -> Callable[[], object]:
         if one.program is None or two.program is None:
             return None
         try:
-            sides = Side(one), Side(two)
+            sides = Column(one), Column(two)
             is_aligned = align(*sides, found)
         except Unaligned:
             return None
         both = zip(sides, (one, two), strict=True)
-        return is_aligned and [html.code(p, {}, "b", html.Marks(side=s)) for s, p in both]
+        return is_aligned and [code.code(p, {}, "b", code.Marks(side=s)) for s, p in both]
 
     return run
 
@@ -237,14 +241,14 @@ def _compared(text: str) -> Callable[[], object]:
     one, two = _counted(parse(text)), _counted(parse(text.replace("sin", "cos")))
 
     def run() -> object:
-        return account.acted(two, one, match(one, two), {}, {})
+        return summary.acted(two, one, match(one, two), {}, {})
 
     return run
 
 
 def _drifted(text: str) -> Callable[[], object]:
     old, new = recorded(text), recorded(text.replace("mul", "add").replace("sin", "cos"))
-    return lambda: (drift.compare(old, new), drift.compare(old, old))
+    return lambda: (compare.compare(old, new), compare.compare(old, old))
 
 
 def _explained(text: str) -> Callable[[], object]:
@@ -252,7 +256,7 @@ def _explained(text: str) -> Callable[[], object]:
     words = glossary.builtin()
 
     def run() -> object:
-        ids = html.equation_ids(printed, "b")
+        ids = code.equation_ids(printed, "b")
         known = definitions.of_block(words, printed, {}, ids, lambda primitive: ("", False))
         explained = definitions.Explained({})
         explained.add(known, "b", "")
@@ -265,10 +269,10 @@ def _listed(text: str) -> Callable[[], object]:
     printed = _counted(parse(text))
 
     def run() -> object:
-        cut, _ = plain._cut(printed, 20)
+        cut, _ = listings._cut(printed, 20)
         shown = printed.text[:cut]
         found: list[nodes.Node] = [nodes.literal_block(shown, shown)]
-        return plain._has_long_word(printed.text), tex.definitions(printed.text), found
+        return listings._has_long_word(printed.text), listings.definitions(printed.text), found
 
     return run
 
@@ -278,7 +282,7 @@ def _aligned(text: str) -> Callable[[], object]:
 
     def run() -> object:
         found = aligned(printed, facts)
-        return account.marks(printed, found.equations, {}, {})
+        return summary.marks(printed, found.equations, {}, {})
 
     return run
 
@@ -287,7 +291,7 @@ def _judged(text: str) -> Callable[[], object]:
     printed, facts = parse(text), recorded(text)["facts"]
 
     def run() -> object:
-        scope = Scope({"f": Block("f", printed, facts)})
+        scope = Scope({"f": QueryBlock("f", printed, facts)})
         for expression in ("len(f.all)", "ops(f)", "f.all[sin]", "f[0].uses", "same(f, f)"):
             with suppress(PathError):  # a text may have no program, or no such equation
                 evaluate(expression, scope)
@@ -300,7 +304,7 @@ def _stored(text: str) -> Callable[[], object]:
     result = recorded(text)
 
     def run() -> object:
-        return results.problem(result), lock._pretty(result["facts"], 1)
+        return outcome.problem(result), lock._pretty(result["facts"], 1)
 
     return run
 
@@ -311,10 +315,10 @@ def _read(text: str) -> Callable[[], object]:
 
 
 def _failed(text: str) -> Callable[[], object]:
-    from sphinx_jaxpr.ext import markup
+    from sphinx_jaxpr.program.html import markup
 
     error = {"kind": "trace", "type": "E", "message": text, "frames": [], "mro": ["E"]}
-    return lambda: (markup.error(error), outcomes.describe(error), outcomes.unmet("E: x", error))
+    return lambda: (markup.error(error), outcome.describe(error), outcome.unmet("E: x", error))
 
 
 def _options(text: str) -> Callable[[], object]:

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Final
 from xml.etree import ElementTree
 
-from sphinx_jaxpr.program.characters import is_plain
+from sphinx_jaxpr.program.text import is_plain
 from tests.support import PROJECT, Project
 
 from .rows import as_row

@@ -20,29 +20,31 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from sphinx_jaxpr.ext import elide, html, notes
-from sphinx_jaxpr.ext.claims import expressions
+from sphinx_jaxpr.ext.reading import elide, notes
+from sphinx_jaxpr.ext.reading.claims import expressions
 from sphinx_jaxpr.lexer import JaxprLexer
-from sphinx_jaxpr.program import drift, noise
-from sphinx_jaxpr.program.account import acted
-from sphinx_jaxpr.program.align import aligned
-from sphinx_jaxpr.program.evaluate import (
+from sphinx_jaxpr.program.drift.compare import compare
+from sphinx_jaxpr.program.facts import aligned
+from sphinx_jaxpr.program.glossary.glossary import in_words, printed_value
+from sphinx_jaxpr.program.html import code, folding
+from sphinx_jaxpr.program.matching.match import match
+from sphinx_jaxpr.program.matching.summary import acted
+from sphinx_jaxpr.program.parser.parser import parse
+from sphinx_jaxpr.program.parser.unparsed import unread
+from sphinx_jaxpr.program.query.base import MAX_SHOWN, version, words
+from sphinx_jaxpr.program.query.evaluate import (
     PathError,
     judge,
     resolve_block,
     resolve_equation,
     resolve_equations,
 )
-from sphinx_jaxpr.program.glossary import in_words, printed_value
-from sphinx_jaxpr.program.instead import instead
-from sphinx_jaxpr.program.kinds import MAX_SHOWN, version, words
-from sphinx_jaxpr.program.match import match
-from sphinx_jaxpr.program.printed import parse
-from sphinx_jaxpr.program.quoted import MAX_MESSAGE
-from sphinx_jaxpr.program.unread import unread
+from sphinx_jaxpr.program.query.explain import instead
+from sphinx_jaxpr.program.text import MAX_MESSAGE
 from sphinx_jaxpr.tracing import lock
 from sphinx_jaxpr.tracing.grammar import GrammarError, arguments, mesh, static, transforms
 from sphinx_jaxpr.tracing.jobs import seconds
+from sphinx_jaxpr.tracing.outcome import problem
 from sphinx_jaxpr.tracing.request import (
     Request,
     check_chain,
@@ -51,7 +53,6 @@ from sphinx_jaxpr.tracing.request import (
     local_name,
     variants,
 )
-from sphinx_jaxpr.tracing.results import problem
 from tests.program import lesson
 from tests.program.test_evaluate import _SEEDS
 from tests.tracing.test_grammar import REFUSED, SPECS
@@ -154,14 +155,14 @@ def _program(text: str) -> Answer:
     base = _base()
     how = match(base, printed)
     acted(printed, base, how)
-    noise.folds(printed)
-    html.code(printed, facts, "a")
+    folding.folds(printed)
+    code.code(printed, facts, "a")
     for equation in printed.walk():
         parameters = {
             one.name: printed_value(text[one.start : one.end]) for one in equation.parameters
         }
         in_words(equation.primitive, parameters, [v.type for v in equation.outputs])
-    drift.compare({"text": base.text, "facts": {}}, {"text": text, "facts": {}})
+    compare.compare({"text": base.text, "facts": {}}, {"text": text, "facts": {}})
     said = "".join(value for _, _, value in JaxprLexer().get_tokens_unprocessed(text))
     assert said == text
     return [one.message for one in found][:5]

@@ -6,10 +6,10 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from sphinx_jaxpr import testing
-from sphinx_jaxpr.program import account
-from sphinx_jaxpr.program.blocks import Block
-from sphinx_jaxpr.program.evaluate import evaluate, judge
-from sphinx_jaxpr.program.paths import PathError
+from sphinx_jaxpr.program.matching import summary
+from sphinx_jaxpr.program.query.blocks import QueryBlock
+from sphinx_jaxpr.program.query.evaluate import evaluate, judge
+from sphinx_jaxpr.program.query.syntax import PathError
 
 #: What the programs are called in expressions.
 NAME = "f"
@@ -44,7 +44,7 @@ class Product:
         base = block.base.printed if block.base else None
         before = block.base.index.tables if block.base else {}
         assert block.printed is not None
-        parts = account.acted(block.printed, base, block.match, block.index.tables, before)
+        parts = summary.acted(block.printed, base, block.match, block.index.tables, before)
         return "; ".join(f"{part.verb} {part.text}".strip() for part in parts)
 
     def partners(self, name: str) -> dict[Any, Any]:
@@ -60,7 +60,7 @@ class Product:
         return self.traced.text(name)
 
 
-def _by_start(product: Product, name: str, block: Block) -> dict[int, Any]:
+def _by_start(product: Product, name: str, block: QueryBlock) -> dict[int, Any]:
     assert block.printed is not None
     everything = product.ask(f"[e for e in {name}.all]")
     return {view.equation.start: view for view in everything}

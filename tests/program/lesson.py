@@ -9,11 +9,11 @@ import jax
 import jax.numpy as jnp
 from jax.sharding import AbstractMesh, AxisType, PartitionSpec
 
-from sphinx_jaxpr.program.blocks import Block
-from sphinx_jaxpr.program.evaluate import Scope
-from sphinx_jaxpr.program.inputs import Names
-from sphinx_jaxpr.program.printed import parse
-from sphinx_jaxpr.worker.facts import collect, mask
+from sphinx_jaxpr.program.facts import InputNames
+from sphinx_jaxpr.program.parser.parser import parse
+from sphinx_jaxpr.program.query.blocks import QueryBlock
+from sphinx_jaxpr.program.query.evaluate import Scope
+from sphinx_jaxpr.worker.facts.facts import collect, mask
 
 NEW_TANH = tuple(int(part) for part in jax.__version__.split(".")[:2]) >= (0, 12)
 
@@ -26,16 +26,18 @@ def bf16(*shape: int) -> jax.ShapeDtypeStruct:
     return jax.ShapeDtypeStruct(shape, jnp.bfloat16)
 
 
-def block(name: str, fn: Any, args: Any, names: str = "", base: Block | None = None) -> Block:
+def block(
+    name: str, fn: Any, args: Any, names: str = "", base: QueryBlock | None = None
+) -> QueryBlock:
     jaxpr = jax.make_jaxpr(fn)(*args)
-    return Block(name, parse(mask(str(jaxpr))), collect(jaxpr), named(names), base)
+    return QueryBlock(name, parse(mask(str(jaxpr))), collect(jaxpr), named(names), base)
 
 
-def named(names: str) -> Names:
+def named(names: str) -> InputNames:
     """A name for each input; that of a tree several times."""
     found = names.split()
     leaves = [f"{n}[{at}]" if found.count(n) > 1 else n for at, n in enumerate(found)]
-    return Names(tuple(found), tuple(leaves), tuple(dict.fromkeys(found)))
+    return InputNames(tuple(found), tuple(leaves), tuple(dict.fromkeys(found)))
 
 
 @cache
@@ -65,7 +67,7 @@ def scope() -> Scope:
     blocks = {"dense": base}
     for label, (fn, given) in variants.items():
         blocks[f"dense.{label}"] = block(f"dense.{label}", fn, given, "x w b", base)
-    blocks["dense.plain_grad"] = Block(
+    blocks["dense.plain_grad"] = QueryBlock(
         "dense.plain_grad",
         None,
         base=base,

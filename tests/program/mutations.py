@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from sphinx_jaxpr.program.levels import Level
+from sphinx_jaxpr.program.drift.levels import Level
 
 KIND = "f32[8]"
 UNARY = ("sin", "cos", "tanh", "exp", "neg")

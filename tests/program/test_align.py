@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from sphinx_jaxpr.program.align import align
-from sphinx_jaxpr.program.bodies import bare
-from sphinx_jaxpr.program.printed import parse
-from sphinx_jaxpr.worker import facts
+from sphinx_jaxpr.program.facts import align
+from sphinx_jaxpr.program.matching.bodies import bare
+from sphinx_jaxpr.program.parser.parser import parse
+from sphinx_jaxpr.worker.facts import facts
 from tests.program import corpus
 
 #: Programs with equations that text and object show differently, and why.

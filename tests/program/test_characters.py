@@ -7,7 +7,7 @@ import unicodedata
 
 import pytest
 
-from sphinx_jaxpr.program.characters import is_plain, on_one_line, spelled, spelled_all
+from sphinx_jaxpr.program.text import is_plain, on_one_line, spelled, spelled_all
 
 pytestmark = pytest.mark.once
 

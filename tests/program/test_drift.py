@@ -11,9 +11,8 @@ from typing import Any
 
 import pytest
 
-from sphinx_jaxpr.program.drift import Drift, compare
-from sphinx_jaxpr.program.levels import Difference, Level
-from sphinx_jaxpr.program.tabular import table
+from sphinx_jaxpr.program.drift.compare import Drift, compare, table
+from sphinx_jaxpr.program.drift.levels import Difference, Level
 from tests.program.record_versions import FOLDER
 
 pytestmark = pytest.mark.once

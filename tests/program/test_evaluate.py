@@ -10,15 +10,15 @@ from typing import Any
 import jax
 import pytest
 
-from sphinx_jaxpr.program import kinds
-from sphinx_jaxpr.program.evaluate import (
+from sphinx_jaxpr.program.query import base
+from sphinx_jaxpr.program.query.base import words
+from sphinx_jaxpr.program.query.evaluate import (
     PathError,
     Scope,
     evaluate,
     resolve_block,
     resolve_equation,
 )
-from sphinx_jaxpr.program.kinds import words
 from tests.program.lesson import NEW_TANH, scope
 
 VERSION = tuple(int(part) for part in jax.__version__.split(".")[:2])
@@ -300,7 +300,7 @@ def test_versions() -> None:
     with pytest.raises(PathError, match="version of `jaxlib` is not known"):
         evaluate('jaxlib > "1"', here)
     order = ["0.12.0.dev1", "0.12.0a1", "0.12.0rc2", "0.12", "0.12.0.post1", "0.12.0.1", "0.12.1"]
-    assert sorted(order, key=kinds.version) == order
+    assert sorted(order, key=base.version) == order
 
 
 def test_messages_are_short() -> None:
@@ -408,7 +408,7 @@ def outcome(text: str) -> str:
     except PathError as error:
         assert error.message and error.offset >= 0
         return "refused"
-    assert len(words(found.value)) <= kinds.MAX_SHOWN + 3
+    assert len(words(found.value)) <= base.MAX_SHOWN + 3
     return "value"
 
 

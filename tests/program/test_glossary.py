@@ -13,9 +13,15 @@ from typing import Any
 
 import pytest
 
-from sphinx_jaxpr.program import glossary
-from sphinx_jaxpr.program.glossary import KINDS, Entry, builtin, in_words, printed_value
-from sphinx_jaxpr.program.printed import parse
+from sphinx_jaxpr.program.glossary import glossary
+from sphinx_jaxpr.program.glossary.glossary import (
+    KINDS,
+    Entry,
+    builtin,
+    in_words,
+    printed_value,
+)
+from sphinx_jaxpr.program.parser.parser import parse
 
 ENTRIES = [entry for name in glossary.known() if (entry := glossary.entry(name))]
 NEWEST_LOOKED_AT = (0, 12)
@@ -204,8 +210,8 @@ def reachable(jax: Any, page: str) -> bool:
 def words_of(function: Callable[..., Any], *arguments: Any) -> Iterator[tuple[str, str]]:
     """(primitive, words) of every equation at any depth, from the worker's facts."""
     jax = pytest.importorskip("jax")
-    from sphinx_jaxpr.worker import facts
-    from sphinx_jaxpr.worker.jaxprs import is_jaxpr, open_jaxpr, short_type
+    from sphinx_jaxpr.worker.facts import facts
+    from sphinx_jaxpr.worker.facts.jaxprs import is_jaxpr, open_jaxpr, short_type
 
     jaxpr = jax.make_jaxpr(function)(*arguments)
     queue = [open_jaxpr(jaxpr)]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from sphinx_jaxpr.program.evaluate import PathError, evaluate
-from sphinx_jaxpr.program.instead import MAX_VALUE, instead
+from sphinx_jaxpr.program.query.evaluate import PathError, evaluate
+from sphinx_jaxpr.program.query.explain import MAX_VALUE, instead
 from tests.program.lesson import scope
 from tests.program.test_evaluate import CLAIMS
 

@@ -12,11 +12,10 @@ import numpy as np
 import pytest
 from jax.sharding import AbstractMesh, AxisType, PartitionSpec
 
-from sphinx_jaxpr.program.account import acted
-from sphinx_jaxpr.program.match import ADDED, KEPT, RESHAPED, Match, match
+from sphinx_jaxpr.program.matching.match import ADDED, KEPT, RESHAPED, Match, match
+from sphinx_jaxpr.program.matching.summary import acted, counts, summary
 from sphinx_jaxpr.program.model import Printed
-from sphinx_jaxpr.program.printed import parse
-from sphinx_jaxpr.program.summary import counts, summary
+from sphinx_jaxpr.program.parser.parser import parse
 
 
 def dense(x: Any, w: Any, b: Any) -> Any:

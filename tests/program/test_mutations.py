@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from sphinx_jaxpr.program.drift import compare
-from sphinx_jaxpr.program.levels import Level
+from sphinx_jaxpr.program.drift.compare import compare
+from sphinx_jaxpr.program.drift.levels import Level
 from sphinx_jaxpr.program.model import Operand, Program, Variable
-from sphinx_jaxpr.program.printed import parse
+from sphinx_jaxpr.program.parser.parser import parse
 from tests.program.mutations import (
     MUTATIONS,
     Mutation,

@@ -11,15 +11,15 @@ import jax.numpy as jnp
 import pytest
 from jax.extend import core
 
-from sphinx_jaxpr.ext.html import code, equation_ids
-from sphinx_jaxpr.program.account import acted
-from sphinx_jaxpr.program.blocks import Block
-from sphinx_jaxpr.program.evaluate import Scope, evaluate
-from sphinx_jaxpr.program.match import Match
-from sphinx_jaxpr.program.paths import PathError
-from sphinx_jaxpr.program.printed import parse
+from sphinx_jaxpr.program.html.code import code, equation_ids
+from sphinx_jaxpr.program.matching.match import Match
+from sphinx_jaxpr.program.matching.summary import acted
+from sphinx_jaxpr.program.parser.parser import parse
+from sphinx_jaxpr.program.query.blocks import QueryBlock
+from sphinx_jaxpr.program.query.evaluate import Scope, evaluate
+from sphinx_jaxpr.program.query.syntax import PathError
 from sphinx_jaxpr.testing import trace
-from sphinx_jaxpr.worker import facts
+from sphinx_jaxpr.worker.facts import facts
 
 _SHARED = jax.jit(lambda a: jnp.cos(a))
 ONE = jax.make_jaxpr(lambda a: jnp.sin(a))(1.0)
@@ -90,21 +90,21 @@ def held(value: Any) -> Any:
 
 
 @pytest.fixture(params=VALUES)
-def case(request: pytest.FixtureRequest) -> Iterator[tuple[str, Block, list[str]]]:
+def case(request: pytest.FixtureRequest) -> Iterator[tuple[str, QueryBlock, list[str]]]:
     value, expected = VALUES[request.param]
     yield request.param, trace(held(value), jnp.ones(()), name="f")["f"], expected
 
 
-def ask(expression: str, block: Block) -> Any:
+def ask(expression: str, block: QueryBlock) -> Any:
     return evaluate(expression, Scope({"f": block})).value
 
 
-def test_all_is_at_any_depth(case: tuple[str, Block, list[str]]) -> None:
+def test_all_is_at_any_depth(case: tuple[str, QueryBlock, list[str]]) -> None:
     _, block, expected = case
     assert list(ask("ops(f.all)", block)) == ["holder", *expected]
 
 
-def test_facts_are_those_of_the_program(case: tuple[str, Block, list[str]]) -> None:
+def test_facts_are_those_of_the_program(case: tuple[str, QueryBlock, list[str]]) -> None:
     name, block, _ = case
     assert block.printed is not None
     unknown = [e.primitive for e in block.printed.walk() if e.start not in block.index.facts]
@@ -114,7 +114,7 @@ def test_facts_are_those_of_the_program(case: tuple[str, Block, list[str]]) -> N
         assert found is None or found.primitive == equation.primitive
 
 
-def test_ids_and_folds(case: tuple[str, Block, list[str]]) -> None:
+def test_ids_and_folds(case: tuple[str, QueryBlock, list[str]]) -> None:
     _, block, _ = case
     printed = block.printed
     assert printed is not None
@@ -188,7 +188,7 @@ def test_of_what_cannot_be_read_no_question_is_answered(value: str) -> None:
     ] a
     c:f32[] = cos b
   in (c,) }}"""
-    block = Block("f", parse(text))
+    block = QueryBlock("f", parse(text))
     assert ask("ops(f) == ['holder', 'cos']", block)
     for question in ("f.all[sin]", "not f.all[sin]", "len(f.all) == 2"):
         with pytest.raises(PathError) as caught:
@@ -239,7 +239,7 @@ def test_a_text_that_lost_equations_is_not_asked() -> None:
     assert found.printed is not None
     text = found.printed.text.replace("c:f32[] = cos a", "((", 1)
     assert text != found.printed.text
-    block = Block("f", parse(text), found.facts)
+    block = QueryBlock("f", parse(text), found.facts)
     assert ask("len(f) == 1", block)
     with pytest.raises(PathError, match="1 of its 2 equations can be read"):
         ask("not f.all[cos]", block)
@@ -248,13 +248,13 @@ def test_a_text_that_lost_equations_is_not_asked() -> None:
 def test_a_text_alone_leads_into_each_of_its_programs() -> None:
     body = "{ lambda ; c:f32[]. let d:f32[] = sin c in (d,) }"
     text = f"{{ lambda ; a:f32[]. let b:f32[] = jit[jaxpr={body}] a in (b,) }}"
-    scope = Scope({"f": Block("f", parse(text))})
+    scope = Scope({"f": QueryBlock("f", parse(text))})
     assert evaluate("ops(f[jit].jaxpr) == ['sin'] and len(f.all) == 2", scope).is_true
 
 
 def test_a_result_without_a_letter_is_no_literal() -> None:
     text = "{ lambda ; a:f32[2]. let _:f32[2] _:i32[2] b:i32[2] = sort a in (_, b) }"
-    scope = Scope({"f": Block("f", parse(text))})
+    scope = Scope({"f": QueryBlock("f", parse(text))})
     assert evaluate("f.outputs[1].origin == 'equation'", scope).is_true
     for name in ("origin", "shape", "text"):
         with pytest.raises(PathError, match="is printed as `_`"):

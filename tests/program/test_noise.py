@@ -6,10 +6,10 @@ import jax
 import jax.numpy as jnp
 import pytest
 
-from sphinx_jaxpr.program.align import align
-from sphinx_jaxpr.program.noise import POINTED, folds, reasons, runs
-from sphinx_jaxpr.program.printed import parse
-from sphinx_jaxpr.worker import facts
+from sphinx_jaxpr.program.facts import align
+from sphinx_jaxpr.program.html.folding import POINTED, folds, reasons, runs
+from sphinx_jaxpr.program.parser.parser import parse
+from sphinx_jaxpr.worker.facts import facts
 from tests.program import corpus
 
 pytestmark = pytest.mark.once

@@ -8,10 +8,10 @@ import warnings
 
 import pytest
 
-from sphinx_jaxpr.program.blocks import PHASES
-from sphinx_jaxpr.program.paths import FUNCTIONS, MAX_CHARACTERS, VERSIONS, PathError, parse
+from sphinx_jaxpr.program.query.blocks import PHASES
+from sphinx_jaxpr.program.query.syntax import FUNCTIONS, MAX_CHARACTERS, VERSIONS, PathError, parse
+from sphinx_jaxpr.program.query.views import OF_PROGRAMS
 from sphinx_jaxpr.program.renames import table
-from sphinx_jaxpr.program.views import OF_PROGRAMS
 from sphinx_jaxpr.tracing.request import RESERVED
 
 

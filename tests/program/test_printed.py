@@ -11,9 +11,10 @@ from typing import Any
 
 import pytest
 
-from sphinx_jaxpr.program import model, scan
+from sphinx_jaxpr.program import model
 from sphinx_jaxpr.program.model import Equation, Operand, Printed, Program, Variable
-from sphinx_jaxpr.program.printed import MAX_DEPTH, parse
+from sphinx_jaxpr.program.parser import scanner
+from sphinx_jaxpr.program.parser.parser import MAX_DEPTH, parse
 from tests.program import corpus
 
 DATA = Path(__file__).parent / "data"
@@ -700,14 +701,14 @@ def test_work_grows_with_the_length_of_the_text(name: str, monkeypatch: pytest.M
 
     def work(times: int) -> int:
         """Matches made, and characters that failed guesses looked at."""
-        scanned: list[scan.Scanner] = []
-        initial = scan.Scanner.__init__
+        scanned: list[scanner.Scanner] = []
+        initial = scanner.Scanner.__init__
 
-        def keep(self: scan.Scanner, text: str) -> None:
+        def keep(self: scanner.Scanner, text: str) -> None:
             initial(self, text)
             scanned.append(self)
 
-        monkeypatch.setattr(scan.Scanner, "__init__", keep)
+        monkeypatch.setattr(scanner.Scanner, "__init__", keep)
         calls = 0
 
         def count(_frame: Any, event: str, _argument: Any) -> None:
@@ -720,10 +721,10 @@ def test_work_grows_with_the_length_of_the_text(name: str, monkeypatch: pytest.M
             parse(text)
         finally:
             sys.setprofile(None)
-        monkeypatch.setattr(scan.Scanner, "__init__", initial)
-        for scanner in scanned:
+        monkeypatch.setattr(scanner.Scanner, "__init__", initial)
+        for used in scanned:
             # The last guess may go over the budget, and the list it ends too.
-            assert scanner.budget >= -2 * len(text)
+            assert used.budget >= -2 * len(text)
         return calls
 
     small, large = work(1000), work(3000)

@@ -15,7 +15,7 @@ from jax import lax
 from jax.sharding import AbstractMesh, AxisType
 from jax.sharding import PartitionSpec as P
 
-from sphinx_jaxpr.program.evaluate import Scope, judge
+from sphinx_jaxpr.program.query.evaluate import Scope, judge
 from tests.program.lesson import block
 from tests.program.test_silence import _summed
 

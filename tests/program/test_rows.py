@@ -6,24 +6,24 @@ import jax
 import jax.numpy as jnp
 import pytest
 
-from sphinx_jaxpr.program import rows
-from sphinx_jaxpr.program.match import match
+from sphinx_jaxpr.program.html import side_by_side
+from sphinx_jaxpr.program.html.folding import POINTED, runs
+from sphinx_jaxpr.program.html.side_by_side import PIECE, SUMMARY, Column, RowItem, Unaligned, align
+from sphinx_jaxpr.program.matching.match import match
 from sphinx_jaxpr.program.model import Printed
-from sphinx_jaxpr.program.noise import POINTED, runs
-from sphinx_jaxpr.program.printed import parse
-from sphinx_jaxpr.program.rows import PIECE, SUMMARY, Item, Side, Unaligned, align
-from sphinx_jaxpr.worker.facts import mask
+from sphinx_jaxpr.program.parser.parser import parse
+from sphinx_jaxpr.worker.facts.facts import mask
 from tests.program import corpus
 from tests.program.lesson import scope
 
 pytestmark = pytest.mark.once
 
 
-def placed(side: Side) -> dict[int, Item]:
+def placed(side: Column) -> dict[int, RowItem]:
     """The items without items inside, by their row in the whole; checks that rows add up."""
-    found: dict[int, Item] = {}
+    found: dict[int, RowItem] = {}
 
-    def look(holder: Item, origin: int, count: int) -> None:
+    def look(holder: RowItem, origin: int, count: int) -> None:
         cursor = 1
         for item in holder.items:
             if item.kind == SUMMARY:
@@ -44,7 +44,7 @@ def placed(side: Side) -> dict[int, Item]:
     return found
 
 
-def text_of(side: Side, item: Item) -> str:
+def text_of(side: Column, item: RowItem) -> str:
     text = side.printed.text
     if item.kind == PIECE:
         return text[item.start : item.end]
@@ -57,7 +57,7 @@ def check(base: Printed, variant: Printed, folded: int = 0) -> list[tuple[str, s
     sides = []
     for printed in (base, variant):
         why = {e.start: POINTED for n, e in enumerate(printed.walk()) if folded and n % folded}
-        sides.append(Side(printed, runs(printed, why)))
+        sides.append(Column(printed, runs(printed, why)))
     assert align(sides[0], sides[1], found)
     assert sides[0].rows == sides[1].rows
     known = [placed(side) for side in sides]
@@ -134,7 +134,7 @@ def test_shared_bodies_stand_beside_one_another() -> None:
 def test_every_program_beside_itself_and_beside_another(
     start: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(rows, "MAX_ROWS", 100_000)
+    monkeypatch.setattr(side_by_side, "MAX_ROWS", 100_000)
     usable = [name for name, traced in corpus.PROGRAMS.items() if not traced.missing()]
     last: Printed | None = None
     for name in usable[start::4]:
@@ -153,8 +153,8 @@ def test_every_program_beside_itself_and_beside_another(
 def test_too_many_rows_are_not_aligned(monkeypatch: pytest.MonkeyPatch) -> None:
     base = scope().blocks["dense"].printed
     assert base is not None
-    monkeypatch.setattr(rows, "MAX_ROWS", 9)
-    assert not align(Side(base), Side(base), match(base, base))
+    monkeypatch.setattr(side_by_side, "MAX_ROWS", 9)
+    assert not align(Column(base), Column(base), match(base, base))
 
 
 def test_a_body_on_the_first_line_of_its_equation_has_no_rows() -> None:
@@ -163,4 +163,4 @@ def test_a_body_on_the_first_line_of_its_equation_has_no_rows() -> None:
         "        d:f32[] = sin c\n      in (d,) }] a\n  in (b,) }"
     )
     with pytest.raises(Unaligned):
-        Side(parse(text))
+        Column(parse(text))

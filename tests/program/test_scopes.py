@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 from jax import lax
 
-from sphinx_jaxpr.program.match import KEPT, match
-from sphinx_jaxpr.program.printed import parse
+from sphinx_jaxpr.program.matching.match import KEPT, match
+from sphinx_jaxpr.program.parser.parser import parse
 from tests.program import corpus
 from tests.program.scopes import named, scoped
 

@@ -17,10 +17,10 @@ from jax import lax
 from jax.extend.core import Primitive
 from jax.sharding import AbstractMesh, AxisType, PartitionSpec
 
-from sphinx_jaxpr.program.blocks import dtype_of, shape_of
-from sphinx_jaxpr.program.evaluate import PathError, Result, Scope, evaluate, judge
-from sphinx_jaxpr.program.evidence import SaysNothing
-from sphinx_jaxpr.program.glossary import printed_value
+from sphinx_jaxpr.program.glossary.glossary import printed_value
+from sphinx_jaxpr.program.query.blocks import dtype_of, shape_of
+from sphinx_jaxpr.program.query.evaluate import PathError, Result, Scope, evaluate, judge
+from sphinx_jaxpr.program.query.evidence import SaysNothing
 from tests.program import lesson
 from tests.program.lesson import block
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from sphinx_jaxpr.program.printed import parse
-from sphinx_jaxpr.program.unread import unread
+from sphinx_jaxpr.program.parser.parser import parse
+from sphinx_jaxpr.program.parser.unparsed import unread
 from tests.program import corpus
 from tests.program.test_printed import NOT_UNDERSTOOD
 

@@ -7,10 +7,10 @@ from typing import Any
 import jax
 import pytest
 
-from sphinx_jaxpr.program.blocks import Block, dtype_of, shape_of
-from sphinx_jaxpr.program.evaluate import PathError, Scope, evaluate, resolve_equation
-from sphinx_jaxpr.program.kinds import words
-from sphinx_jaxpr.program.printed import parse
+from sphinx_jaxpr.program.parser.parser import parse
+from sphinx_jaxpr.program.query.base import words
+from sphinx_jaxpr.program.query.blocks import QueryBlock, dtype_of, shape_of
+from sphinx_jaxpr.program.query.evaluate import PathError, Scope, evaluate, resolve_equation
 from tests.program.lesson import NEW_TANH, scope
 
 VERSION = tuple(int(part) for part in jax.__version__.split(".")[:2])
@@ -103,7 +103,7 @@ let g = { lambda ; a:f32[]. let
     c:f32[] = pjit[name=g jaxpr=g] b
     d:f32[] = pjit[name=f jaxpr=f] c
   in (d,) }"""
-    here = Scope({"f": Block("f", parse(text))})
+    here = Scope({"f": QueryBlock("f", parse(text))})
     assert value("f.all[sin].calls", here) == 5
     assert value("len(f.all)", here) == 6
     assert value("ops(f[0].jaxpr.all) == ['sin', 'pjit', 'pjit']", here) is True
@@ -206,7 +206,7 @@ def test_same() -> None:
     def pair(one: str, two: str) -> bool:
         head = "{ lambda ; a:f32[] b:f32[]. let "
         texts = {"p": f"{head}{one} }}", "q": f"{head}{two} }}"}
-        blocks = {name: Block(name, parse(text)) for name, text in texts.items()}
+        blocks = {name: QueryBlock(name, parse(text)) for name, text in texts.items()}
         assert all(b.printed is not None and b.printed.program is not None for b in blocks.values())
         return bool(value("same(p, q)", Scope(blocks)))
 
@@ -219,14 +219,14 @@ def test_same() -> None:
 
 
 def test_text_alone() -> None:
-    here = Scope({"p": Block("p", parse("{ lambda ; a. let b = sin a in (b,) }"))})
+    here = Scope({"p": QueryBlock("p", parse("{ lambda ; a. let b = sin a in (b,) }"))})
     assert value("ops(p) == ['sin']", here) is True
     assert "has no shape" in refused("p[sin].shape", here)
     assert "only its text is known" in refused("p.forward", here)
     assert "nothing is known of its phase" in refused("p[sin].phase", here)
     assert "no line" in refused("p[sin].line", here)
     assert "nothing is known of its effects" in refused("p.effects", here)
-    none = Scope({"p": Block("p", parse("no program"))})
+    none = Scope({"p": QueryBlock("p", parse("no program"))})
     assert "has no program that could be read" in refused("len(p)", none)
     assert "has no program that could be read" in refused("p", none)
 
@@ -248,5 +248,5 @@ def test_views_are_frozen() -> None:
 
 
 def test_a_page_has_its_own_blocks_first() -> None:
-    other = Block("dense", parse("{ lambda ; a:f32[]. let b:f32[] = sin a in (b,) }"))
+    other = QueryBlock("dense", parse("{ lambda ; a:f32[]. let b:f32[] = sin a in (b,) }"))
     assert value("ops(dense)", Scope({**scope().blocks, "dense": other})) == ("sin",)

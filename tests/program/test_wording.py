@@ -15,10 +15,10 @@ from jax import lax
 from jax.sharding import AbstractMesh, AxisType
 from jax.sharding import PartitionSpec as P
 
-from sphinx_jaxpr.program import glossary
-from sphinx_jaxpr.program.glossary import in_words, printed_value
-from sphinx_jaxpr.program.printed import parse
-from sphinx_jaxpr.worker import facts
+from sphinx_jaxpr.program.glossary import glossary
+from sphinx_jaxpr.program.glossary.glossary import in_words, printed_value
+from sphinx_jaxpr.program.parser.parser import parse
+from sphinx_jaxpr.worker.facts import facts
 
 
 def array(*shape: int, dtype: Any = jnp.float32) -> Any:

@@ -12,7 +12,7 @@ import pytest
 from sphinx_jaxpr.tracing import descendants
 from sphinx_jaxpr.tracing.files import Cache, canonical, signed
 from sphinx_jaxpr.tracing.fingerprint import Installed, environment_facts
-from sphinx_jaxpr.tracing.paths import Paths
+from sphinx_jaxpr.tracing.masking import PathMasker
 
 pytestmark = pytest.mark.once
 
@@ -33,7 +33,7 @@ class Other:
         self.python = folder / "python.sh"
         self.python.write_text(f'#!/bin/sh\necho start >> "{self.log}"\nexec "{python}" "$@"\n')
         self.python.chmod(0o755)
-        self.paths = Paths(str(folder / "docs"), [])
+        self.paths = PathMasker(str(folder / "docs"), [])
 
     @property
     def starts(self) -> int:
@@ -96,14 +96,14 @@ def test_a_damaged_answer_is_asked_for_again(other: Other) -> None:
 
 
 def test_an_interpreter_that_does_not_start_has_no_versions(tmp_path: Path) -> None:
-    paths = Paths(str(tmp_path), [])
+    paths = PathMasker(str(tmp_path), [])
     installed = Installed(str(tmp_path / "none"), {}, Cache(tmp_path / "cache"), paths)
     assert installed.python_version == "" and installed.version("jax") == ""
     assert not (tmp_path / "cache").exists()
 
 
 def test_facts_of_the_environment(tmp_path: Path) -> None:
-    installed = Installed(sys.executable, {}, Cache(tmp_path), Paths(str(tmp_path), []))
+    installed = Installed(sys.executable, {}, Cache(tmp_path), PathMasker(str(tmp_path), []))
 
     def facts(**environment: str) -> dict[str, object]:
         return environment_facts(installed, {"OWN": "1"}, environment)

@@ -10,8 +10,7 @@ from pathlib import Path
 import pytest
 
 from sphinx_jaxpr.tracing import folders
-from sphinx_jaxpr.tracing.depends import digests
-from sphinx_jaxpr.tracing.folders import Folders, beneath, file_digest, kind
+from sphinx_jaxpr.tracing.folders import Folders, beneath, digests, file_digest, kind
 
 pytestmark = pytest.mark.once
 

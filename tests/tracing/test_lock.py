@@ -10,14 +10,14 @@ from typing import Any
 
 import pytest
 
-from sphinx_jaxpr.program.drift import compare
-from sphinx_jaxpr.program.levels import Level
+from sphinx_jaxpr.program.drift.compare import compare
+from sphinx_jaxpr.program.drift.levels import Level
 from sphinx_jaxpr.tracing import lock
 from sphinx_jaxpr.tracing.files import Cache, canonical, signed
 from sphinx_jaxpr.tracing.folders import file_digest
 from sphinx_jaxpr.tracing.grammar import arguments, static, transforms
-from sphinx_jaxpr.tracing.locked import LockFolder
-from sphinx_jaxpr.tracing.outcomes import describe, remarks
+from sphinx_jaxpr.tracing.lock import LockFolder
+from sphinx_jaxpr.tracing.outcome import describe, remarks
 from sphinx_jaxpr.tracing.request import SCHEMA, Request
 from sphinx_jaxpr.tracing.store import seen
 

@@ -9,8 +9,8 @@ from urllib.parse import quote
 
 import pytest
 
-from sphinx_jaxpr.program.characters import spelled
-from sphinx_jaxpr.tracing.paths import Paths, mask
+from sphinx_jaxpr.program.text import spelled
+from sphinx_jaxpr.tracing.masking import PathMasker, mask
 
 pytestmark = pytest.mark.once
 
@@ -23,9 +23,9 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.fixture
-def paths(home: Path) -> Paths:
+def paths(home: Path) -> PathMasker:
     project = home / "secret" / "a project"
-    return Paths(str(project / "docs"), [str(project / "docs"), str(project / "src")])
+    return PathMasker(str(project / "docs"), [str(project / "docs"), str(project / "src")])
 
 
 @pytest.mark.parametrize(
@@ -56,7 +56,7 @@ def paths(home: Path) -> Paths:
         ("/opt/v/lib/python3/dist-packages/a.py|/b/lib/python3.12/site-packages/c.py", "a.py|c.py"),
     ],
 )  # fmt: skip
-def test_hide(paths: Paths, home: Path, text: str, shown: str) -> None:
+def test_hide(paths: PathMasker, home: Path, text: str, shown: str) -> None:
     places = {"h": str(home), "p": str(home / "secret" / "a project")}
     assert paths.hide(text.format(**places)) == shown.format(**places)
 
@@ -64,7 +64,7 @@ def test_hide(paths: Paths, home: Path, text: str, shown: str) -> None:
 def test_a_project_where_libraries_are_installed() -> None:
     """Its own files are shown as anywhere else, those beside it as a library's."""
     site = "/opt/v/lib/python3.11/site-packages"
-    paths = Paths(f"{site}/proj/docs", [f"{site}/proj/docs", f"{site}/proj"])
+    paths = PathMasker(f"{site}/proj/docs", [f"{site}/proj/docs", f"{site}/proj"])
     for hide in (paths.hide, paths.place):
         assert hide(f"{site}/proj/docs/conf.py:1 and '{site}/proj/pkg/m.py'") == (
             "conf.py:1 and 'pkg/m.py'"
@@ -76,7 +76,7 @@ def test_a_project_where_libraries_are_installed() -> None:
 def test_hide_as_url_and_as_literal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     home = tmp_path / "joé the \x1bfirst"
     monkeypatch.setenv("HOME", str(home))
-    paths = Paths(str(home / "p" / "docs"), [])
+    paths = PathMasker(str(home / "p" / "docs"), [])
     file = home / "p" / "docs" / "x.py"
     for written in (str(file), ascii(str(file))[1:-1], spelled(str(file)), quote(str(file))):
         assert paths.hide(f"in {written!s}") == "in x.py"
@@ -99,25 +99,25 @@ def test_hide_as_url_and_as_literal(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 )
 def test_hide_a_folder_of_one_name(text: str, shown: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HOME", "/")
-    assert Paths("/w", ["/"]).hide(text) == shown
+    assert PathMasker("/w", ["/"]).hide(text) == shown
 
 
 def test_folders_above_are_the_projects_up_to_its_own(tmp_path: Path, home: Path) -> None:
     project = tmp_path / "srv" / "p"
     (project / "a" / "docs").mkdir(parents=True)
     text = f"{project}/a/docs/x {project}/a/y {project}/z {tmp_path}/srv/other"
-    loose = Paths(str(project / "a" / "docs"), [])
+    loose = PathMasker(str(project / "a" / "docs"), [])
     assert loose.hide(text) == text.replace(f"{project}/a/docs/", "")
     # But a file of the user's code is the project's, wherever it lies.
     assert loose.place(f"{tmp_path}/srv/other/m.py") == "../../../other/m.py"
     (project / "pyproject.toml").touch()
-    known = Paths(str(project / "a" / "docs"), [])
+    known = PathMasker(str(project / "a" / "docs"), [])
     assert known.hide(text) == f"x ../y ../../z {tmp_path}/srv/other"
     (tmp_path / "srv" / ".git").mkdir()
-    assert Paths(str(project / "a" / "docs"), []).hide(text) == "x ../y ../../z ../../../other"
+    assert PathMasker(str(project / "a" / "docs"), []).hide(text) == "x ../y ../../z ../../../other"
 
 
-def test_any_text_is_read_once(paths: Paths) -> None:
+def test_any_text_is_read_once(paths: PathMasker) -> None:
     texts = [
         "/" * 10**6,
         f"{paths.home}/x " * 20_000,
@@ -130,7 +130,7 @@ def test_any_text_is_read_once(paths: Paths) -> None:
         assert time.process_time() - began < 3
 
 
-def test_a_result_has_its_files_as_places(paths: Paths, home: Path) -> None:
+def test_a_result_has_its_files_as_places(paths: PathMasker, home: Path) -> None:
     file = f"{home}/secret/a project/src/m.py"
     result = {
         "text": f"odd[at={file}]",
@@ -152,7 +152,7 @@ def test_a_result_has_its_files_as_places(paths: Paths, home: Path) -> None:
     }  # fmt: skip
 
 
-def test_hide_reaches_all_of_the_data(paths: Paths) -> None:
+def test_hide_reaches_all_of_the_data(paths: PathMasker) -> None:
     file = os.path.join(paths.source, "x.py")
     data = {"a": [file, 1, None, {"b": f"at {file}"}]}
     assert paths.hide_all(data) == {"a": ["x.py", 1, None, {"b": "at x.py"}]}
@@ -161,12 +161,12 @@ def test_hide_reaches_all_of_the_data(paths: Paths) -> None:
 def test_links_to_the_project_hide_as_well(tmp_path: Path) -> None:
     (tmp_path / "real").mkdir()
     (tmp_path / "link").symlink_to(tmp_path / "real")
-    paths = Paths(str(tmp_path / "link"), [])
+    paths = PathMasker(str(tmp_path / "link"), [])
     assert paths.hide(f"{tmp_path}/real/x.py {tmp_path}/link/x.py") == "x.py x.py"
 
 
 @pytest.mark.parametrize("file", ["docs/x.py", "src/x.py", "../other/x.py"])
-def test_stored_files_move_with_the_project(paths: Paths, home: Path, file: str) -> None:
+def test_stored_files_move_with_the_project(paths: PathMasker, home: Path, file: str) -> None:
     path = os.path.normpath(home / "secret" / "a project" / file)
     stored = paths.stored(path)
     assert "secret" not in stored and not os.path.isabs(stored)
@@ -174,14 +174,14 @@ def test_stored_files_move_with_the_project(paths: Paths, home: Path, file: str)
 
 
 def test_stored_files_of_a_home_elsewhere(home: Path, tmp_path: Path) -> None:
-    paths = Paths(str(tmp_path / "srv" / "docs"), [])
+    paths = PathMasker(str(tmp_path / "srv" / "docs"), [])
     stored = paths.stored(str(home / "lib" / "x.py"))
     assert stored == "~/lib/x.py"
     assert paths.absolute(stored) == str(home / "lib" / "x.py")
 
 
 def test_a_project_at_the_top_of_the_file_system() -> None:
-    paths = Paths("/docs", ["/", "/docs"])
+    paths = PathMasker("/docs", ["/", "/docs"])
     assert paths.hide("/docs/x.py /usr/x.py") == "x.py /usr/x.py"
 
 
@@ -194,8 +194,8 @@ def test_module_is_the_one_that_an_import_would_find(tmp_path: Path) -> None:
     for root in roots:
         root.mkdir()
 
-    def paths() -> Paths:
-        return Paths(str(roots[0]), map(str, roots))
+    def paths() -> PathMasker:
+        return PathMasker(str(roots[0]), map(str, roots))
 
     assert paths().module("lib") == ""
     (roots[1] / "lib").mkdir()
@@ -212,12 +212,12 @@ def test_a_module_in_two_roots_and_another_name_for_the_hidden_one(tmp_path: Pat
         root.mkdir(parents=True)
         (root / "model.py").touch()
     (tmp_path / "link").symlink_to(roots[1])
-    paths = Paths(str(tmp_path), map(str, [*roots, tmp_path / "link"]))
+    paths = PathMasker(str(tmp_path), map(str, [*roots, tmp_path / "link"]))
     one, two = (str(root / "model.py") for root in roots[1:])
     assert paths.places("model") == [one, two]  # the link is the same file again
     assert paths.places("lessons.one.model") == [one]
     assert paths.other_name(two) == "lessons.two.model"
-    assert Paths(str(tmp_path), map(str, roots[1:])).other_name(two) == ""
+    assert PathMasker(str(tmp_path), map(str, roots[1:])).other_name(two) == ""
 
 
 def test_a_package_hides_what_another_of_its_name_holds(tmp_path: Path) -> None:
@@ -230,10 +230,12 @@ def test_a_package_hides_what_another_of_its_name_holds(tmp_path: Path) -> None:
         (tmp_path / f"{file}.py").touch()
     (three / "p").mkdir(parents=True)
     (three / "p/m.py").touch()  # no package: an import passes over it
-    paths = Paths(str(tmp_path), map(str, (three, one, two)))
+    paths = PathMasker(str(tmp_path), map(str, (three, one, two)))
     assert paths.places("p.m") == [str(r / "p/m.py") for r in (one, two)]
     assert paths.places("p.sub.k") == [str(r / "p/sub/k.py") for r in (one, two)]
     assert paths.places("p.alone") == [str(one / "p/alone.py")]
     assert paths.places("p.m.f") == paths.places("p.m")  # an object inside
     assert paths.places("q.m") == [str(one / "q.py")]
-    assert Paths(str(tmp_path), [str(three), str(three)]).places("p.m") == [str(three / "p/m.py")]
+    assert PathMasker(str(tmp_path), [str(three), str(three)]).places("p.m") == [
+        str(three / "p/m.py")
+    ]

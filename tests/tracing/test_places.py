@@ -8,28 +8,28 @@ from collections.abc import Iterator
 
 import pytest
 
-from sphinx_jaxpr.tracing import places
+from sphinx_jaxpr.tracing import folders
 
 SITE = sysconfig.get_paths()["purelib"]
 
 
 @pytest.fixture(autouse=True)
 def as_before() -> Iterator[None]:
-    before = places._own
+    before = folders._own
     yield
-    places._own = before
+    folders._own = before
 
 
 def test_a_project_among_libraries() -> None:
     own, beside = (os.path.join(SITE, *parts) for parts in (("p", "m.py"), ("p2", "m.py")))
-    assert not places.is_project_file(own)
-    places.has_inside([os.path.join(SITE, "p"), SITE, "/elsewhere"])
-    assert places.is_project_file(own)
-    assert not places.is_project_file(beside)
-    assert places.is_project_file("/elsewhere/m.py")
+    assert not folders.is_project_file(own)
+    folders.has_inside([os.path.join(SITE, "p"), SITE, "/elsewhere"])
+    assert folders.is_project_file(own)
+    assert not folders.is_project_file(beside)
+    assert folders.is_project_file("/elsewhere/m.py")
 
 
 def test_the_project_of_a_folder() -> None:
     docs = os.path.join(SITE, "p", "docs", "source")
-    assert places.project_in(docs) == os.path.join(SITE, "p", "")
-    assert places.project_in(SITE) == places.project_in("/elsewhere/p") == ""
+    assert folders.project_in(docs) == os.path.join(SITE, "p", "")
+    assert folders.project_in(SITE) == folders.project_in("/elsewhere/p") == ""

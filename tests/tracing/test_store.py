@@ -16,13 +16,13 @@ from typing import Any
 
 import pytest
 
-from sphinx_jaxpr.tracing import packs, prune
+from sphinx_jaxpr.tracing import packs, store
 from sphinx_jaxpr.tracing.files import Cache
 from sphinx_jaxpr.tracing.fingerprint import Installed
 from sphinx_jaxpr.tracing.folders import Folders, file_digest, kind
+from sphinx_jaxpr.tracing.masking import PathMasker
 from sphinx_jaxpr.tracing.needs import Needs, Present
-from sphinx_jaxpr.tracing.paths import Paths
-from sphinx_jaxpr.tracing.records import read_seen
+from sphinx_jaxpr.tracing.packs import read_seen
 from sphinx_jaxpr.tracing.request import Request
 from sphinx_jaxpr.tracing.store import FAILED, INDEX, Seen, Store, seen
 from tests.support import PROJECT
@@ -53,7 +53,7 @@ class Folder:
         self.now = 20_000.5 * DAY
 
     def store(self) -> Store:
-        paths = Paths(str(self.docs), [str(self.docs)])
+        paths = PathMasker(str(self.docs), [str(self.docs)])
         cache = Cache(self.cache, self.told.append)
         installed = Installed(sys.executable, self.environment, cache, paths)
         present = Present(paths, installed, self.depends, [str(self.docs / "out")])
@@ -227,7 +227,7 @@ def test_why_there_is_no_result(folder: Folder) -> None:
 
 
 def test_modules_that_an_interpreter_has(tmp_path: Path) -> None:
-    paths = Paths(str(tmp_path), [])
+    paths = PathMasker(str(tmp_path), [])
     own = Installed(sys.executable, {}, Cache(tmp_path), paths)
     assert [own.module(name) for name in ("pytest", "json", "no_such_mod")] == ["1", "1", ""]
     other = Installed("other", {}, Cache(tmp_path), paths)
@@ -241,7 +241,7 @@ def test_to_look_for_a_module_imports_none(tmp_path: Path, monkeypatch: pytest.M
     (tmp_path / "hostile").mkdir()
     (tmp_path / "hostile" / "__init__.py").write_text("raise SystemExit")
     monkeypatch.syspath_prepend(str(tmp_path))
-    own = Installed(sys.executable, {}, Cache(tmp_path), Paths(str(tmp_path), []))
+    own = Installed(sys.executable, {}, Cache(tmp_path), PathMasker(str(tmp_path), []))
     assert own.module("hostile") == "1"
     assert [own.module(name) for name in ("hostile.x", "", ".", "\0", "\ud800")] == [""] * 5
     assert [own.version(name) for name in ("", "\0", "../x", "\ud800")] == [""] * 4
@@ -340,8 +340,8 @@ def test_no_file_names_the_machine(folder: Folder) -> None:
 
 def test_builds_at_once_keep_what_each_found_out(folder: Folder) -> None:
     one, two = folder.store(), folder.store()
-    for store, key in ((one, B), (two, C)):
-        store.save(key, REQUEST, RESULT, folder.needs(), {})
+    for writer, key in ((one, B), (two, C)):
+        writer.save(key, REQUEST, RESULT, folder.needs(), {})
     one.flush()
     two.flush()
     assert not folder.store().changed  # the index has all of it
@@ -349,7 +349,7 @@ def test_builds_at_once_keep_what_each_found_out(folder: Folder) -> None:
 
 
 def test_packs_are_made_one_while_others_read(folder: Folder) -> None:
-    keys = [f"{n:040x}" for n in range(prune.MANY + 4)]
+    keys = [f"{n:040x}" for n in range(store.MANY + 4)]
     reader = folder.store()
     for key in keys[:4]:
         folder.save(key)
@@ -359,7 +359,7 @@ def test_packs_are_made_one_while_others_read(folder: Folder) -> None:
     writer.save(B, REQUEST, RESULT, folder.needs(), {})  # its pack is open
     for key in keys[4:]:
         folder.save(key)
-    assert len(folder.packs) < prune.MANY
+    assert len(folder.packs) < store.MANY
     writer.save(C, REQUEST, RESULT, folder.needs(), {})
     assert reader.fresh(A) and reader.load(A) == RESULT
     assert [early.load(key) for key in keys[:4]] == [RESULT] * 4
@@ -372,17 +372,17 @@ def test_packs_are_made_one_while_others_read(folder: Folder) -> None:
 
 
 def test_what_cannot_be_moved_stays(folder: Folder, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(prune, "MANY", 1)
+    monkeypatch.setattr(store, "MANY", 1)
 
     def full(self: packs.Pack, text: bytes) -> int:
         raise OSError(errno.ENOSPC, "full")
 
     folder.save(B)
     with monkeypatch.context() as patched:
-        store = folder.store()
+        full_disk = folder.store()
         patched.setattr(packs.Pack, "append", full)
-        store.changed = True
-        store.flush()
+        full_disk.changed = True
+        full_disk.flush()
     assert all(folder.fresh(key) for key in (A, B))
     folder.save(C)
     assert len(folder.packs) == 1
@@ -469,7 +469,7 @@ def test_what_nothing_asks_for_goes(folder: Folder) -> None:
 
 
 def test_the_least_recently_asked_go_first(folder: Folder, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(prune, "SIZE", 1)
+    monkeypatch.setattr(store, "SIZE", 1)
     folder.now += DAY
     folder.save(B)
     assert folder.fresh(A) and folder.fresh(B)  # asked for yesterday: it stays
@@ -508,7 +508,7 @@ def test_what_others_left_goes_with_time(folder: Folder) -> None:
     folder.save(B)
     assert all((folder.cache / name).exists() for name in (*names, *stays))
     assert not any((folder.cache / name).exists() for name in temporary)
-    folder.now += prune.DAYS * DAY
+    folder.now += store.DAYS * DAY
     folder.save(B)
     assert all((folder.cache / name).exists() for name in stays)
     assert not any((folder.cache / name).exists() for name in names)
@@ -523,7 +523,7 @@ def test_files_of_others_stay(folder: Folder, tmp_path: Path) -> None:
     files = [folder.cache / "index.json", folder.cache / "verdicts.txt", logs / "0123456789ab.log"]
     for file in (*files, logs / ".0123456789abcdef.tmp"):
         file.write_text('{"pages": 1}')
-    folder.now = time.time() + (prune.DAYS + 1) * DAY
+    folder.now = time.time() + (store.DAYS + 1) * DAY
     folder.save(B)
     assert all(file.exists() for file in (*files, logs / ".0123456789abcdef.tmp"))
 

@@ -14,8 +14,8 @@ import pytest
 from sphinx_jaxpr.tracing import grammar
 from sphinx_jaxpr.tracing.request import Request
 from sphinx_jaxpr.worker.failures import RequestError
-from sphinx_jaxpr.worker.permitted import PURE
-from sphinx_jaxpr.worker.recorder import Recorder
+from sphinx_jaxpr.worker.recorder import DependencyRecorder
+from sphinx_jaxpr.worker.targets.reach import PURE
 from sphinx_jaxpr.worker.tracer import Tracer
 from tests.worker import house
 
@@ -25,7 +25,7 @@ LISTED = f"jaxpr_allowed_modules ({house.__name__})"
 
 @pytest.fixture(scope="module")
 def tracer() -> Tracer:
-    return Tracer(Recorder("/nowhere"), [])
+    return Tracer(DependencyRecorder("/nowhere"), [])
 
 
 def trace(
@@ -282,7 +282,7 @@ def test_a_text_may_be_of_another_module(tmp_path: Path, monkeypatch: pytest.Mon
     """Its module is not imported, and lends no names."""
     (tmp_path / "never.py").write_text("raise AssertionError\n")
     monkeypatch.syspath_prepend(str(tmp_path))
-    tracer = Tracer(Recorder("/nowhere"), [])
+    tracer = Tracer(DependencyRecorder("/nowhere"), [])
     with pytest.raises(RequestError, match="jaxpr_allowed_modules"):
         trace(tracer, "relu", "f32[3]", around=("never",))
     assert "never" not in sys.modules

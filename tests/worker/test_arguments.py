@@ -16,10 +16,10 @@ from jax.sharding import PartitionSpec as P
 
 from sphinx_jaxpr.tracing import grammar
 from sphinx_jaxpr.tracing.request import Request
-from sphinx_jaxpr.worker.facts import mask
+from sphinx_jaxpr.worker.avals import mesh_of, under
+from sphinx_jaxpr.worker.facts.facts import mask
 from sphinx_jaxpr.worker.failures import RequestError, hint_of
-from sphinx_jaxpr.worker.meshes import mesh_of, under
-from sphinx_jaxpr.worker.recorder import Recorder
+from sphinx_jaxpr.worker.recorder import DependencyRecorder
 from sphinx_jaxpr.worker.stage import Stage
 from sphinx_jaxpr.worker.tracer import Tracer
 from tests.worker import special
@@ -30,7 +30,7 @@ OLD = jax.__version_info__ < (0, 10)
 
 @pytest.fixture(scope="module")
 def tracer() -> Tracer:
-    return Tracer(Recorder("/nowhere"), [])
+    return Tracer(DependencyRecorder("/nowhere"), [])
 
 
 def request(

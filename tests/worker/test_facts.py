@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from sphinx_jaxpr.testing import trace
-from sphinx_jaxpr.worker import facts, jaxprs
+from sphinx_jaxpr.worker.facts import facts, jaxprs
 from tests.program.corpus import PROGRAMS
 
 SQUARE = jax.ShapeDtypeStruct((4, 4), jnp.float32)
@@ -209,7 +209,7 @@ def test_primitives_that_are_objects_have_the_names_and_parameters_that_are_prin
     plain = equation("call_hi_primitive", _prim=Root())
     assert jaxprs.primitive_name(plain) == "Root"
     assert set(jaxprs.parameters_of(plain)) == {"solve_jaxpr", "count"}
-    assert list(jaxprs.Held().of(plain)) == ["solve_jaxpr"]
+    assert list(jaxprs.HeldJaxpr().of(plain)) == ["solve_jaxpr"]
     assert jaxprs.parameters_of(equation("call_hi_primitive", _prim=Shown())) == {"count": 4}
     half = equation("call_hi_primitive_linearized", _prim=Root(), has_sres=False, tree=None)
     assert jaxprs.primitive_name(half) == "Root.linearized"

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from sphinx_jaxpr.program.characters import spelled_all
-from sphinx_jaxpr.tracing.places import SITE_FOLDERS
-from sphinx_jaxpr.tracing.results import error_problem
+from sphinx_jaxpr.program.text import spelled_all
+from sphinx_jaxpr.tracing.folders import SITE_FOLDERS
+from sphinx_jaxpr.tracing.outcome import error_problem
 from sphinx_jaxpr.worker.failures import MAX_MESSAGE, RequestError, describe, printable
 
 OURS = "/somewhere/sphinx_jaxpr"

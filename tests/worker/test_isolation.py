@@ -11,14 +11,14 @@ from typing import Any
 
 import pytest
 
-from sphinx_jaxpr.tracing import environment
+from sphinx_jaxpr.tracing import fingerprint
 from sphinx_jaxpr.tracing.client import Client
 from sphinx_jaxpr.tracing.grammar import arguments
 from sphinx_jaxpr.tracing.jobs import Job
 from sphinx_jaxpr.tracing.request import Request
-from sphinx_jaxpr.worker.meddling import meddles, words
-from sphinx_jaxpr.worker.objects import Walk
-from sphinx_jaxpr.worker.places import MISSING, Mapped, same
+from sphinx_jaxpr.worker.isolation.isolation import meddles, words
+from sphinx_jaxpr.worker.isolation.objects import Walk
+from sphinx_jaxpr.worker.isolation.state import MISSING, Mapped, same
 
 HERE = Path(__file__).parent / "neighbours"
 
@@ -108,7 +108,7 @@ ALONE = {
 
 def trace(targets: Iterable[str]) -> tuple[dict[str, str], int]:
     """Of each target the text or the error, and how many workers it took."""
-    setup = environment.setup(sys.executable, [str(HERE)], {}, 0, x64=False)
+    setup = fingerprint.setup(sys.executable, [str(HERE)], {}, 0, x64=False)
     jobs = [Job(t, Request(t, args=arguments("f32[3]")), 100) for t in targets]
     jobs = [
         Job(j.key, Request(j.key, args=arguments("f32[3,3]")), 100) if j.key in SQUARE else j

@@ -8,8 +8,7 @@ from typing import Any
 
 import pytest
 
-from sphinx_jaxpr.worker.failures import describe
-from sphinx_jaxpr.worker.listing import is_python
+from sphinx_jaxpr.worker.failures import describe, is_python
 
 SECRET = "a line of another file"
 

@@ -16,8 +16,8 @@ from jax.sharding import PartitionSpec as P
 
 from sphinx_jaxpr.tracing import grammar
 from sphinx_jaxpr.tracing.request import Request
-from sphinx_jaxpr.worker.recorder import Recorder
-from sphinx_jaxpr.worker.stacks import Context
+from sphinx_jaxpr.worker.facts.stacks import Context
+from sphinx_jaxpr.worker.recorder import DependencyRecorder
 from sphinx_jaxpr.worker.tracer import Tracer
 from tests.worker import phased
 
@@ -26,7 +26,7 @@ VECTOR = "x=f32[4], y=f32[4]"
 
 def traced(target: str, args: str, transforms: str = "") -> tuple[dict[str, Any], Any]:
     """The facts of a request, and the jaxpr that they are of."""
-    tracer = Tracer(Recorder("/nowhere"), [])
+    tracer = Tracer(DependencyRecorder("/nowhere"), [])
     chains = grammar.transforms(transforms)
     steps = chains[0].steps if chains else ()
     wanted = Request(f"{phased.__name__}:{target}", grammar.arguments(args), steps=steps)
@@ -291,7 +291,7 @@ def test_a_scope_of_the_authors_is_no_phase(name: str) -> None:
             return jnp.sin(x) * 2.0
 
     def phases(fn: Callable[..., Any]) -> list[str]:
-        from sphinx_jaxpr.worker import facts
+        from sphinx_jaxpr.worker.facts import facts
 
         found = facts.collect(jax.make_jaxpr(fn)(1.0))
         return [row[1] for row in equations(found)]
@@ -329,7 +329,7 @@ def test_a_primitive_of_unknown_meaning_makes_no_claim() -> None:
     from jax.extend import core
     from jax.interpreters import ad
 
-    from sphinx_jaxpr.worker import facts
+    from sphinx_jaxpr.worker.facts import facts
 
     inner = jax.make_jaxpr(lambda a, b: (jnp.sin(a) * b,))(1.0, 2.0)
     strange = core.Primitive("strange")
@@ -359,7 +359,7 @@ def test_a_mesh_and_collectives() -> None:
             lambda y: lax.psum(jnp.sin(y), "i"), mesh=mesh, in_specs=P("i"), out_specs=P()
         )(x)
 
-    from sphinx_jaxpr.worker import facts
+    from sphinx_jaxpr.worker.facts import facts
 
     aval = jax.ShapeDtypeStruct((4,), jnp.float32)
     jaxpr = jax.make_jaxpr(lambda x, t: jax.jvp(total, (x,), (t,)))(aval, aval)

@@ -23,9 +23,9 @@ DRIVER = """
 import dataclasses, json, sys
 sys.path[:0] = {paths!r}
 sys.dont_write_bytecode = True
-from sphinx_jaxpr.worker.asking import watch
-from sphinx_jaxpr.worker.recorder import Recorder
-recorder = Recorder({package!r})
+from sphinx_jaxpr.worker.access import watch
+from sphinx_jaxpr.worker.recorder import DependencyRecorder
+recorder = DependencyRecorder({package!r})
 recorder.install()
 watch(recorder)
 found = {{}}

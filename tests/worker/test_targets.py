@@ -128,10 +128,10 @@ def test_refused(tracer: Tracer, target: str, args: str, static: str, kind: str,
 def test_no_module_names_the_nearest_and_what_was_searched() -> None:
     from pathlib import Path
 
-    from sphinx_jaxpr.worker.recorder import Recorder
+    from sphinx_jaxpr.worker.recorder import DependencyRecorder
 
     here = str(Path(__file__).parent)
-    tracer = Tracer(Recorder("/nowhere"), [here])
+    tracer = Tracer(DependencyRecorder("/nowhere"), [here])
     with pytest.raises(RequestError) as caught:
         tracer.prepare(Request("target:f"), ignore)
     assert "no module 'target', did you mean 'targets'?" in str(caught.value)
@@ -140,8 +140,8 @@ def test_no_module_names_the_nearest_and_what_was_searched() -> None:
 
 def test_a_next_jax_without_closed_jaxpr_is_read_alike() -> None:
     """A JAX in which ``make_jaxpr`` gives one kind of object with equations and constants."""
-    from sphinx_jaxpr.worker import facts
-    from sphinx_jaxpr.worker.jaxprs import is_jaxpr, open_jaxpr
+    from sphinx_jaxpr.worker.facts import facts
+    from sphinx_jaxpr.worker.facts.jaxprs import is_jaxpr, open_jaxpr
 
     closed: Any = jax.make_jaxpr(lambda x: x * 2.0 + 1.0)(1.0)
     body = open_jaxpr(closed)

@@ -11,7 +11,7 @@ from types import ModuleType
 
 import pytest
 
-from sphinx_jaxpr.worker.texts import modules_around
+from sphinx_jaxpr.worker.targets.target import modules_around
 
 PRIVATE = """
     import dataclasses

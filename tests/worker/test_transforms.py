@@ -10,9 +10,9 @@ import pytest
 
 from sphinx_jaxpr.tracing import grammar
 from sphinx_jaxpr.tracing.request import Request
-from sphinx_jaxpr.worker.facts import mask
+from sphinx_jaxpr.worker.facts.facts import mask
 from sphinx_jaxpr.worker.failures import RequestError
-from sphinx_jaxpr.worker.recorder import Recorder
+from sphinx_jaxpr.worker.recorder import DependencyRecorder
 from sphinx_jaxpr.worker.stage import Stage
 from sphinx_jaxpr.worker.tracer import Tracer
 from tests.worker import targets
@@ -23,7 +23,7 @@ DENSE = "x=bf16[32,64], w=bf16[64,64], b=bf16[64]"
 
 @pytest.fixture(scope="module")
 def tracer() -> Tracer:
-    return Tracer(Recorder("/nowhere"), [])
+    return Tracer(DependencyRecorder("/nowhere"), [])
 
 
 def request(

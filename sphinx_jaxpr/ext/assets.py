@@ -1,0 +1,56 @@
+"""Style sheets and scripts: copied to the output, loaded by the pages that have a block."""
+
+from __future__ import annotations
+
+import filecmp
+import shutil
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any, Final, cast
+
+from sphinx.application import Sphinx
+from sphinx.builders.html import StandaloneHTMLBuilder
+
+from .judging.domain import JaxprDomain
+from .nodes import jaxpr_figure
+
+STATIC: Final = Path(__file__).parents[1] / "static"
+STYLE: Final = "jaxpr.css"
+BESIDE: Final = "jaxpr-compare.css"  # for pages where blocks stand side by side
+SCRIPT: Final = "jaxpr.js"
+
+
+def copy_static(names: Iterable[str], outdir: Path) -> None:
+    """Put style sheets and scripts where pages look for them."""
+    for name in names:
+        path = outdir / "_static" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if not path.exists() or not filecmp.cmp(STATIC / name, path, shallow=False):
+            shutil.copyfile(STATIC / name, path)
+
+
+def _assets(builder: Any) -> list[str]:
+    """What pages with a block load: no script in books and help files."""
+    if not isinstance(builder, StandaloneHTMLBuilder):
+        return []
+    return [STYLE] if builder.embedded else [STYLE, BESIDE, SCRIPT]
+
+
+def copy_assets(app: Sphinx, builder: Any) -> None:
+    """Put style sheet and script where pages look for them."""
+    if cast(JaxprDomain, app.env.get_domain("jaxpr")).galleries:
+        copy_static(_assets(builder), Path(app.outdir))
+
+
+def add_assets(
+    app: Sphinx, pagename: str, templatename: str, context: dict[str, Any], doctree: Any
+) -> None:
+    """Only pages that have a block load style sheet and script."""
+    figures = list(doctree.findall(jaxpr_figure)) if doctree is not None else []
+    if not figures:
+        return
+    app.add_css_file(STYLE)
+    if SCRIPT in _assets(app.builder):
+        app.add_js_file(SCRIPT, loading_method="defer")
+        if any(figure.get("is_beside") for figure in figures):
+            app.add_css_file(BESIDE)

@@ -1,0 +1,195 @@
+"""Connects everything with Sphinx: what happens when in a build."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Final, cast
+
+from docutils import nodes
+from pygments.lexer import Lexer
+from sphinx.application import Sphinx
+from sphinx.config import Config
+from sphinx.environment import BuildEnvironment
+from sphinx.util import logging
+
+from .. import __version__
+from ..program.text import on_one_line
+from . import config as settings
+from .assets import add_assets, copy_assets
+from .builders.check import CheckBuilder, Checked
+from .builders.lock import JaxprLock, JaxprRecord
+from .builders.pageless import PagelessBuilder
+from .judging.domain import JaxprDomain, every_kind
+from .judging.findings import StatementChecker, findings, report
+from .judging.rewritten import Written
+from .judging.verdicts import judging
+from .nodes import (
+    HIDDEN,
+    HTML,
+    PLAIN,
+    SOURCE,
+    jaxpr_claims,
+    jaxpr_figure,
+    jaxpr_gallery,
+    jaxpr_note,
+    jaxpr_primitives,
+    jaxpr_quote,
+    jaxpr_source,
+    jaxpr_when,
+    jaxpr_words,
+)
+from .reading.claims import JaxprClaims
+from .reading.collect import collect
+from .reading.glossary import JaxprGlossary
+from .reading.myst import COMPLAINTS
+from .reading.pasted import JaxprPasted
+from .reading.roles import ROLES
+from .reading.statements import take_from_titles
+from .reading.transform import JaxprTransform
+from .reading.when import JaxprWhen
+from .showing.glossary import ShowGlossaries
+from .showing.index import PrimitiveIndex
+from .showing.post_transforms import ShowBlocks, ShowQuotes
+
+# --- connects everything with Sphinx: what happens when in a build
+
+logger = logging.getLogger(__name__)
+
+_BUILDERS: Final = ("html", "latex", "text", "man", "texinfo")
+
+
+def connect(app: Sphinx) -> dict[str, Any]:
+    """Register all parts; the metadata of the extension."""
+    for option in settings.OPTIONS:
+        # Of any type for Sphinx: what is wrong with a value is told by us, once.
+        app.add_config_value(option.name, option.registered, option.rebuild, types=Any)
+    plain: dict[str, Any] = dict.fromkeys(_BUILDERS, PLAIN)
+    for kind in (jaxpr_gallery, jaxpr_primitives, jaxpr_note, jaxpr_quote, jaxpr_when):
+        app.add_node(kind, **plain)
+    app.add_node(jaxpr_figure, **{**plain, "html": HTML})
+    app.add_node(jaxpr_source, **{**plain, "html": SOURCE})
+    hidden: dict[str, Any] = dict.fromkeys(_BUILDERS, HIDDEN)
+    app.add_node(jaxpr_words, **hidden)
+    app.add_node(jaxpr_claims, **hidden)
+    # The entry point is there only where the package is installed.
+    app.add_lexer("jaxpr", JaxprOnDemand)
+    JaxprDomain.connect(app)
+    app.add_index_to_domain("jaxpr", PrimitiveIndex)
+    app.add_directive("jaxpr-transform", JaxprTransform)
+    app.add_directive("jaxpr", JaxprPasted)
+    app.add_directive("jaxpr-glossary", JaxprGlossary)
+    app.add_directive("jaxpr-claims", JaxprClaims)
+    app.add_directive("jaxpr-when", JaxprWhen)
+    for name, role in ROLES.items():
+        app.add_role_to_domain("jaxpr", name, role)
+    app.add_builder(CheckBuilder)
+    app.add_builder(JaxprLock)
+    app.add_builder(JaxprRecord)
+    app.add_post_transform(ShowBlocks)
+    app.add_post_transform(ShowGlossaries)
+    app.add_post_transform(ShowQuotes)
+    COMPLAINTS.install()
+    app.connect("config-inited", check_config)
+    app.connect("doctree-read", clear_titles, priority=100)  # before Sphinx copies them
+    app.connect("doctree-read", collect_page)
+    app.connect("env-updated", update)
+    app.connect("doctree-resolved", note_page)
+    app.connect("write-started", copy_assets)
+    app.connect("html-page-context", add_assets)
+    app.connect("build-finished", finish)
+    return {
+        "version": __version__,
+        "env_version": 1,
+        "parallel_read_safe": True,
+        "parallel_write_safe": True,
+    }
+
+
+def check_config(app: Sphinx, config: Config) -> None:
+    """Tell what is wrong in conf.py."""
+    for name, problem in settings.problems(config).items():
+        place = settings.place_of(name, Path(app.confdir))
+        logger.warning("%s", on_one_line(problem), location=place, type="jaxpr", subtype="option")
+    settings.settle(config)
+
+
+def _domain(env: BuildEnvironment) -> JaxprDomain:
+    return cast(JaxprDomain, env.get_domain("jaxpr"))
+
+
+def clear_titles(app: Sphinx, doctree: nodes.document) -> None:
+    """Find the lines of all roles; take those out of titles that can't stand there."""
+    _domain(app.env).note(app.env.docname, take_from_titles(doctree))
+
+
+def collect_page(app: Sphinx, doctree: nodes.document) -> None:
+    """Note what a page asks for, once it is read."""
+    docname = app.env.docname
+    _domain(app.env).keep(docname, collect(docname, doctree))
+
+
+def update(app: Sphinx, env: BuildEnvironment) -> list[str]:
+    """Trace what is new, judge all pages, name those that must be written again."""
+    domain = _domain(env)
+    if app.builder.name == "gettext":  # messages of the pages alone
+        return []
+    pageless = app.builder if isinstance(app.builder, PagelessBuilder) else None
+    if pageless and pageless.is_refused:
+        pageless.refuse()
+        app.statuscode = 1
+        return []
+    tags = every_kind(app.tags) if pageless else app.tags
+    galleries = pageless.galleries(domain) if pageless else domain.visible(tags)
+    domain.engine = engine = judging(app, galleries)
+    engine.prepare(gallery for page in galleries.values() for gallery in page)
+    sentences = StatementChecker(engine, domain.visible_quotes(tags))
+    if engine.mode != "skip":
+        found = [*findings(engine, galleries), *domain.findings(), *sentences.findings()]
+        checks = pageless if isinstance(pageless, CheckBuilder) else None
+        found += checks.compared(engine, galleries, domain.galleries) if checks else []
+        engine.findings = report(found, str(app.srcdir))
+        if checks:
+            checks.checked = Checked(engine, galleries, sentences, checks.drifts)
+    shown = sentences.digests() if engine.mode != "skip" else {}
+    engine.verdicts.save()
+    if pageless:
+        return []
+    engine.pages = engine.page_digests(galleries, domain.visible_lists(tags), shown)
+    engine.written = Written(app, Path(app.doctreedir) / "jaxpr", engine.pages)
+    return engine.written.outdated()
+
+
+def note_page(app: Sphinx, doctree: nodes.document, docname: str) -> None:
+    """A page is about to be written: a list of files on the command line leaves some out."""
+    engine = _domain(app.env).engine
+    if engine is not None and engine.written is not None:
+        engine.written.resolved.add(docname)
+
+
+def finish(app: Sphinx, exception: Exception | None) -> None:
+    """Remember what the pages show now."""
+    engine = _domain(app.env).engine
+    if engine is not None and engine.written is not None and exception is None:
+        engine.written.keep()
+
+
+# --- the lexer ``jaxpr`` for Sphinx, loaded when a page first needs it
+
+
+class JaxprOnDemand(Lexer):
+    """Stands for :class:`sphinx_jaxpr.lexer.JaxprLexer`.
+
+    Its grammar and the parser's take longer to compile than the rest of the
+    extension to load, and a build in which nothing changed uses neither.
+    """
+
+    name = "jaxpr"
+    aliases = ("jaxpr",)
+    mimetypes = ("text/x-jaxpr",)
+
+    def get_tokens_unprocessed(self, text: str) -> Iterator[tuple[int, Any, str]]:
+        """Tokens with their offsets; together they are ``text``."""
+        from ..lexer import JaxprLexer
+
+        yield from JaxprLexer(**self.options).get_tokens_unprocessed(text)

@@ -1,0 +1,236 @@
+"""The domain ``jaxpr``: what all pages ask for, kept across builds and processes."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, ClassVar, Final
+
+from docutils import nodes
+from sphinx import addnodes
+from sphinx.builders import Builder
+from sphinx.domains import ObjType
+from sphinx.environment import BuildEnvironment
+from sphinx.errors import NoUri
+from sphinx.util.tags import Tags
+
+from ...tracing.grammar import Aval, Call, Chain, Mesh, Name, Ref, Step
+from ...tracing.request import Request
+from ..links import link
+from ..pages import PageDomain, shape
+from ..records import (
+    Block,
+    DirectiveRecord,
+    Finding,
+    Note,
+    PageRecords,
+    Pasted,
+    PrimitiveList,
+    Statement,
+)
+
+if TYPE_CHECKING:
+    from .session import BuildSession
+
+
+#: Format and name of the builders that show blocks.
+BUILDERS: Final = (
+    ("html", "html"),
+    ("html", "dirhtml"),
+    ("html", "singlehtml"),
+    ("html", "epub"),
+    ("latex", "latex"),
+    ("text", "text"),
+    ("man", "man"),
+    ("texinfo", "texinfo"),
+)
+
+
+class JaxprDomain(PageDomain):
+    """Blocks by page.  ``engine`` holds the results of the running build."""
+
+    name = "jaxpr"
+    label = "jaxpr"
+    object_types: ClassVar[dict[str, ObjType]] = {"block": ObjType("block", "ref")}
+    initial_data: ClassVar[dict[str, Any]] = {
+        "galleries": {},
+        "lists": {},
+        "findings": {},
+        "quotes": {},
+        "judged": "",  # see verdicts.py
+        "seal": "",
+    }
+    sealed_alone = frozenset({"judged"})
+    data_version = shape(
+        *(Block, Finding, DirectiveRecord, PrimitiveList, Note, Pasted, Statement),
+        *(Aval, Call, Chain, Mesh, Name, Ref, Request, Step),
+    )
+    engine: BuildSession | None = None
+
+    @property
+    def galleries(self) -> dict[str, list[DirectiveRecord]]:
+        """The directives of each page, in the order of the page."""
+        found: dict[str, list[DirectiveRecord]] = self.data["galleries"]
+        return found
+
+    def get_objects(self) -> Iterable[tuple[str, str, str, str, str, int]]:
+        """Blocks with an explicit name that this build shows, for inventories and the search."""
+        seen: set[str] = set()
+        for docname, gallery in self.ordered():
+            if not gallery.explicit or gallery.name in seen:
+                continue
+            if self.engine and not are_met(gallery.only, self.engine.app.tags):
+                continue
+            seen.add(gallery.name)
+            for block in gallery.blocks:
+                if block.shown:
+                    yield block.name, block.name, "block", docname, block.identity, 1
+
+    def resolve_any_xref(
+        self,
+        env: BuildEnvironment,
+        fromdocname: str,
+        builder: Builder,
+        target: str,
+        node: addnodes.pending_xref,
+        contnode: nodes.Element,
+    ) -> list[tuple[str, nodes.reference]]:
+        """Blocks with a name for the whole project, for ``any`` and Markdown links."""
+        renamed = self.engine.renamed if self.engine else {}
+        for name, _, _, docname, identity, _ in self.get_objects():
+            if name == target:
+                identity = renamed.get((docname, identity), identity)
+                found = link(builder, fromdocname, docname, identity, contnode)
+                if found is None:
+                    raise NoUri(docname, "jaxpr")  # so that Sphinx lets the words stand
+                return [("jaxpr:ref", found)]
+        return []
+
+    def ordered(self) -> Iterator[tuple[str, DirectiveRecord]]:
+        """All directives of the project, by page name and place."""
+        for docname in sorted(self.galleries):
+            for gallery in self.galleries[docname]:
+                yield docname, gallery
+
+    def keep(self, docname: str, page: PageRecords) -> None:
+        """Keep what a page asks for, until it is read again or gone."""
+        for kind, records in (
+            ("galleries", page.directives),
+            ("lists", page.lists),
+            ("quotes", page.statements),
+        ):
+            if records:
+                self.data[kind][docname] = list(records)
+        self.note(docname, list(page.findings))
+
+    def note(self, docname: str, findings: list[Finding]) -> None:
+        """Keep what is wrong on a page, to be told by every build."""
+        if findings:
+            self.data["findings"].setdefault(docname, []).extend(findings)
+
+    def visible_lists(self, tags: Any) -> dict[str, list[PrimitiveList]]:
+        """The lists of primitives that this build shows, by page."""
+        found: dict[str, list[PrimitiveList]] = self.data["lists"]
+        return {
+            page: [one for one in found[page] if are_met(one.only, tags)] for page in sorted(found)
+        }
+
+    def findings(self) -> list[Finding]:
+        """What is wrong on pages beside their blocks."""
+        own = [found for page in sorted(self.data["findings"]) for found in self._told(page)]
+        return [*own, *self.clashes()]
+
+    def _told(self, docname: str) -> list[Finding]:
+        found: list[Finding] = self.data["findings"][docname]
+        return found
+
+    def visible(self, tags: Any) -> dict[str, list[DirectiveRecord]]:
+        """The directives that this build shows: those in ``only`` may not be."""
+        return {page: self.visible_galleries(tags, page) for page in sorted(self.galleries)}
+
+    def visible_galleries(self, tags: Any, page: str) -> list[DirectiveRecord]:
+        """The directives of one page that are shown; ``tags`` may be those of several builders."""
+        return [one for one in self.galleries.get(page, ()) if are_met(one.only, tags)]
+
+    def visible_quotes(self, tags: Any) -> dict[str, list[Statement]]:
+        """The quotes that this build shows, by page."""
+        said: dict[str, list[Statement]] = self.data["quotes"]
+        return {
+            page: [one for one in found if are_met(one.only, tags)] for page, found in said.items()
+        }
+
+    def visible_anywhere(self, tags: Any) -> dict[str, list[DirectiveRecord]]:
+        """The directives that some builder shows, with the other tags of this build."""
+        return self.visible(every_kind(tags))
+
+    def _place(self, gallery: DirectiveRecord) -> str:
+        source = gallery.source
+        if "docstring of" not in source:
+            source = os.path.relpath(source, self.env.srcdir)
+        return f"{source}:{gallery.line}"
+
+    def clashes(self) -> list[Finding]:
+        """Names that two directives claim for the whole project."""
+        first: dict[str, tuple[str, DirectiveRecord]] = {}
+        findings = []
+        for docname, gallery in self.ordered():
+            if not gallery.explicit:
+                continue
+            if gallery.name not in first:
+                first[gallery.name] = (docname, gallery)
+                continue
+            other_page, other = first[gallery.name]
+            if _same_directive(gallery, other) and docname != other_page:
+                continue
+            findings.append(
+                Finding(
+                    "option",
+                    f"name {gallery.name!r} is also used at {self._place(other)};"
+                    " a name holds for the whole project",
+                    gallery.source,
+                    gallery.line,
+                )
+            )
+        return findings
+
+
+def every_kind(tags: Any) -> list[Tags]:
+    """The tags of this build as each builder has them."""
+    return [
+        Tags([*tags, form, name, f"format_{form}", f"builder_{name}"]) for form, name in BUILDERS
+    ]
+
+
+def are_met(conditions: tuple[str, ...], tags: Any) -> bool:
+    kinds = tags if isinstance(tags, list) else [tags]
+    return any(all(_holds(condition, kind) for condition in conditions) for kind in kinds)
+
+
+def _holds(condition: str, tags: Any) -> bool:
+    try:
+        return bool(tags.eval_condition(condition))
+    except Exception:  # Sphinx says what is wrong with it, and keeps the content
+        return True
+
+
+def _same_directive(one: DirectiveRecord, other: DirectiveRecord) -> bool:
+    """A docstring that autodoc shows twice, or a file that two pages include: no clash."""
+    # Autodoc may name the file of the module that re-exports the object.
+    documented = {gallery.source.rpartition(":docstring of ")[1:] for gallery in (one, other)}
+    if len(documented) == 1 and all(documented.pop()):
+        return _asked(one) == _asked(other)
+    digests = [[block.digest for block in gallery.blocks] for gallery in (one, other)]
+    return one.source == other.source and one.line == other.line and digests[0] == digests[1]
+
+
+def _asked(gallery: DirectiveRecord) -> list[str]:
+    """What a docstring asks for, whatever module it is shown in."""
+    found = []
+    for block in gallery.blocks:
+        request = block.request
+        if request is not None:
+            path = request.target.rpartition(":")[2]
+            request = replace(request, target=path, around=(), bare=False)
+        found.append(request.digest if request is not None else "")
+    return found

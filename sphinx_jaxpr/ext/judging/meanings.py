@@ -1,0 +1,101 @@
+"""What the primitives of a block mean, and where to read more.
+
+A term of the project's glossary comes first, then an inventory of JAX that
+intersphinx has loaded, then the definitions that come with the package.  None
+of these links warns where it leads nowhere: it is not there then.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Mapping
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Final
+
+from sphinx.application import Sphinx
+from sphinx.errors import NoUri
+
+from ...program.html.definitions import Meaning, of_block
+from .. import config as settings
+from ..links import is_page
+
+if TYPE_CHECKING:
+    from ...program.glossary.glossary import Glossary
+    from ...program.model import EquationFacts, Printed
+
+_PYTHON: Final = ("py:function", "py:class", "py:method", "py:data", "py:attribute")
+
+
+class Meanings:
+    """Looks primitives up for one build."""
+
+    def __init__(self, app: Sphinx) -> None:
+        self.app = app
+        given = settings.value(app.config, "jaxpr_glossary")
+        self.terms_of = {k: v for k, v in given.items() if isinstance(v, str)}
+        self.defined = {k: v for k, v in given.items() if not isinstance(v, str)}
+
+    @cached_property
+    def glossary(self) -> Glossary:
+        """The definitions, with the project's own; loaded when a page is written."""
+        from ...program.glossary.glossary import builtin
+
+        return builtin().merged(self.defined)
+
+    @cached_property
+    def terms(self) -> dict[str, tuple[str, str]]:
+        """Terms of the project's glossaries in small letters: their pages and anchors."""
+        domain = self.app.env.get_domain("std")
+        return {
+            name.lower(): (docname, anchor)
+            for name, _, kind, docname, anchor, _ in domain.get_objects()
+            if kind == "term"
+        }
+
+    @property
+    def digest(self) -> str:
+        """Changes with whatever may change a link."""
+        return hashlib.sha256(repr(sorted(self.terms.items())).encode()).hexdigest()[:12]
+
+    def href(self, primitive: str, page: str) -> tuple[str, bool]:
+        """The address of a primitive's meaning as seen from a page, and whether it leads away."""
+        known = self.glossary.entry(primitive)
+        names = [self.terms_of.get(primitive, primitive), primitive]
+        names += [known.name, *known.aliases] if known else []
+        for name in names:
+            if name.lower() in self.terms:
+                docname, anchor = self.terms[name.lower()]
+                return self._local(page, docname, anchor), False
+        found = self.in_inventories(known.page) if known and known.page else ""
+        return found, bool(found)
+
+    def _local(self, page: str, docname: str, anchor: str) -> str:
+        builder = self.app.builder
+        if builder.name == "singlehtml":
+            return f"#{anchor}"
+        try:
+            return f"{builder.get_relative_uri(page, docname)}#{anchor}"
+        except NoUri:  # a page that is not in this book
+            return ""
+
+    def in_inventories(self, name: str, kinds: Iterable[str] = _PYTHON) -> str:
+        """The address of an object in what intersphinx has loaded, if anything."""
+        inventory: Mapping[str, Any] = getattr(self.app.env, "intersphinx_inventory", {})
+        for kind in kinds:
+            item = inventory.get(kind, {}).get(name)
+            if item is not None:
+                found = str(getattr(item, "uri", None) or item[2])
+                return found if is_page(found) else ""
+        return ""
+
+    def of_block(
+        self,
+        printed: Printed,
+        facts: dict[int, EquationFacts],
+        ids: dict[int, str],
+        page: str,
+    ) -> dict[str, Meaning]:
+        """The meanings of all primitives of a block, in the order in which they appear."""
+        return of_block(
+            self.glossary, printed, facts, ids, lambda primitive: self.href(primitive, page)
+        )

@@ -1,0 +1,79 @@
+"""``jaxpr-claims``: claims that readers do not see."""
+
+from __future__ import annotations
+
+import io
+import tokenize
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+from docutils import nodes
+from sphinx.util.docutils import SphinxDirective
+
+from ..nodes import jaxpr_claims
+from ..records import Finding
+from .options import AnyOption, unknown
+from .source_lines import locate
+
+
+class JaxprClaims(SphinxDirective):
+    """One expression a line; one that is indented, or closes a bracket, goes on above.
+
+    So does one below a line that ends in a backslash.
+    """
+
+    has_content = True
+    option_spec: ClassVar[Any] = AnyOption()
+
+    def run(self) -> list[nodes.Node]:
+        """Leave one ``jaxpr_claims``."""
+        place = locate(self)
+        first = place.content(list(self.content))
+        node = jaxpr_claims()
+        self.set_source_info(node)
+        node.source = place.source
+        node["lines"] = [(first + n, text) for n, text in expressions(list(self.content))]
+        node["findings"] = unknown(self, place) + (
+            []
+            if node["lines"]
+            else [
+                Finding(
+                    "claim",
+                    f"{self.name} is empty; write one expression a line, as in"
+                    " len(dense.vmap) == len(dense) + 1",
+                    place.source,
+                    place.line,
+                )
+            ]
+        )
+        return [node]
+
+
+def expressions(lines: Sequence[str]) -> list[tuple[int, str]]:
+    """The expressions of a body with their places in it, comments left out."""
+    found: list[tuple[int, str]] = []
+    for number, line in enumerate(lines):
+        text = without_comment(line)
+        if not text.strip():
+            continue
+        place, before = found[-1] if found else (number, "")
+        above = before.removesuffix("\\").rstrip()  # which goes on, as Python's lines do
+        if found and (above != before or text[:1].isspace() or text[0] in ")]}"):
+            found[-1] = (place, f"{above} {text.strip()}")
+        else:
+            found.append((number, text.strip()))
+    return found
+
+
+def without_comment(line: str) -> str:
+    """A line up to its comment; a ``#`` in a text is none."""
+    if "#" not in line:
+        return line
+    try:
+        for token in tokenize.generate_tokens(io.StringIO(line.strip()).readline):
+            if token.type == tokenize.COMMENT:
+                return line[: len(line) - len(line.lstrip()) + token.start[1]]
+    except (tokenize.TokenError, SyntaxError):  # it goes on below, or is no Python: told later
+        quoted = line.partition("#")
+        return quoted[0] if quoted[0].count('"') % 2 == quoted[0].count("'") % 2 == 0 else line
+    return line

@@ -1,0 +1,59 @@
+"""What a page that was read asks for, found in its doctree, with ids that are unique on it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from docutils import nodes
+from sphinx import addnodes
+
+from ...tracing.lock import file_name
+from ..nodes import jaxpr_gallery, jaxpr_primitives
+from ..records import DirectiveRecord, PageRecords, PrimitiveList
+from . import statements
+
+
+def collect(docname: str, doctree: nodes.document) -> PageRecords:
+    """The records of a page; its nodes keep those that are theirs, and the page's name."""
+    taken: set[str] = set()
+    directives = []
+    for node in doctree.findall(jaxpr_gallery):
+        directive = _with_files(_unique(node["gallery"], taken), docname)
+        directive = replace(directive, only=statements.conditions(node, addnodes.only, "expr"))
+        node["gallery"], node["docname"] = directive, docname
+        directives.append(directive)
+    lists = list(doctree.findall(jaxpr_primitives))
+    for number, listed in enumerate(lists, 1):
+        only = statements.conditions(listed, addnodes.only, "expr")
+        listed["docname"] = docname
+        listed["listing"] = PrimitiveList(listed["scope"], number, only)
+    on_page, findings = statements.collect(docname, doctree)
+    findings += [finding for listed in lists for finding in listed["findings"]]
+    return PageRecords(
+        directives=tuple(directives),
+        lists=tuple(listed["listing"] for listed in lists),
+        statements=tuple(on_page),
+        findings=tuple(findings),
+    )
+
+
+def _unique(gallery: DirectiveRecord, taken: set[str]) -> DirectiveRecord:
+    blocks = []
+    for block in gallery.blocks:
+        identity, count = block.identity, 2
+        while identity in taken:
+            identity = f"{block.identity}-{count}"
+            count += 1
+        taken.add(identity)
+        blocks.append(replace(block, identity=identity))
+    return replace(gallery, blocks=tuple(blocks))
+
+
+def _with_files(gallery: DirectiveRecord, docname: str) -> DirectiveRecord:
+    """The file of each block in the lock: a name that holds for a page alone is in its folder."""
+    blocks = []
+    for block in gallery.blocks:
+        local = block.identity.removeprefix("jaxpr-")
+        name, page = (block.name, "") if gallery.explicit else (local, docname)
+        blocks.append(replace(block, lock=file_name(name, page)))
+    return replace(gallery, blocks=tuple(blocks))

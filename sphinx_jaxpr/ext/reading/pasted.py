@@ -1,0 +1,98 @@
+"""``jaxpr``: annotates a jaxpr that stands on the page as text.  Traces and checks nothing."""
+
+from __future__ import annotations
+
+from textwrap import dedent
+from typing import Final
+
+from docutils import nodes
+
+from ...program.text import spelled
+from ...tracing.files import digest
+from ..nodes import jaxpr_gallery
+from ..records import Block, DirectiveRecord, Finding, Pasted
+from .options import BlockDirective, unread
+from .source_lines import locate
+
+OPTIONS: Final = ("caption", "name", "open", "class", "version")
+#: How a block without a name is called on its page.
+LOCAL_NAME: Final = "pasted"
+
+
+class JaxprPasted(BlockDirective):
+    """Leaves a ``jaxpr_gallery`` of one block, whose program is the body."""
+
+    def run(self) -> list[nodes.Node]:
+        """Leave the node with the caption as its child."""
+        self.place = locate(self)
+        self.findings: list[Finding] = []
+        self._check_characters()
+        for option in self.options:
+            if option not in OPTIONS:
+                self._unknown(option, OPTIONS)
+        self.findings += unread(self, self.place)
+        given = self._explicit()
+        node = jaxpr_gallery()
+        self.set_source_info(node)
+        caption = self._caption(node)
+        block = self._block(given or LOCAL_NAME)
+        node["gallery"] = DirectiveRecord(
+            source=self.place.source,
+            line=self.place.line,
+            name=block.name,
+            explicit=bool(given),
+            blocks=(block,),
+            opened=self._choice("open", ("auto", "all", "none"), ""),
+            classes=tuple(self._classes()),
+            caption=caption,
+            findings=tuple(self.findings),
+        )
+        return [node]
+
+    def _block(self, name: str) -> Block:
+        text, line = self._text()
+        problem, pasted = "", None
+        if text:
+            version = spelled(" ".join(self.options.get("version", "").split()))
+            pasted = Pasted(text, version)
+            self._read(text, line)
+        else:
+            problem = "the body is empty; paste what JAX printed, as it is"
+            self._finding(f"{self.name}: {problem}")
+        return Block(
+            name,
+            "",
+            f"jaxpr-{name}",
+            None,
+            digest([text, pasted.version if pasted else ""]),
+            problem,
+            line=self.place.line,
+            pasted=pasted,
+        )
+
+    def _text(self) -> tuple[str, int]:
+        """The body without blanks around it, and the line of the file where it begins.
+
+        Nor are there any at the ends of lines: docutils drops them, MyST does not.
+        """
+        lines = [spelled(line).rstrip() for line in self.content]
+        blank = next((n for n, line in enumerate(lines) if line.strip()), len(lines))
+        text = dedent("\n".join(lines[blank:])).rstrip()
+        first = text.partition("\n")[0]
+        if first and self.place.lines and self.place.lines[0].rstrip().endswith(first):
+            return text, self.place.line  # on the directive's own line
+        return text, self.place.content(lines) + blank
+
+    def _read(self, text: str, line: int) -> None:
+        """Tell where reading stopped; the text is shown as it is."""
+        from ...program.parser.parser import parse
+        from ...program.parser.unparsed import unread
+
+        found = unread(parse(text))
+        if not found:
+            return
+        first, *others = found
+        more = f" (and so at {len(others)} more place{'s' * (len(others) != 1)})" if others else ""
+        line += text.count("\n", 0, first.offset)
+        message = f"{self.name}: {first.message}{more}"
+        self.findings.append(Finding("option", message, self.place.source, line))

@@ -1,0 +1,79 @@
+"""``jaxpr-glossary``: the primitives that a page or the project meets, with their meanings."""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+from docutils import nodes
+
+from ...program.html.definitions import listed
+from ..judging.domain import JaxprDomain
+from ..judging.session import BuildSession
+from ..judging.verdicts import judging
+from ..links import link
+from ..nodes import jaxpr_primitives
+from ..pages import PageTransform
+from ..records import Block, PrimitiveList
+from .index import met
+
+
+class ShowGlossaries(PageTransform):
+    """Replaces every ``jaxpr_primitives`` by a definition list."""
+
+    of = "jaxpr"
+    default_priority = 6
+
+    def run(self, **kwargs: Any) -> None:
+        """Fill the lists of a page, or of several put together."""
+        if self.app.builder.name == "gettext":
+            return
+        domain = cast(JaxprDomain, self.env.get_domain("jaxpr"))
+        for number, node in enumerate(list(self.document.findall(jaxpr_primitives)), 1):
+            engine = domain.engine or judging(self.app, domain.visible(self.app.tags))
+            page, listing = node["docname"], node["listing"]
+            engine.renumbered[(page, listing.number)] = number
+            node.replace_self(self.filled(domain, engine, listing, page))
+
+    def filled(
+        self, domain: JaxprDomain, engine: BuildSession, listing: PrimitiveList, page: str
+    ) -> list[nodes.Node]:
+        """The definition list, or a line that says why there is none."""
+        if engine.mode == "skip":
+            return [nodes.paragraph("", "Not traced: jaxpr_mode is skip.")]
+        pages = domain.visible(self.app.tags)
+        if listing.scope == "page":
+            pages = {page: pages.get(page, [])}
+        found = met(engine, pages)
+        if not found:
+            return [nodes.paragraph("", "No block here meets a primitive.")]
+        number = engine.renumbered[(page, listing.number)]
+        items = [
+            self.item(engine, page, listed(number, name), name, places)
+            for name, places in found.items()
+        ]
+        return [nodes.definition_list("", *items, classes=["jaxpr-glossary"])]
+
+    def item(
+        self,
+        engine: BuildSession,
+        page: str,
+        identity: str,
+        name: str,
+        places: list[tuple[str, Block]],
+    ) -> nodes.definition_list_item:
+        """One primitive: what it means, and links to the blocks that meet it."""
+        known = engine.meanings.glossary.entry(name)
+        term = nodes.term("", "", nodes.literal(name, name), ids=[identity])
+        meaning = nodes.paragraph("", known.meaning if known else "No definition is known.")
+        if known is not None and known.kind != "custom":
+            meaning += nodes.Text(f" ({known.kind})")
+        where = nodes.paragraph("", "Met in ")
+        for number, (docname, block) in enumerate(places):
+            if number:
+                where += nodes.Text(", ")
+            shown = nodes.literal(block.name, block.name)
+            other = engine.renamed.get((docname, block.identity), block.identity)
+            found = link(self.app.builder, page, docname, other, shown)
+            where += found if found is not None else shown
+        where += nodes.Text(".")
+        return nodes.definition_list_item("", term, nodes.definition("", meaning, where))

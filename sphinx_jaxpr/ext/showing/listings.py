@@ -1,0 +1,249 @@
+"""Blocks as standard nodes, for every builder that does not write HTML."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from typing import Any, Final
+
+from docutils import nodes
+
+from ...program.matching.summary import in_words
+from ...program.model import Printed
+from ...program.text import on_one_line
+from ...tracing.outcome import error_parts
+from .. import config as settings
+from ..judging.path_targets import PathTarget
+from ..records import Block
+from .block import ONLY_IN_BASE, BlockRenderer
+from .notes import as_list, letters
+
+# --- blocks as standard nodes, for every builder that does not write HTML
+
+#: A word longer than this can leave a printed page's margin.
+LONG_WORD: Final = 70
+#: Formats in pages, where a program has a limit.
+PAGED: Final = ("latex", "texinfo")
+
+
+class NodeRenderer(BlockRenderer):
+    """A heading line and a captioned listing for each block."""
+
+    def shown(self) -> list[nodes.Node]:
+        found: list[nodes.Node] = [*self.rest, *self.source()]
+        for place, block in enumerate(self.blocks):
+            found.extend(self.begin(block))
+            error = None if self.is_skipped(block) else self.error(block)
+            if self.is_skipped(block):
+                body: list[nodes.Node] = [nodes.paragraph("", "Not traced: jaxpr_mode is skip.")]
+            elif error is not None:
+                body = _error_nodes(error, self.is_expected(block))
+            else:
+                body = self.listing(block)
+            found.extend(self.captioned(body, self.caption if place == 0 else None))
+            found.extend(self.notes(block))
+        found.extend(self.lost_notes())
+        return self.in_tex(found) if self.format == "latex" else found
+
+    def begin(self, block: Block) -> list[nodes.Node]:
+        """The heading line, and where links to the block lead."""
+        heading = self.heading(block)
+        if self.format == "latex" and isinstance(heading[0], nodes.literal_block):
+            # Sphinx leaves a target before a listing to that, which has the id then.
+            heading[0]["ids"].append(block.identity)
+            return heading
+        return [nodes.target("", "", ids=[block.identity]), *heading]
+
+    def notes(self, block: Block) -> list[nodes.Node]:
+        """The notes of a block; in pages each is reached from the block too."""
+        found = self.notes_of(block)
+        rows = as_list(found, self.where)
+        if not rows or self.format not in PAGED:
+            return rows
+        line = nodes.paragraph("", "Notes: ")
+        items = rows[0].findall(nodes.list_item)
+        for number, (item, (placed, _, identity)) in enumerate(zip(items, found, strict=False), 1):
+            # Neither format can lead to an item.
+            item["ids"].remove(identity)
+            next(item.findall(nodes.paragraph)).insert(0, nodes.target("", "", ids=[identity]))
+            line += nodes.Text(", " if number > 1 else "")
+            named = letters(self.engine, placed)
+            line += [nodes.literal(named, named), nodes.Text(" (")]
+            line += nodes.reference("", str(number), internal=True, refid=identity)
+            line += nodes.Text(")")
+        line += nodes.Text(".")
+        return [line, *rows]
+
+    def where(self, found: PathTarget) -> nodes.Node:
+        """Which equation a note is about: its letters, which lead to the block, and the path."""
+        assert found.block is not None
+        named = letters(self.engine, found)
+        link = nodes.reference("", "", nodes.literal(named, named), internal=True)
+        link["refid"] = found.block.identity
+        return nodes.inline("", "", link, nodes.Text(f" ({found.note.path})"))
+
+    @property
+    def format(self) -> str:
+        return self.engine.app.builder.format
+
+    def heading(self, block: Block) -> list[nodes.Node]:
+        call = on_one_line(self.call(block))
+        line = nodes.paragraph()
+        found: list[nodes.Node] = [line]
+        if _has_long_word(call):
+            found = [nodes.literal_block(call, call, language="python", translatable=False), line]
+        else:
+            line += nodes.literal(call, call)
+        acted = [f"{part.verb} {part.text}".strip() for part in self.acted(block)]
+        about = [*map(_ascii, acted), *self.remarks(block), self.version(block)]
+        # In a paragraph: a blank line would end it in the midst of TeX's argument.
+        text = on_one_line("; ".join(filter(None, about)))
+        if text:
+            line += nodes.Text(f" - {text}" if len(found) == 1 else text)
+        found = found if line.children else found[:1]
+        if context := self.context(block):
+            found = [nodes.paragraph("", "", nodes.literal(context, context)), *found]
+        return found
+
+    def listing(self, block: Block) -> list[nodes.Node]:
+        found = self.engine.printed(block)
+        assert found is not None
+        printed, _ = found
+        limit = settings.value(self.engine.app.config, "jaxpr_max_equations")
+        cut, rest = len(printed.text), 0
+        if self.format in PAGED:
+            cut, rest = _cut(printed, limit)
+        text = printed.text[:cut]
+        body: list[nodes.Node] = [
+            nodes.literal_block(text, text, language="jaxpr", translatable=False)
+        ]
+        if marks := self.marks(block):
+            text = ". ".join(f"{mark.capitalize()}: {letters}" for mark, letters in marks)
+            text = on_one_line(text)
+            body.append(nodes.paragraph("", f"{text}."))
+        body.extend(self.only_in_base(block))
+        if rest:
+            more = f"... and {rest} more equation{'' if rest == 1 else 's'}, shown in HTML."
+            body.append(nodes.paragraph("", more))
+        return body
+
+    def only_in_base(self, block: Block) -> list[nodes.Node]:
+        """The equations that the base has and this block lacks."""
+        gone, more = self.dropped(block)
+        if not gone:
+            return []
+        line = nodes.paragraph("", ONLY_IN_BASE)
+        for place, equation in enumerate(gone):
+            said = on_one_line(in_words(equation))
+            line += [nodes.Text(", ")] if place else []
+            line += nodes.literal(said, said)
+        line += nodes.Text(f", and {more} more." if more else ".")
+        return [line]
+
+    def captioned(self, body: list[nodes.Node], caption: nodes.Element | None) -> list[nodes.Node]:
+        """``body`` with the caption in the way that Sphinx captions a listing."""
+        if caption is None:
+            return body
+        # Sphinx's text writer spells a caption in a table out, letter by letter.
+        if self.format == "latex" or not self.in_table:
+            for place, node in enumerate(body):
+                if isinstance(node, nodes.literal_block):
+                    box = nodes.container("", literal_block=True, classes=["literal-block-wrapper"])
+                    box += [caption, node]
+                    return [*body[:place], box, *body[place + 1 :]]
+        return [nodes.paragraph("", "", *caption.children), *body]
+
+    def in_tex(self, found: list[nodes.Node]) -> list[nodes.Node]:
+        """What TeX has to know before it meets our text, and how it may break it."""
+        listings = [one for node in found for one in node.findall(nodes.literal_block)]
+        if any(_has_long_word(listing.astext()) for listing in listings):
+            found = [
+                nodes.raw("", BREAK_ANYWHERE, format="latex"),
+                *found,
+                nodes.raw("", END, format="latex"),
+            ]
+        if self.engine.app.config.latex_engine == NARROW_ENGINE:
+            text = "".join(node.astext() for node in found if not isinstance(node, nodes.raw))
+            taught = letter_definitions(text)
+            if taught:
+                found.insert(0, nodes.raw("", taught, format="latex"))
+        return found
+
+
+def _ascii(text: str) -> str:
+    """Signs that pdflatex and plain terminals may lack, spelt out."""
+    return text.replace("\u2192", "to").replace("\u00d7", "x")
+
+
+def _has_long_word(text: str) -> bool:
+    return any(len(word) > LONG_WORD for word in re.findall(r"\S+", text))
+
+
+def _cut(printed: Printed, limit: int) -> tuple[int, int]:
+    """Where to end the text after ``limit`` equations, and how many are left out.
+
+    A shared program or a body counts as it is printed.
+    """
+    starts = [equation.start for equation in printed.walk()]
+    if len(starts) <= limit:
+        return len(printed.text), 0
+    end = printed.text.rfind("\n", 0, sorted(starts)[limit])
+    return max(end, 0), len(starts) - limit
+
+
+def _error_nodes(error: dict[str, Any], expected: bool) -> list[nodes.Node]:
+    headline, detail = error_parts(error)
+    if expected:
+        text = f"{headline}\n{detail}".strip()
+        return [nodes.literal_block(text, text, language="none", translatable=False)]
+    box = nodes.error("", nodes.paragraph("", on_one_line(headline)))
+    if detail:
+        box += nodes.literal_block(detail, detail, language="none", translatable=False)
+    return [box]
+
+
+# --- what TeX needs for text that is not the author's: breaks, and letters it lacks
+
+#: Lets TeX break a word that is longer than the line.
+BREAK_ANYWHERE: Final = r"\begingroup\sphinxsetup{verbatimforcewraps=true}"
+END: Final = r"\endgroup"
+
+#: The engine that knows only the letters somebody defined.
+NARROW_ENGINE: Final = "pdflatex"
+
+# Where TeX's name is not Unicode's.
+_GREEK: Final = {"LAMDA": "lambda", "FINAL SIGMA": "varsigma", "OMICRON": "mathit{o}"}
+# Greek capitals that TeX takes from the Latin alphabet.
+_LATIN: Final = {
+    "ALPHA": "A", "BETA": "B", "EPSILON": "E", "ZETA": "Z", "ETA": "H", "IOTA": "I", "KAPPA": "K",
+    "MU": "M", "NU": "N", "OMICRON": "O", "RHO": "P", "TAU": "T", "CHI": "X",
+}  # fmt: skip
+
+
+def letter_definitions(text: str) -> str:
+    """TeX that teaches pdfTeX those letters of ``text`` that it does not know.
+
+    A letter that a document defines itself stays as that document has it.
+    """
+    letters = sorted({letter for letter in text if ord(letter) > 0xFF})
+    if not letters:
+        return ""
+    # No macro and no @, since a table may have read this text before TeX obeys it.
+    lines = []
+    for letter in letters:
+        name = rf"\csname u8:\detokenize{{{letter}}}\endcsname"
+        lines.append(
+            rf"\expandafter\ifx{name}\relax\expandafter\gdef{name}{{{_shape(letter)}}}\fi%"
+        )
+    return "\n".join(lines)
+
+
+def _shape(letter: str) -> str:
+    """A letter in TeX: Greek as in mathematics, any other by its number."""
+    name = unicodedata.name(letter, "").rpartition(" LETTER ")[2]
+    if 0x3B1 <= ord(letter) <= 0x3C9:
+        return rf"\ensuremath{{\{_GREEK.get(name, name.lower())}}}"
+    if 0x391 <= ord(letter) <= 0x3A9 and name:
+        capital = rf"\ensuremath{{\{_GREEK.get(name, name.lower()).capitalize()}}}"
+        return _LATIN.get(name, capital)
+    return rf"\mbox{{[U+{ord(letter):04X}]}}"

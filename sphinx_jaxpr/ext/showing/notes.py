@@ -1,0 +1,43 @@
+"""Notes of a directive as nodes and marks: the list under a block, the marker at an equation."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from docutils import nodes
+
+from ..judging.path_targets import PathTarget
+from ..judging.session import BuildSession
+from ..nodes import jaxpr_note
+
+
+def as_list(
+    items: list[tuple[PathTarget, jaxpr_note, str]], link: Callable[[PathTarget], nodes.Node]
+) -> list[nodes.Node]:
+    """Notes as a numbered list; each item has its id and begins with a link to its equation."""
+    if not items:
+        return []
+    rows = nodes.enumerated_list(classes=["jaxpr-notes"], enumtype="arabic", prefix="", suffix=".")
+    for found, node, identity in items:
+        item = nodes.list_item("", nodes.paragraph("", "", link(found)), ids=[identity])
+        item += node.children
+        rows += item
+    return [rows]
+
+
+def marker(number: int, identity: str) -> str:
+    """The mark at an equation, as HTML."""
+    return (
+        f'<a class="jaxpr-marker" id="{identity}-at" href="#{identity}"'
+        f' aria-label="note {number}">{number}</a>'
+    )
+
+
+def letters(engine: BuildSession, found: PathTarget) -> str:
+    """How to name an equation on paper: the letters that it binds, or its primitive."""
+    printed: Any = engine.printed(found.block) if found.block else None
+    for equation in printed[0].walk() if printed else ():
+        if equation.start == found.start:
+            return " ".join(v.name for v in equation.outputs) or str(equation.primitive)
+    return found.note.path

@@ -1,0 +1,45 @@
+"""Pasted blocks on their way to nodes: the same figures and listings, marked as pasted."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from docutils import nodes
+
+from ..records import Block
+from .block import BlockRenderer
+from .figures import HtmlRenderer
+from .listings import NodeRenderer
+
+TITLE: Final = "Pasted jaxpr"
+#: What tells readers that nobody vouches for the text.
+UNCHECKED: Final = "pasted, not checked"
+
+
+class _Pasted(BlockRenderer):
+    """What is known of a text: itself, and what its author says of it."""
+
+    def is_skipped(self, block: Block) -> bool:
+        return False
+
+    def remarks(self, block: Block) -> list[str]:
+        return [UNCHECKED]
+
+    def version(self, block: Block) -> str:
+        return block.pasted.version if block.pasted else ""
+
+
+class PastedHtmlRenderer(_Pasted, HtmlRenderer):
+    """For builders that write HTML."""
+
+    def title(self, block: Block) -> str:
+        return f'<span class="jaxpr-title">{TITLE}</span>'
+
+
+class PastedNodeRenderer(_Pasted, NodeRenderer):
+    """For all others."""
+
+    def heading(self, block: Block) -> list[nodes.Node]:
+        acted = [part.text for part in self.acted(block)]
+        about = [*acted, *self.remarks(block), self.version(block)]
+        return [nodes.paragraph("", f"{TITLE} - {'; '.join(filter(None, about))}")]

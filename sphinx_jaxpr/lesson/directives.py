@@ -1,0 +1,292 @@
+"""Directives for what a lesson aims at and asks: ``lesson-goal``, ``-predict``, ``-check``."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterable, Sequence
+from typing import Any, ClassVar, Final
+
+from docutils import nodes
+from sphinx import addnodes
+from sphinx.util import docname_join
+from sphinx.util.docutils import SphinxDirective, SphinxRole
+
+from ..ext.reading.options import AnyOption
+from ..ext.reading.source_lines import SourceSpan, find_lines, locate
+from ..ext.records import Finding
+from ..tracing.grammar import nearest
+from .nodes import lesson_auto, lesson_checklist, lesson_reveal, lesson_steps
+from .records import Auto, ChecklistItem, Path, PathStep
+
+# --- directives for what a lesson aims at and asks: ``lesson-goal``, ``-predict``, ``-check``
+
+GOAL: Final = "Goal"
+
+
+def of_options(
+    directive: SphinxDirective, place: SourceSpan, known: Sequence[str]
+) -> list[Finding]:
+    """What is wrong with the options of a directive."""
+    listed = f"known: {', '.join(known)}" if known else "it takes none"
+    return [
+        Finding(
+            "option",
+            f"{directive.name}: unknown option {option!r}{nearest(option, known)} ({listed})",
+            place.source,
+            place.option(option),
+        )
+        for option in directive.options
+        if option not in known
+    ]
+
+
+class LessonPart(SphinxDirective):
+    """A directive whose mistakes are findings of its page, told by every build."""
+
+    has_content = True
+    option_spec: ClassVar[Any] = AnyOption()
+    known: ClassVar[tuple[str, ...]] = ()
+
+    def begin(self) -> None:
+        """Note where the directive stands, and its options."""
+        self.place = locate(self)
+        self.findings = of_options(self, self.place, self.known)
+
+    def tell(self, message: str, kind: str = "part", line: int = 0) -> None:
+        """Add a finding at a line, else at the directive."""
+        place = self.place
+        self.findings.append(
+            Finding(kind, f"{self.name} {message}", place.source, line or place.line)
+        )
+
+    def signed(self, node: nodes.Element, children: Iterable[nodes.Node]) -> nodes.Element:
+        """A node that says where it is from and what is wrong with it."""
+        node.source, node.line = self.place.source, self.place.line
+        node["findings"] = self.findings
+        node += list(children)
+        return node
+
+
+class LessonGoal(LessonPart):
+    """What the reader can do afterwards: an admonition, which every theme and format knows."""
+
+    def run(self) -> list[nodes.Node]:
+        """Leave one admonition."""
+        self.begin()
+        if not any(line.strip() for line in self.content):
+            self.tell("is empty; write what the reader can do afterwards")
+        node = nodes.admonition(classes=["lesson-goal"])
+        body = self.parse_content_to_nodes()
+        return [self.signed(node, [nodes.title("", GOAL, translatable=False), *body])]
+
+
+class Reveal(LessonPart):
+    """A question whose answer the reader asks for.
+
+    The question is the argument, or else the body's first paragraph: Markdown lets no
+    backtick stand behind a fence of backticks.
+    """
+
+    optional_arguments = 1
+    final_argument_whitespace = True
+    known = ("name",)
+    kind: ClassVar[str]
+    answer: ClassVar[str]
+
+    def run(self) -> list[nodes.Node]:
+        """Leave one ``lesson_reveal``."""
+        self.begin()
+        node = lesson_reveal(kind=self.kind)
+        name = self.options.get("name", "").strip()
+        if name:
+            self.options["name"] = name
+            node["question"] = name
+            self.add_name(node)
+        text = " ".join(self.arguments[0].split()) if self.arguments else ""
+        inline, messages = self.parse_inline(text, lineno=self.lineno)
+        body = self.parse_content_to_nodes()
+        question: nodes.Node = nodes.paragraph(text, "", *inline)
+        question.source, question.line = self.place.source, self.place.line
+        if not text and body and isinstance(body[0], nodes.paragraph):
+            question = body.pop(0)
+        if not question.children:
+            where = "on the directive's own line, or as the first paragraph of its body"
+            self.tell(f"has no question; write it {where}")
+        elif not body:
+            self.tell(f"has no answer; its body is {self.answer}")
+        return [self.signed(node, [question, *body]), *messages]
+
+
+class LessonPredict(Reveal):
+    """Predict first, then look."""
+
+    kind = "predict"
+    answer = "what is revealed"
+
+
+class LessonCheck(Reveal):
+    """A question to check oneself with."""
+
+    kind = "check"
+    answer = "what is shown when asked"
+
+
+# --- ``lesson-checklist`` and ``lesson-auto``: what a reader ticks, and what ticks itself
+
+VERBS: Final = ("open", "answer")
+
+
+class LessonChecklist(LessonPart):
+    """Around a bullet list; each of its items is one to tick."""
+
+    def run(self) -> list[nodes.Node]:
+        """Leave one ``lesson_checklist`` whose items have keys."""
+        self.begin()
+        body = self.parse_content_to_nodes()
+        lists = [node for node in body if isinstance(node, nodes.bullet_list)]
+        if not lists:
+            self.tell("has no items; write them as a bullet list")
+        for item in [item for one in lists for item in one.children]:
+            # From the text as written: it is the same in all languages, and a new item
+            # or another order costs no tick.
+            if isinstance(item, nodes.list_item):
+                item["lesson_key"] = key_of(item)
+        return [self.signed(lesson_checklist(), body)]
+
+
+def key_of(item: nodes.list_item) -> str:
+    """A short name for an item by what it says."""
+    own = [node["expression"] for node in autos_of(item)]
+    text = " ".join([*own, item.astext()])
+    return hashlib.sha256(" ".join(text.split()).encode()).hexdigest()[:6]
+
+
+def autos_of(item: nodes.Element) -> list[lesson_auto]:
+    """The roles of an item itself, not of items below it."""
+    found = item.findall(lesson_auto)
+    return [node for node in found if _item_around(node) is item]
+
+
+def _item_around(node: nodes.Node) -> nodes.Node | None:
+    parent = node.parent
+    while parent is not None and not isinstance(parent, nodes.list_item):
+        parent = parent.parent
+    return parent
+
+
+class LessonAuto(SphinxRole):
+    """``open BLOCK`` or ``answer QUESTION``, at the beginning of an item."""
+
+    def run(self) -> tuple[list[nodes.Node], list[nodes.system_message]]:
+        """Leave one ``lesson_auto``."""
+        expression = " ".join(self.text.split())
+        node = lesson_auto(self.rawtext, "", expression=expression)
+        node["raw"] = self.rawtext
+        node.source, node.line = self.get_source_info()
+        return [node], []
+
+
+def collect(doctree: nodes.document) -> tuple[tuple[ChecklistItem, ...], list[Finding]]:
+    """The items of a page with keys of their own, and roles that belong to none."""
+    autos = list(doctree.findall(lesson_auto))
+    find_lines(doctree, lesson_auto)
+    items: list[ChecklistItem] = []
+    used: list[lesson_auto] = []
+    taken: set[str] = set()
+    for checklist in doctree.findall(lesson_checklist):
+        for item in checklist.findall(nodes.list_item):
+            if "lesson_key" not in item:
+                continue
+            item["lesson_key"] = _unique(item["lesson_key"], taken)
+            own = autos_of(item)[:1]
+            used += own
+            items.append(ChecklistItem(item["lesson_key"], auto_of(own[0]) if own else None))
+    stray = [
+        Finding(
+            "auto",
+            f"lesson-auto {node['expression']!r} completes nothing: it begins an item of a"
+            " lesson-checklist, one for each",
+            str(node.source),
+            node.line or 1,
+        )
+        for node in autos
+        if node not in used
+    ]
+    return tuple(items), stray
+
+
+def auto_of(node: lesson_auto) -> Auto:
+    """The record of a role."""
+    verb, _, target = node["expression"].partition(" ")
+    return Auto(verb, target, str(node.source), node.line or 1)
+
+
+def _unique(key: str, taken: set[str]) -> str:
+    found, count = key, 2
+    while found in taken:
+        found, count = f"{key}-{count}", count + 1
+    taken.add(found)
+    return found
+
+
+# --- ``lesson-path``: lessons in their order; a table of contents with what leads on
+
+_BULLET: Final = re.compile(r"^(?:[-*+]|\d+[.)])\s+")
+
+
+class LessonPath(LessonPart):
+    """One name of a page a line, as in a toctree; bullets and numbers are welcome."""
+
+    def run(self) -> list[nodes.Node]:
+        """Leave a hidden toctree, for all that Sphinx does with one, and the list to show."""
+        self.begin()
+        page = self.env.docname
+        first = self.place.content(list(self.content))
+        steps: list[PathStep] = []
+        for number, line in enumerate(self.content):
+            written = _BULLET.sub("", line.strip())
+            if not written:
+                continue
+            step = PathStep(self.docname(page, written), written, first + number)
+            if problem := self.problem(step, page, steps):
+                self.tell(f"has {written!r}, {problem}", "path", step.line)
+                continue
+            steps.append(step)
+        if not steps:
+            self.tell("is empty; write the name of a page on each line", "path")
+        path = Path(tuple(steps), self.place.source, self.place.line)
+        # The list first: where pages are put together they stand in the toctree's place.
+        return [self.signed(lesson_steps(path=path), []), self.toctree(page, path)]
+
+    def problem(self, step: PathStep, page: str, before: list[PathStep]) -> str:
+        """Why a page can't be a lesson of the path, or ``""``."""
+        if step.docname == page:
+            return "which is this page itself"
+        if step.docname == self.config.root_doc:  # Sphinx would go around for ever
+            return "which is the page that all others are below"
+        return "which it has already" if any(step.docname == o.docname for o in before) else ""
+
+    def docname(self, page: str, written: str) -> str:
+        """The page that a line names, from where the path stands."""
+        for suffix in self.config.source_suffix:
+            written = written.removesuffix(suffix)
+        return docname_join(page, written)
+
+    def toctree(self, page: str, path: Path) -> nodes.Node:
+        """What Sphinx's own directive leaves, hidden: the list is shown by us."""
+        names = [step.docname for step in path.steps if step.docname in self.env.found_docs]
+        tree = addnodes.toctree(
+            parent=page,
+            entries=[(None, name) for name in names],
+            includefiles=names,
+            maxdepth=1,
+            caption=None,
+            glob=False,
+            hidden=True,
+            includehidden=False,
+            numbered=0,
+            titlesonly=True,
+        )
+        tree.source, tree.line = path.source, path.line
+        return nodes.compound("", tree, classes=["toctree-wrapper"])

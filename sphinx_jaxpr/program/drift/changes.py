@@ -1,0 +1,229 @@
+"""How the parameters of one equation differ from those of another, by the table's rules."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from typing import Any, Final
+
+from ..model import Equation, Program
+from ..query.blocks import dtype_of, shape_of
+from ..renames import ParameterRename, table
+from .levels import Difference, Level
+from .recorded import MISSING, RecordedProgram, RecordedValue, collapsed, normal
+
+#: Compares two nested programs; the places in its answer start in them.
+Inner = Callable[[Program, Program], list[Difference]]
+
+_LEVELS: Final = {"printing": Level.PRINTING, "neutral": Level.NEUTRAL, "renamed": Level.RENAMED}
+_FALSES: Final = re.compile(r"\((False, ?)*(False)?\)")
+
+
+class ParameterChanges:
+    """The parameters of two equations of one primitive."""
+
+    def __init__(
+        self, old: RecordedProgram, new: RecordedProgram, one: Equation, two: Equation, inner: Inner
+    ) -> None:
+        self.sides = (old, new)
+        self.equations = (one, two)
+        self.inner = inner
+        self.primitive = old.primitive(one)
+        self.old = old.parameters(one)
+        self.new = new.parameters(two)
+
+    def differences(self) -> list[Difference]:
+        """All of them; places start at the equation."""
+        found: list[Difference] = []
+        one, two = self.equations
+        # Layouts and the like go with the operands, which are told by themselves.
+        arity = len(one.inputs) == len(two.inputs) and len(one.outputs) == len(two.outputs)
+        for name in self.old:
+            if name in self.new and (arity or self.is_printed(name)):
+                found += self.values(name, name)
+        before = {name: v for name, v in self.old.items() if name not in self.new}
+        after = {name: v for name, v in self.new.items() if name not in self.old}
+        found += self.renamed(before, after)
+        for left, is_new in ((before, False), (after, True)):
+            for name, value in left.items():
+                if value.text is not None:
+                    found.append(self.alone(name, value, is_new))
+        return found
+
+    def is_printed(self, name: str) -> bool:
+        return (self.old[name].text or self.new[name].text) is not None
+
+    # -- a parameter on both sides
+
+    def values(self, name: str, other: str) -> list[Difference]:
+        """What differs between the values of ``name``, before, and ``other``, now."""
+        old, new = self.old[name], self.new[other]
+        if old.members or new.members:
+            found = self.programs(other, old, new)
+            if normal(old.rest) != normal(new.rest):
+                found.append(
+                    Difference(
+                        Level.PROGRAM,
+                        "",
+                        f"parameter {other}, around its programs",
+                        old.rest,
+                        new.rest,
+                    )
+                )
+            return found
+        level = self.level(name, old, new)
+        if level is Level.SAME:
+            return []
+        what = f"parameter {other}"
+        if level is Level.PRINTING and (old.text is None or new.text is None):
+            what = f"printed {what}"
+            shown = ["" if value.text is None else value.shown for value in (old, new)]
+        else:
+            shown = [old.shown, new.shown]
+        return [Difference(level, "", what, *shown)]
+
+    def level(self, name: str, old: RecordedValue, new: RecordedValue) -> Level:
+        if old.text is None or new.text is None:
+            known = old.plain is not MISSING and new.plain is not MISSING
+            if known and old.plain == new.plain and type(old.plain) is type(new.plain):
+                return Level.SAME if old.text is new.text else Level.PRINTING
+            return self.spelled(name, old, new)
+        if _differ(old.plain, new.plain):
+            return self.spelled(name, old, new)
+        if old.text == new.text:
+            return Level.SAME
+        texts = normal(old.text), normal(new.text)
+        if (self.primitive, name) in table().unordered:
+            texts = _sorted(texts[0]), _sorted(texts[1])
+        if texts[0] == texts[1]:
+            return Level.PRINTING
+        return self.spelled(name, old, new)
+
+    def spelled(self, name: str, old: RecordedValue, new: RecordedValue) -> Level:
+        """The level at which two texts, or one and none, are one value by the table."""
+        known = table().spelling(self.primitive, name, old.text or "", new.text or "")
+        return _LEVELS.get(known, Level.PROGRAM)
+
+    def programs(self, name: str, old: RecordedValue, new: RecordedValue) -> list[Difference]:
+        if len(old.members) != len(new.members):
+            counts = [f"{len(value.members)} programs" for value in (old, new)]
+            return [Difference(Level.PROGRAM, "", f"parameter {name}", *counts)]
+        found = []
+        for place, (one, two) in enumerate(zip(old.members, new.members, strict=True)):
+            within = f".{name}[{place}]" if len(new.members) > 1 else f".{name}"
+            found += [
+                Difference(d.level, within + d.place, d.what, d.old, d.new)
+                for d in self.inner(one, two)
+            ]
+        return found
+
+    # -- a parameter on one side
+
+    def renamed(
+        self, before: dict[str, RecordedValue], after: dict[str, RecordedValue]
+    ) -> list[Difference]:
+        """Take what goes by another name on the other side out of both."""
+        found: list[Difference] = []
+        explained: set[str] = set()
+        for row in (row for name in before | after for row in table().about(self.primitive, name)):
+            if row.old in explained or not row.old:
+                continue
+            for ours, theirs in ((before, after), (after, before)):
+                if row.old not in ours:
+                    continue
+                names = [name for name in row.new if name in theirs]
+                if row.carries and names:
+                    pair = (row.old, names[0]) if ours is before else (names[0], row.old)
+                    found += [
+                        Difference(Level.RENAMED, "", "parameter", *pair),
+                        *self.values(*pair),
+                    ]
+                elif row.groups and _in_groups(row, ours[row.old], theirs):
+                    told = f"{row.old}={ours[row.old].shown}", " and ".join(row.new)
+                    shown = told if ours is before else told[::-1]
+                    found.append(Difference(Level.RENAMED, "", "parameter", *shown))
+                else:
+                    continue
+                explained.update((row.old, *(names[:1] if row.carries else row.groups)))
+        for name in explained:
+            before.pop(name, None)
+            after.pop(name, None)
+        return found
+
+    def alone(self, name: str, value: RecordedValue, is_new: bool) -> Difference:
+        """A parameter that came or went."""
+        rows = table().about(self.primitive, name)
+        neutral = any(self.is_neutral(row, value, is_new) for row in rows)
+        level = Level.NEUTRAL if neutral else self.spelled(name, value, RecordedValue(None))
+        shown = f"{name}={value.shown}"
+        return Difference(level, "", "parameter", *(("", shown) if is_new else (shown, "")))
+
+    def is_neutral(self, row: ParameterRename, value: RecordedValue, is_new: bool) -> bool:
+        """Whether a value says nothing that was not so without it."""
+        text = collapsed(value.text or "")
+        for meant in row.neutral:
+            if meant in ("last axis", "operand's dtype"):
+                operands = self.equations[is_new].inputs
+                kind = self.sides[is_new].type_of(operands[0]) if operands else ""
+                if meant == "last axis":
+                    shape = shape_of(kind)
+                    good = shape is not None and text == str(len(shape) - 1)
+                else:
+                    good = bool(kind) and _short(text) == dtype_of(kind)
+            else:
+                good = text == meant or (meant == "False" and bool(_FALSES.fullmatch(text)))
+            if good:
+                return True
+        return False
+
+
+def _differ(old: Any, new: Any) -> bool:
+    """Whether two plain values are texts or numbers that differ, however they are printed."""
+    plain = all(isinstance(value, (str, int, float)) for value in (old, new))
+    return plain and type(old) is type(new) and old != new
+
+
+def _sorted(text: str) -> str:
+    """A tuple of names in one order."""
+    return ", ".join(sorted(re.findall(r"[^\s(),]+", text)))
+
+
+def _short(dtype: str) -> str:
+    """The short name of a dtype: ``f32`` of ``float32``."""
+    for long, short in (("bfloat", "bf"), ("float", "f"), ("uint", "u"), ("int", "i")):
+        if dtype.startswith(long):
+            return short + dtype[len(long) :]
+    return dtype
+
+
+def _in_groups(row: ParameterRename, old: RecordedValue, new: dict[str, RecordedValue]) -> bool:
+    """Whether the groups that stand for ``old`` have as many leaves as it says."""
+    for name, place in row.groups.items():
+        groups = _groups(new[name].text or "") if name in new else []
+        if place >= len(groups) or str(groups[place]) != old.text:
+            return False
+    return bool(row.groups)
+
+
+def _groups(text: str) -> list[int]:
+    """How many leaves each group of a printed flat tree has; empty if it is not understood."""
+    tree = text.partition("tree=PyTreeDef(")[2] if not text.startswith("(") else ""
+    if tree:
+        if "Left(" in text:
+            return []
+        return [part.count("*") for part in _parts(tree)]
+    # A side that was split off and left out is no leaf here.
+    return [part.count("None") - part.count("Left(None") for part in _parts(text)]
+
+
+def _parts(text: str) -> Iterator[str]:
+    """What stands between the commas of a tuple."""
+    depth, start = 0, 1
+    for place, sign in enumerate(text):
+        depth += (sign in "([") - (sign in ")]")
+        if (sign == "," and depth == 1) or (sign == ")" and depth == 0):
+            if text[start:place].strip():
+                yield text[start:place]
+            start = place + 1
+        if depth == 0:
+            return

@@ -1,0 +1,376 @@
+"""What became of a recorded program: the same, or how it differs and how much that means.
+
+Two programs are followed along their data flow.  Equations stand for one another
+where they apply one primitive to the same values and the table ``renames.toml``
+explains what is different about them.  Whatever no rule explains is another
+program: then the longest common sequence shows where.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from itertools import groupby
+from typing import Any, Final
+
+from ..matching.bodies import bare
+from ..model import Equation, Operand, Program
+from ..parser.unparsed import unread
+from .changes import ParameterChanges
+from .flow import Flow
+from .levels import Difference, Level
+from .recorded import Places, RecordedProgram, collapsed, kind, literal
+
+# --- the longest common sequence of two lists of equations
+
+#: Cells of the table up to which the best common sequence is searched.
+MAX_CELLS: Final = 400_000
+
+
+def common(base: list[Equation], variant: list[Equation]) -> list[tuple[Equation, Equation]]:
+    """The best common sequence: same primitives in order, equal types preferred."""
+    if len(base) * len(variant) > MAX_CELLS:
+        return _in_passing(base, variant)
+    rows, columns = len(base), len(variant)
+    best = [[0.0] * (columns + 1) for _ in range(rows + 1)]
+    for i in range(rows - 1, -1, -1):
+        row, below, one = best[i], best[i + 1], base[i]
+        for j in range(columns - 1, -1, -1):
+            value = max(below[j], row[j + 1])
+            if one.primitive == variant[j].primitive:
+                value = max(value, below[j + 1] + _likeness(one, variant[j]))
+            row[j] = value
+    pairs = []
+    i = j = 0
+    while i < rows and j < columns:
+        one, two = base[i], variant[j]
+        alike = one.primitive == two.primitive
+        if alike and best[i][j] == best[i + 1][j + 1] + _likeness(one, two):
+            pairs.append((one, two))
+            i, j = i + 1, j + 1
+        elif best[i + 1][j] >= best[i][j + 1]:
+            i += 1
+        else:
+            j += 1
+    return pairs
+
+
+def _likeness(one: Equation, two: Equation) -> float:
+    """More for equal types; the same number of operands is worth a little."""
+    value = 1.0
+    if _result_types(one) == _result_types(two):
+        value += 0.5
+    if len(one.inputs) == len(two.inputs):
+        value += 0.25
+    return value
+
+
+def _in_passing(base: list[Equation], variant: list[Equation]) -> list[tuple[Equation, Equation]]:
+    """For long programs: each equation of the base with the next of its kind."""
+    pairs = []
+    place = 0
+    for one in base:
+        for ahead in range(place, min(place + 50, len(variant))):
+            if variant[ahead].primitive == one.primitive:
+                pairs.append((one, variant[ahead]))
+                place = ahead + 1
+                break
+    return pairs
+
+
+def _result_types(equation: Equation) -> list[str]:
+    return [bare(variable.type) for variable in equation.outputs]
+
+
+# --- what became of a recorded program: the same, or how it differs and how much that means
+
+
+@dataclass(frozen=True, slots=True)
+class Drift:
+    """The highest level of all differences, and these, in printed order."""
+
+    level: Level
+    differences: tuple[Difference, ...] = ()
+
+    @property
+    def highest(self) -> tuple[Difference, ...]:
+        """The differences that decide the level."""
+        return tuple(d for d in self.differences if d.level is self.level)
+
+
+def compare(old: Mapping[str, Any], new: Mapping[str, Any]) -> Drift:
+    """How ``new`` differs from ``old``: recorded results, with text and facts, or an error."""
+    if "text" not in old or "text" not in new:
+        return _drift(_errors(old, new))
+    renamed = _names(old, new)
+    if old["text"] == new["text"] and _bare(old) == _bare(new):
+        return _drift(renamed)
+    one, two = RecordedProgram(old), RecordedProgram(new)
+    if any(unread(side.printed) for side in (one, two)):  # also what is no jaxpr at all
+        return _drift([*renamed, *_texts(old["text"], new["text"])])
+    assert one.printed.program is not None and two.printed.program is not None
+    try:
+        found = _DriftComparison(one, two).everything(one.printed.program, two.printed.program)
+    except RecursionError:
+        found = _texts(old["text"], new["text"])
+    if not found and old["text"] != new["text"]:
+        found = [Difference(Level.PRINTING, "", "letters, layout or order of parameters")]
+    return _drift([*renamed, *found])
+
+
+def _drift(found: Iterable[Difference]) -> Drift:
+    differences = tuple(found)
+    return Drift(max((d.level for d in differences), default=Level.SAME), differences)
+
+
+def _bare(recorded: Mapping[str, Any]) -> list[Any]:
+    """The facts without lines of the source."""
+    return [
+        {
+            **program,
+            "equations": [[*row[:2], *row[3:]] for row in program["equations"]],
+        }
+        for program in recorded["facts"].get("programs") or []
+    ]
+
+
+def _names(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[Difference]:
+    """Of the names of the arguments, by which sentences point at inputs."""
+    names = [[name for name, _ in recorded.get("args", ())] for recorded in (old, new)]
+    if names[0] == names[1] or not all(names):
+        return []
+    return [Difference(Level.RENAMED, "", "names of the arguments", *map(", ".join, names))]
+
+
+def _errors(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[Difference]:
+    kinds = [_kind(recorded) for recorded in (old, new)]
+    if kinds[0] != kinds[1]:
+        return [Difference(Level.PROGRAM, "", "result", *kinds)]
+    messages = [collapsed(recorded["error"]["message"]) for recorded in (old, new)]
+    if messages[0] == messages[1]:
+        return []
+    return [Difference(Level.PRINTING, "", "message of the error", *messages)]
+
+
+def _kind(recorded: Mapping[str, Any]) -> str:
+    if "text" in recorded:
+        return "a program"
+    error = recorded["error"]
+    return str(error["type"] or error["kind"])
+
+
+def _texts(old: str, new: str) -> list[Difference]:
+    """Of texts that can't be read: equal but for white space, or not."""
+    if old == new:
+        return []
+    same = collapsed(old) == collapsed(new)
+    return [Difference(Level.PRINTING if same else Level.PROGRAM, "", "printed text")]
+
+
+def _types(what: str, old: list[str], new: list[str]) -> list[Difference]:
+    """Of two lists of types; one that is not printed is no difference."""
+    pairs = list(zip(old, new, strict=False))
+    if len(old) == len(new) and all(a == b or not (a and b) for a, b in pairs):
+        return []
+    alike = len(old) == len(new) and all(kind(a) == kind(b) or not (a and b) for a, b in pairs)
+    shown = [" ".join(kinds) or "none" for kinds in (old, new)]
+    return [Difference(Level.PRINTING if alike else Level.PROGRAM, "", what, *shown)]
+
+
+class _DriftComparison:
+    """Of two sides; each pair of programs is compared once, since no jaxpr reads outside."""
+
+    def __init__(self, old: RecordedProgram, new: RecordedProgram) -> None:
+        self.old = old
+        self.new = new
+        self.known: dict[tuple[int, int], list[Difference]] = {}
+
+    def everything(self, one: Program, two: Program) -> list[Difference]:
+        """The differences of the whole, also in programs printed first that no equation names."""
+        found = list(self.programs(one, two))
+        met = [{pair[side] for pair in self.known} for side in (0, 1)]
+        left = [
+            [(name, program) for name, program in side.printed.shared if program.start not in seen]
+            for side, seen in zip((self.old, self.new), met, strict=True)
+        ]
+        if len(left[0]) != len(left[1]):  # JAX also prints some that nothing names at all
+            left = [
+                [(name, program) for name, program in programs if name in side.hidden]
+                for side, programs in zip((self.old, self.new), left, strict=True)
+            ]
+        if len(left[0]) != len(left[1]):
+            counts = [", ".join(name for name, _ in programs) or "none" for programs in left]
+            return [*found, Difference(Level.PROGRAM, "", "programs printed first", *counts)]
+        for (_, before), (name, after) in zip(*left, strict=True):
+            inner = self.programs(before, after)
+            found += [replace(d, what=f"{d.what} in `{name}`, printed first") for d in inner]
+        return found
+
+    def programs(self, one: Program, two: Program) -> list[Difference]:
+        """The differences of two programs; places start in them."""
+        key = (one.start, two.start)
+        if key not in self.known:
+            self.known[key] = self.whole(one, two)
+        return self.known[key]
+
+    def whole(self, one: Program, two: Program) -> list[Difference]:
+        found = self.outside(one, two)
+        inside = None
+        if not any(d.level is Level.PROGRAM for d in found):
+            inside = Flow(self, one, two).explained()
+        if inside is None:
+            inside = _Sequence(self, one, two).differences()
+        found += inside
+        return found
+
+    def outside(self, one: Program, two: Program) -> list[Difference]:
+        """Inputs, constants and effects."""
+        found = []
+        for what, old, new in (
+            ("inputs", one.inputs, two.inputs),
+            ("constants", one.constants, two.constants),
+        ):
+            before = [self.old.type_of(variable) for variable in old]
+            after = [self.new.type_of(variable) for variable in new]
+            found += _types(what, before, after)
+        effects = self.old.effects(one), self.new.effects(two)
+        if None not in effects and effects[0] != effects[1]:
+            shown = [", ".join(names or ()) or "none" for names in effects]
+            # Versions name the reference that is read or written in different ways.
+            kinds = [{name.partition("<")[0] for name in names or ()} for names in effects]
+            level = Level.PRINTING if kinds[0] == kinds[1] else Level.PROGRAM
+            found.append(Difference(level, "", "effects", *shown))
+        return found
+
+    def literals(self, old: Operand, new: Operand) -> list[Difference]:
+        """Of two literals with one value: how they are printed."""
+        if (old.text, old.type) == (new.text, new.type):
+            return []
+        shown = [f"{o.text}:{o.type}" if o.type else o.text for o in (old, new)]
+        typed = old.type and new.type and old.type != new.type
+        alike = literal(old.text) == literal(new.text) and not typed
+        return [Difference(Level.PRINTING if alike else Level.PROGRAM, "", "literal", *shown)]
+
+    def equations(self, one: Equation, two: Equation) -> list[Difference]:
+        """All but the wiring; places start at the equation."""
+        found = []
+        if one.primitive != two.primitive:
+            shown = (one.primitive, two.primitive)
+            found.append(Difference(Level.RENAMED, "", "primitive", *shown))
+        found += _types("type", self.old.types(one), self.new.types(two))
+        found += ParameterChanges(self.old, self.new, one, two, self.programs).differences()
+        phases = self.old.phase(one), self.new.phase(two)
+        if None not in phases and phases[0] != phases[1]:
+            named = [phase or "none" for phase in phases]
+            found.append(Difference(Level.RENAMED, "", "phase", *named))
+        return found
+
+
+class _Sequence:
+    """Shows where two programs differ that are not the same one."""
+
+    def __init__(self, comparison: _DriftComparison, one: Program, two: Program) -> None:
+        self.comparison = comparison
+        self.one, self.two = one, two
+
+    def differences(self) -> list[Difference]:
+        old, new = self.comparison.old, self.comparison.new
+        before, after = Places(self.one), Places(self.two)
+        originals = {e.start: e for e in self.one.equations}
+        partners: dict[int, Equation] = {}
+        for one, two in common(_newest(old, self.one), _newest(new, self.two)):
+            partners[two.start] = originals[one.start]
+        kept = {partner.start for partner in partners.values()}
+        gone = [e for e in self.one.equations if e.start not in kept]
+        found = [
+            Difference(Level.PROGRAM, before.of(e), "equation", old.brief(e), "") for e in gone
+        ]
+        for equation in self.two.equations:
+            place = after.of(equation)
+            partner = partners.get(equation.start)
+            if partner is None:
+                shown = new.brief(equation)
+                found.append(Difference(Level.PROGRAM, place, "equation", "", shown))
+                continue
+            pair = self.comparison.equations(partner, equation) + self.operands(partner, equation)
+            found += [replace(d, place=place + d.place) for d in pair]
+        counts = [f"{len(program.outputs)}" for program in (self.one, self.two)]
+        if counts[0] != counts[1]:
+            found.append(Difference(Level.PROGRAM, "", "number of outputs", *counts))
+        if not any(d.level is Level.PROGRAM for d in found):
+            found.append(Difference(Level.PROGRAM, "", "what the equations are applied to"))
+        return found
+
+    def operands(self, one: Equation, two: Equation) -> list[Difference]:
+        """What is plain of the operands; what was put in between is told by itself."""
+        if len(one.inputs) != len(two.inputs):
+            counts = [str(len(e.inputs)) for e in (one, two)]
+            return [Difference(Level.PROGRAM, "", "number of operands", *counts)]
+        found: list[Difference] = []
+        for place, (old, new) in enumerate(zip(one.inputs, two.inputs, strict=True)):
+            if old.variable is None and new.variable is None:
+                found += self.comparison.literals(old, new)
+            elif old.variable is None or new.variable is None:
+                shown = [o.text if o.variable is None else "a value" for o in (old, new)]
+                found.append(Difference(Level.PROGRAM, "", f"operand {place}", *shown))
+        return found
+
+
+def _newest(side: RecordedProgram, program: Program) -> list[Equation]:
+    """The equations under the newest names of their primitives."""
+    return [replace(e, primitive=side.primitive(e)) for e in program.equations]
+
+
+# --- a drift as a table of equations: where, what was, what is, how much that means
+
+#: Widest cell of each column, in characters.
+WIDEST: Final = (60, 40, 40, 40)
+#: Most rows of one block.
+MOST: Final = 24
+
+
+def rows(drift: Drift) -> list[tuple[str, str, str, str]]:
+    """Place, old, new and level of each difference; those that mean most first."""
+    ordered = sorted(drift.differences, key=lambda d: -d.level)
+    found = [(f"{d.place} {d.what}".strip(), d.old, d.new, d.level.words) for d in ordered]
+    # One thing that happens at many places alike is told once, with a count.
+    kinds = [(row, len(list(same))) for row, same in groupby(found)]
+    return [(f"{row[0]} ({n} times)" if n > 1 else row[0], *row[1:]) for row, n in kinds]
+
+
+def table(drift: Drift, most: int = MOST) -> list[str]:
+    """The lines of the table, without a title; a long one is cut, and says so.
+
+    Where there is more than printing, what is printing alone is only counted.
+    """
+    found = rows(drift)
+    printing = [row for row in found if row[3] == Level.PRINTING.words]
+    if drift.level is not Level.PRINTING:
+        found = [row for row in found if row not in printing]
+    head = ("where", "old", "new", "level")
+    shown = [head, *(tuple(map(_cut, row, WIDEST)) for row in found[:most])]
+    widths = [max(len(row[column]) for row in shown) for column in range(4)]
+    lines = [
+        " | ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+        for row in shown
+    ]
+    if len(found) > most:
+        lines.append(f"... and {len(found) - most} more")
+    if printing and drift.level is not Level.PRINTING:
+        lines.append(f"... and {len(printing)} of printing alone")
+    return lines
+
+
+def counted(drifts: list[Drift]) -> str:
+    """How many blocks are of which level: ``3 same, 1 program``."""
+    parts = []
+    for level in Level:
+        count = sum(drift.level is level for drift in drifts)
+        if count:
+            parts.append(f"{count} {level.words}")
+    return ", ".join(parts)
+
+
+def _cut(text: str, width: int) -> str:
+    text = " ".join(text.split())
+    return text if len(text) <= width else text[: width - 3] + "..."

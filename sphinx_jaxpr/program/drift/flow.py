@@ -1,0 +1,281 @@
+"""Two programs followed along their data flow, as far as the table of renames explains them.
+
+Values are numbered: what the same primitive computes from the same values has one
+number, on both sides.  The numbers find the partners of equations in another order;
+who reads which of several equal values is then looked at value by value.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Protocol
+
+from ..model import Equation, Operand, Program, Variable
+from ..renames import table
+from .levels import Difference, Level
+from .recorded import Places, RecordedProgram, collapsed, literal
+
+#: How many old equations that are applied to the same values are tried.
+TRIED = 8
+
+
+class Comparing(Protocol):
+    """What the comparison around this one knows."""
+
+    old: RecordedProgram
+    new: RecordedProgram
+
+    def literals(self, old: Operand, new: Operand) -> list[Difference]:
+        """Of two literals with one value: how they are printed."""
+
+    def equations(self, one: Equation, two: Equation) -> list[Difference]:
+        """All but the wiring; places start at the equation."""
+
+
+@dataclass
+class _Pairing:
+    """Which old equation each of the new stands for, and what differs."""
+
+    order: list[int]
+    found: list[Difference]
+    partners: dict[int, int]  # new variable -> old variable
+    swapped: list[Difference]  # equal values read, and given as results, instead of others
+
+    @property
+    def moved(self) -> list[int]:
+        return [new for new, old in enumerate(self.order) if new != old]
+
+    @property
+    def cost(self) -> tuple[int, int]:
+        return max((int(d.level) for d in self.swapped), default=0), len(self.swapped)
+
+
+class Flow:
+    """Compares two programs; places start in them."""
+
+    def __init__(self, comparison: Comparing, one: Program, two: Program) -> None:
+        self.comparison = comparison
+        self.one, self.two = one, two
+        self.ordered = not (comparison.old.is_pure(one) and comparison.new.is_pure(two))
+        self.before: dict[int, int] = {}
+        self.after: dict[int, int] = {}
+        self.equal: dict[Any, list[int]] = {}
+        self.count = 0
+        self.names = _Values(one), _Values(two)
+
+    def number(self) -> int:
+        self.count += 1
+        return self.count
+
+    def operand(self, operand: Operand, numbers: dict[int, int]) -> tuple[str, str]:
+        if operand.variable is None:
+            return ("literal", literal(operand.text))
+        return ("value", str(numbers.get(operand.variable.index, operand.text)))
+
+    def key(self, side: RecordedProgram, equation: Equation, numbers: dict[int, int]) -> Any:
+        """What an equation is applied to; of operands that commute the order means nothing."""
+        name = side.primitive(equation)
+        operands = [self.operand(operand, numbers) for operand in equation.inputs]
+        commutes = name in table().commuting and len(operands) == 2
+        return name, tuple(sorted(operands) if commutes else operands), len(equation.outputs)
+
+    def explained(self) -> list[Difference] | None:
+        """The differences; ``None`` where it is another program and nothing says how.
+
+        Results that changed places are another program too, but one that can be explained.
+        """
+        if len(self.one.equations) != len(self.two.equations):
+            return None
+        if len(self.one.outputs) != len(self.two.outputs):
+            return None
+        partners = {}
+        for old, new in zip(
+            (*self.one.constants, *self.one.inputs),
+            (*self.two.constants, *self.two.inputs),
+            strict=True,
+        ):
+            self.before[old.index] = self.after[new.index] = self.number()
+            partners[new.index] = old.index
+        waiting = self.numbered()
+        pairing = self.paired(waiting, partners, by_results=False)
+        if pairing is not None and pairing.swapped and pairing.moved:
+            # Equations moved anyway: perhaps that is all.
+            other = self.paired(waiting, partners, by_results=True)
+            if other is not None and other.cost < pairing.cost:
+                pairing = other
+        if pairing is None:
+            return None
+        found = [*pairing.found, *self.order(pairing.moved)]
+        if any(d.level is Level.PROGRAM for d in found):
+            return None
+        return [*found, *pairing.swapped]
+
+    def numbered(self) -> Mapping[Any, Sequence[int]]:
+        """Give the old values numbers; the old equations by what they are applied to."""
+        side = self.comparison.old
+        waiting: dict[Any, list[int]] = defaultdict(list)
+        for place, equation in enumerate(self.one.equations):
+            key = self.key(side, equation, self.before)
+            waiting[key].append(place)
+            numbers = [self.number() for _ in equation.outputs]
+            if not self.ordered:
+                numbers = self.equal.setdefault((key, _written(side, equation)), numbers)
+            self.before.update(
+                (variable.index, number)
+                for variable, number in zip(equation.outputs, numbers, strict=True)
+            )
+        return waiting
+
+    def paired(
+        self, waiting: Mapping[Any, Sequence[int]], partners: dict[int, int], *, by_results: bool
+    ) -> _Pairing | None:
+        """A partner for each new equation: the one in its place, else the first that fits.
+
+        With ``by_results`` equations of equal value are told apart by which results of
+        the program they give.
+        """
+        left = {key: list(places) for key, places in waiting.items()}
+        pairing = _Pairing([], [], dict(partners), [])
+        places = Places(self.two)
+        for place, equation in enumerate(self.two.equations):
+            equals = left.get(self.key(self.comparison.new, equation, self.after), [])
+            chosen = self.choose(equals, equation, place, by_results)
+            if chosen is None:
+                return None
+            partner, differences = chosen
+            equals.remove(partner)
+            pairing.order.append(partner)
+            original = self.one.equations[partner]
+            plain, swapped = self.operands(original, equation, pairing.partners)
+            for found, into in (
+                (differences + plain, pairing.found),
+                (swapped, pairing.swapped),
+            ):
+                into += [replace(d, place=places.of(equation) + d.place) for d in found]
+            for old, new in zip(original.outputs, equation.outputs, strict=True):
+                self.after[new.index] = self.before[old.index]
+                pairing.partners[new.index] = old.index
+        return self.results(pairing)
+
+    def results(self, pairing: _Pairing) -> _Pairing | None:
+        """The results of the program, which have a position that a caller reads them by."""
+        for place, (old, new) in enumerate(zip(self.one.outputs, self.two.outputs, strict=True)):
+            if self.operand(old, self.before) != self.operand(new, self.after):
+                return None
+            if old.variable is None:
+                pairing.found += self.comparison.literals(old, new)
+            elif self.is_other(old, new, pairing.partners):
+                shown = self.shown(old, new)
+                pairing.swapped.append(
+                    Difference(Level.PROGRAM, "", f"output {place} is another equal value", *shown)
+                )
+        return pairing
+
+    def choose(
+        self, equals: Sequence[int], equation: Equation, place: int, by_results: bool
+    ) -> tuple[int, list[Difference]] | None:
+        """The old equation that ``equation`` stands for."""
+        first = [place] if place in equals else []
+        candidates = first if self.ordered else [*first, *equals[:TRIED]]
+        if by_results:
+            wanted = self.names[1].results(equation)
+            candidates.sort(key=lambda n: self.names[0].results(self.one.equations[n]) != wanted)
+        for partner in candidates:
+            differences = self.comparison.equations(self.one.equations[partner], equation)
+            if all(d.level is not Level.PROGRAM for d in differences):
+                return partner, differences
+        return None
+
+    def operands(
+        self, one: Equation, two: Equation, partners: dict[int, int]
+    ) -> tuple[list[Difference], list[Difference]]:
+        """Literals printed otherwise and operands that changed places; equal values exchanged."""
+        before = [self.operand(operand, self.before) for operand in one.inputs]
+        after = [self.operand(operand, self.after) for operand in two.inputs]
+        pairs = list(zip(one.inputs, two.inputs, strict=True))
+        found, swapped = [], []
+        if before != after:
+            shown = [", ".join(o.text or o.type for o in e.inputs) for e in (one, two)]
+            found.append(Difference(Level.RENAMED, "", "order of the operands", *shown))
+            pairs = list(zip(one.inputs, two.inputs[::-1], strict=True))
+        for old, new in pairs:
+            if old.variable is None and new.variable is None:
+                found += self.comparison.literals(old, new)
+            elif self.is_other(old, new, partners):
+                shown = list(self.shown(old, new))
+                swapped.append(
+                    Difference(Level.RENAMED, "", "an equal value is read instead", *shown)
+                )
+        return found, swapped
+
+    def is_other(self, old: Operand, new: Operand, partners: dict[int, int]) -> bool:
+        """Whether two operands of equal value are not the results of one pair of equations."""
+        if old.variable is None or new.variable is None:
+            return False
+        return partners.get(new.variable.index) not in (None, old.variable.index)
+
+    def shown(self, old: Operand, new: Operand) -> tuple[str, str]:
+        return self.names[0].of(old), self.names[1].of(new)
+
+    def order(self, places: list[int]) -> list[Difference]:
+        """That equations are in another order."""
+        if not places:
+            return []
+        sides = (self.one.equations, self.two.equations)
+        shown = [", ".join(side[place].primitive for place in places[:8]) for side in sides]
+        more = ", ..." if len(places) > 8 else ""
+        shown = [text + more for text in shown]
+        return [Difference(Level.RENAMED, "", "order of the equations", *shown)]
+
+
+class _Values:
+    """What the values of one program are called: ``[sin][1]``, ``input 0``."""
+
+    def __init__(self, program: Program) -> None:
+        self.program = program
+        self.places = Places(program)
+        self.made = {v.index: e for e in program.equations for v in e.outputs}
+        self.given: dict[int, list[int]] = defaultdict(list)
+        for place, operand in enumerate(program.outputs):
+            if operand.variable is not None:
+                self.given[operand.variable.index].append(place)
+
+    def results(self, equation: Equation) -> list[list[int]]:
+        """As which results of the program the values of an equation are given."""
+        return [self.given.get(variable.index, []) for variable in equation.outputs]
+
+    def of(self, operand: Operand) -> str:
+        variable = operand.variable
+        if variable is None:
+            return operand.text
+        if equation := self.made.get(variable.index):
+            several = len(equation.outputs) > 1
+            place = _position(equation.outputs, variable)
+            return self.places.of(equation) + (f".outputs[{place}]" if several else "")
+        for what in ("input", "constant"):
+            variables = getattr(self.program, f"{what}s")
+            if variable in variables:
+                return f"{what} {_position(variables, variable)}"
+        return variable.name
+
+
+def _position(variables: Iterable[Variable], variable: Variable) -> int:
+    return [v.index for v in variables].index(variable.index)
+
+
+def _written(side: RecordedProgram, equation: Equation) -> Any:
+    """What an equation does to its operands, as a text that equal equations share."""
+    parameters = [
+        (name, collapsed(value.text or ""), value.rest, repr(value.plain))
+        for name, value in side.parameters(equation).items()
+        if not value.members
+    ]
+    programs = [
+        (p.name, tuple(side.lettered(m) if not isinstance(m, str) else m for m in p.members))
+        for p in equation.parameters
+        if p.members
+    ]
+    literals = [operand.type for operand in equation.inputs if operand.variable is None]
+    return tuple(side.types(equation)), tuple(parameters), tuple(programs), tuple(literals)

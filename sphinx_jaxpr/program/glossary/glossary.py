@@ -1,0 +1,238 @@
+"""What primitives mean, and what the parameters of an equation say.
+
+The definitions are in ``primitives.toml``; :func:`merged` adds a project's own.
+:func:`in_words` puts parameters into words, made of their values::
+
+    >>> in_words("dot_general", {"dimension_numbers": [[[1], [0]], [[], []]]})
+    'contracts axis 1 of the left with axis 0 of the right, no batch axes'
+
+How is in :mod:`.wording`.
+"""
+
+from __future__ import annotations
+
+import ast
+import tomllib
+import warnings
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from difflib import get_close_matches
+from functools import cache
+from importlib.resources import files
+from typing import Any, Final
+
+from .formats import Applied
+from .wording import words
+
+KINDS: Final = {
+    "elementwise": "works on each element by itself",
+    "contraction": "multiplies and sums over shared axes",
+    "convolution": "slides a kernel over an array",
+    "reduction": "combines the elements along axes into one",
+    "cumulative": "combines each element with those before it",
+    "sorting": "orders elements",
+    "shape": "changes the shape or the order of axes, not the values",
+    "indexing": "reads or writes parts of an array",
+    "conversion": "changes how a value is represented",
+    "constant": "makes values of nothing but its parameters and types",
+    "random": "makes random numbers or their keys",
+    "linear algebra": "decomposes or transforms matrices, solves equations",
+    "control flow": "chooses or repeats programs",
+    "call": "runs a program that it holds",
+    "autodiff": "steers differentiation",
+    "collective": "communicates along a named axis, or asks for a place on it",
+    "sharding": "says where values live",
+    "state": "reads or writes mutable arrays",
+    "callback": "calls Python, prints or checks while the program runs",
+    "ordering": "keeps things in order, or from being removed",
+    "kernel": "belongs to Pallas kernels",
+    "custom": "defined by the project",
+}
+
+
+#: Longest printed parameter that is read as data, in characters.
+MAX_TEXT: Final = 20_000
+
+
+# -- definitions ------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """The definition of one primitive; the fields are explained in ``primitives.toml``."""
+
+    name: str
+    meaning: str
+    kind: str = "custom"
+    page: str = ""
+    aliases: tuple[str, ...] = ()
+    since: str = ""
+    until: str = ""
+    words: str = ""
+
+
+_FIELDS: Final = {field.name for field in fields(Entry)} - {"name"}
+
+
+class Glossary:
+    """Definitions by name; never changed once made."""
+
+    def __init__(self, entries: Iterable[Entry]) -> None:
+        self._entries = {entry.name: entry for entry in entries}
+        self._names = {alias: e.name for e in self._entries.values() for alias in e.aliases}
+        self._names |= {name: name for name in self._entries}
+
+    def entry(self, name: str) -> Entry | None:
+        """The definition of a primitive, by its name or another name of it."""
+        return self._entries.get(self._names.get(name, ""))
+
+    def known(self) -> tuple[str, ...]:
+        """The names of all defined primitives, sorted, without aliases."""
+        return tuple(sorted(self._entries))
+
+    def nearest(self, name: str, count: int = 3) -> tuple[str, ...]:
+        """Names and aliases that ``name`` may have been meant to be, best first."""
+        return tuple(get_close_matches(name[:80], self._names, count)) if count > 0 else ()
+
+    def merged(self, extra: Mapping[str, Mapping[str, str]]) -> Glossary:
+        """These definitions with those of a project added.
+
+        A field that is not given stays as it was; ``aliases`` are separated by
+        blanks or commas.  ``ValueError`` says what can't be used, and of which.
+        """
+        entries = dict(self._entries)
+        for name, given in extra.items():
+            known = self.entry(name)
+            if unknown := set(given) - _FIELDS:
+                raise ValueError(f"{name}: no such field: {', '.join(sorted(unknown))}")
+            values: dict[str, Any] = dict(given)
+            if wrong := [field for field, value in values.items() if not isinstance(value, str)]:
+                raise ValueError(f"{name}: not a text: {', '.join(sorted(wrong))}")
+            if known is None and not given.get("meaning"):
+                raise ValueError(f"{name}: a new primitive needs a meaning")
+            if "aliases" in given:
+                values["aliases"] = tuple(given["aliases"].replace(",", " ").split())
+            entry = replace(known, **values) if known else Entry(name, **values)
+            entries[entry.name] = entry
+        return Glossary(entries.values())
+
+    def in_words(
+        self,
+        primitive: str,
+        parameters: Mapping[str, Any],
+        types: Sequence[str] = (),
+        *,
+        inputs: Sequence[str] = (),
+        programs: Mapping[str, Sequence[Any]] | None = None,
+    ) -> str:
+        """What the parameters of an equation say, or ``""``; see :func:`in_words`."""
+        known = self.entry(primitive)
+        name, template = (known.name, known.words) if known else (primitive, "")
+        return words(Applied(name, parameters, types, inputs, programs or {}), template)
+
+
+@cache
+def builtin() -> Glossary:
+    """The definitions that come with the package."""
+    text = files(__package__).joinpath("primitives.toml").read_text("utf-8")
+    tables = tomllib.loads(text).items()
+    return Glossary(
+        Entry(name, **{**table, "aliases": tuple(table.get("aliases", ()))})
+        for name, table in tables
+    )
+
+
+def entry(name: str) -> Entry | None:
+    """The built-in definition of a primitive, by its name or another name of it."""
+    return builtin().entry(name)
+
+
+def known() -> tuple[str, ...]:
+    """The names of all primitives with a built-in definition."""
+    return builtin().known()
+
+
+def nearest(name: str, count: int = 3) -> tuple[str, ...]:
+    """Built-in names that ``name`` may have been meant to be."""
+    return builtin().nearest(name, count)
+
+
+def merged(extra: Mapping[str, Mapping[str, str]]) -> Glossary:
+    """The built-in definitions with those of a project added; see :meth:`Glossary.merged`."""
+    return builtin().merged(extra)
+
+
+def in_words(
+    primitive: str,
+    parameters: Mapping[str, Any],
+    types: Sequence[str] = (),
+    *,
+    inputs: Sequence[str] = (),
+    programs: Mapping[str, Sequence[Any]] | None = None,
+) -> str:
+    """What the parameters of an equation say, or ``""``; never raises.
+
+    ``parameters``, ``types`` (of the outputs) and ``programs`` are as in
+    :class:`~.model.EquationFacts`, ``inputs`` the printed types of the operands.
+    The more is given, the more can be said.  A parameter that is no plain data
+    may be given as :func:`printed_value` of its text.
+    """
+    return builtin().in_words(primitive, parameters, types, inputs=inputs, programs=programs)
+
+
+#: Largest number that is read, in bits: of about as many digits as Python prints.
+MAX_BITS: Final = 4_096
+
+
+class Gathered(list[Any]):
+    """What a printed set holds, in printed order."""
+
+
+def printed_value(text: str) -> Any:
+    """The plain data that a parameter's printed text shows, else the text itself.
+
+    Names are texts, tuples and sets (as :class:`Gathered`) are lists, and so are calls:
+    the list of their arguments, as in ``P('data', None)``.  A number or an array of numpy is
+    what it holds.
+    """
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of numbers that run into words
+            return _plain(ast.parse(text.strip()[:MAX_TEXT], mode="eval").body)
+    except (SyntaxError, ValueError, MemoryError, RecursionError):
+        return text
+
+
+def _plain(node: ast.expr) -> Any:
+    match node:
+        case ast.Constant(value=int() as value) if value.bit_length() > MAX_BITS:
+            raise ValueError("Python prints no such number")
+        case ast.Constant(value=bool() | int() | float() | str() | None as value):
+            return value
+        case ast.Attribute(value=ast.Name(id="np" | "numpy"), attr="True_" | "False_" as name):
+            return name == "True_"
+        case ast.Name() | ast.Attribute():
+            return ast.unparse(node)
+        case ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=int() | float() as value)):
+            return -value
+        case ast.Tuple() | ast.List():
+            return [_plain(item) for item in node.elts]
+        case ast.Set():
+            return Gathered(_plain(item) for item in node.elts)
+        case ast.Call(func=ast.Name(id="frozenset"), args=[ast.Set() as items]):
+            return _plain(items)
+        case ast.Call(func=function, args=[value]) if _is_numpy(function):
+            return _plain(value)
+        case ast.Call():
+            return [_plain(item) for item in (*node.args, *(k.value for k in node.keywords))]
+    raise ValueError(type(node).__name__)
+
+
+def _is_numpy(function: ast.expr) -> bool:
+    """Whether a call is how numpy prints a number or an array, ``np.float32(0.5)``."""
+    match function:
+        case ast.Attribute(value=ast.Name(id="np" | "numpy" | "ml_dtypes")):
+            return True
+        case ast.Name(id=name):
+            return name in ("array", "Array", "bfloat16") or name.startswith("float8_")
+    return False

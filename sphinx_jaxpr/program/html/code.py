@@ -1,0 +1,372 @@
+"""A printed program as HTML: lines, equations around them, folds around those.
+
+The contract of the markup is in the reference; in short: the texts of the
+``.jaxpr-line`` elements, joined by newlines, are JAX's text to the letter.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from html import escape
+from typing import Final
+
+from ..matching.match import KEPT
+from ..model import (
+    BINDER,
+    KEYWORD,
+    LITERAL,
+    PARAMETER,
+    PRIMITIVE,
+    TYPE,
+    USE,
+    Equation,
+    EquationFacts,
+    Printed,
+    Program,
+    Token,
+)
+from .folding import Fold, Lines, Run
+from .side_by_side import LINES, RUN, Column, RowItem
+
+_CLASSES = {
+    TYPE: "jaxpr-type",
+    PRIMITIVE: "jaxpr-prim",
+    KEYWORD: "jaxpr-kw",
+    PARAMETER: "jaxpr-param",
+    LITERAL: "jaxpr-lit",
+}
+
+#: The widest indentation that is said, the sum of the style sheet's powers of two.
+DEEPEST: Final = 31
+
+#: What a line that opens a nested program begins with.
+_WORDS = (PARAMETER, KEYWORD)
+
+
+@dataclass(frozen=True)
+class Marks:
+    """What a block says of its equations, each by its ``start``, outside of their text.
+
+    ``changes``: how they differ from the base; empty for the base itself.
+    ``source``: the line of Python that made them, and its address.
+    ``notes``: the numbers of notes, as HTML.  ``links`` has for a primitive the
+    attributes of a link to its meaning; ``folded`` are lines that start folded,
+    ``runs`` neighbouring equations that do.  ``side`` has the row of each item
+    where two programs stand side by side.  ``names`` has those of the inputs, in order.
+    """
+
+    changes: dict[int, str] = field(default_factory=dict)
+    source: dict[int, tuple[int, str]] = field(default_factory=dict)
+    notes: dict[int, str] = field(default_factory=dict)
+    links: dict[str, str] = field(default_factory=dict)
+    folded: Sequence[Fold] = ()
+    runs: Sequence[Run] = ()
+    side: Column | None = None
+    names: Sequence[str] = ()
+
+
+NO_MARKS = Marks()
+
+
+def code(
+    printed: Printed, facts: dict[int, EquationFacts], block: str, marks: Marks = NO_MARKS
+) -> str:
+    """The lines of ``printed`` as HTML; ``block`` is the id of the figure."""
+    return _Renderer(printed, facts, block, marks).render()
+
+
+def powers(number: int) -> str:
+    """A number as the powers of two that it is the sum of: ``8 2``.
+
+    A strict content security policy allows no inline style; from these words a style
+    sheet with one rule for each power computes the number.
+    """
+    return " ".join(
+        str(1 << bit) for bit in reversed(range(number.bit_length())) if number >> bit & 1
+    )
+
+
+def rows(item: RowItem | None) -> str:
+    """The attributes that say in which rows an item stands; it spans one where none says more."""
+    return _rows(item.row, item.span) if item else ""
+
+
+def _rows(row: int, span: int) -> str:
+    return f' data-row="{powers(row)}"' + (f' data-span="{powers(span)}"' if span > 1 else "")
+
+
+def _indent(width: int) -> str:
+    """The attribute by which the style sheet hangs what wraps under its line."""
+    return f' data-indent="{powers(min(width, DEEPEST))}"' if width else ""
+
+
+def cell(item: RowItem) -> str:
+    """The opening tag of a box for lines that are no equation of their own."""
+    return f'<div class="jaxpr-cell"{rows(item)}>'
+
+
+def gap(item: RowItem | None, tag: str = "div") -> str:
+    """Where the other program has rows before an item, and this one none."""
+    if item is None or not item.gap:
+        return ""
+    placed = _rows(item.row - item.gap, item.gap)
+    return f'<{tag} class="jaxpr-gap" aria-hidden="true"{placed}></{tag}>'
+
+
+def equation_ids(printed: Printed, block: str) -> dict[int, str]:
+    """The id of every equation, by its ``start``.
+
+    Position; in a nested program: position, index of the program among those
+    of its equation as printed, position; in a shared one: ``let``, its index.
+    """
+    programs = [(program, f"{block}-let-{n}") for n, (_, program) in enumerate(printed.shared)]
+    if printed.program is not None:
+        programs.append((printed.program, block))
+    todo = [(program, f"{stem}-eqn") for program, stem in programs]
+    found = {}
+    while todo:
+        program, stem = todo.pop()
+        for place, equation in enumerate(program.equations):
+            found[equation.start] = identity = f"{stem}-{place}"
+            todo.extend((inner, f"{identity}-{n}") for n, inner in enumerate(equation.programs))
+    return found
+
+
+class _Renderer:
+    def __init__(
+        self,
+        printed: Printed,
+        facts: dict[int, EquationFacts],
+        block: str,
+        marks: Marks,
+    ) -> None:
+        self.marked = marks
+        self.python_line = 0  # of the equation before, in printed order
+        self.linked: set[str] = set()
+        self.ids = equation_ids(printed, block)
+        self.text = printed.text
+        self.printed = printed
+        self.facts = facts
+        self.phase = ""  # of the equation before, in printed order
+        self.side = marks.side
+        inputs = printed.program.inputs if printed.program is not None else ()
+        self.names = {v.index: name for v, name in zip(inputs, marks.names, strict=False)}
+        self.placed: dict[int, RowItem] = self.side.equations if self.side else {}
+        self.bodies: dict[int, RowItem] = self.side.bodies if self.side else {}
+        self.packed: dict[int, RowItem] = self.side.packed if self.side else {}
+        self.line_numbers = Lines(self.text)
+        self.starts = self.line_numbers.starts
+        # Block markup goes between lines, inline markup at offsets inside them.
+        self.before: dict[int, list[str]] = defaultdict(list)
+        self.after: dict[int, list[str]] = defaultdict(list)
+        self.inline: list[tuple[int, int, str]] = []  # start, end, opening tag
+        self.heads: set[int] = set()  # lines in a summary, which holds no blocks
+        self.begun: set[int] = set()  # lines at which a box for an equation's first lines begins
+        self.run_starts = {run.starts[0]: run.text for run in marks.runs}
+        self.run_ends = {run.starts[-1] for run in marks.runs}
+
+    def render(self) -> str:
+        for _, program in self.printed.shared:
+            self.fold(program)
+            self.program(program)
+        if self.printed.program is not None:
+            self.program(self.printed.program)
+        for chunk in self.side.chunks if self.side else ():
+            if chunk.first not in self.begun:
+                self.before[chunk.first].append(f"{gap(chunk)}{cell(chunk)}")
+                self.after[chunk.last].append("</div>")
+        for fold in self.marked.folded:
+            names = escape(", ".join(fold.names))
+            opening = f'<details class="jaxpr-more"><summary>{names}</summary>'
+            self.before[fold.first].append(opening)
+            self.after[fold.last].append("</details>")
+        written = "".join(self.lines())
+        if self.side is not None and self.side.gap:
+            written += gap(RowItem(LINES, 0, 0, row=self.side.rows + 1, gap=self.side.gap))
+        return written
+
+    # -- structure
+
+    def program(self, program: Program) -> None:
+        todo: list[tuple[Program, bool]] = [(program, True)]
+        while todo:
+            current, foldable = todo.pop()
+            inner: list[tuple[Program, bool]] = []
+            for equation in current.equations:
+                whole = self.equation(equation) and foldable
+                inner.extend((nested, whole) for nested in equation.programs)
+            # In printed order, so that an outer fold opens before an inner one.
+            for nested, whole in reversed(inner):
+                todo.append((nested, whole and self.fold(nested)))
+
+    def equation(self, equation: Equation) -> bool:
+        """Mark an equation; whether it has its lines for itself."""
+        attributes = f' id="{escape(self.ids[equation.start])}"'
+        attributes += f' data-primitive="{escape(equation.primitive)}"'
+        known = self.facts.get(equation.start)
+        phase = known.phase if known is not None else ""
+        change = self.marked.changes.get(equation.start, "")
+        attributes += f' data-phase="{escape(phase)}"' if phase else ""
+        attributes += f' data-change="{escape(change)}"' if change else ""
+        line, address = self.marked.source.get(equation.start, (0, ""))
+        attributes += f' data-line="{line}"' if line else ""
+        own = self.line_numbers.own(equation.start, equation.end)
+        if own is not None:
+            first, last = own
+            self.open_run(equation, first)
+            self.close_run(equation, last)
+            self.open_equation(equation, first, last, attributes)
+            self.before[first].append(self.marks(phase, change) + self.at(line, address))
+            self.before[first].append(self.marked.notes.get(equation.start, ""))
+            return True
+        first = self.line_numbers.at(equation.start)
+        self.before[first].append(self.marked.notes.get(equation.start, ""))
+        end = min(equation.end, self.line_numbers.end(first))
+        self.inline.append((equation.start, end, f'<span class="jaxpr-eqn"{attributes}>'))
+        return False
+
+    def open_equation(self, equation: Equation, first: int, last: int, attributes: str) -> None:
+        """Put a box around an equation; one with bodies has a box for its first lines too."""
+        item = self.placed.get(equation.start)
+        if item is None or item.kind == RUN:
+            self.before[first].append(f'<div class="jaxpr-eqn"{attributes}>')
+            self.after[last].append("</div>")
+            return
+        kinds = "jaxpr-eqn jaxpr-cell" + (" jaxpr-grid" if item.items else "")
+        opening = f'<div class="{kinds}"{rows(item)}{attributes}>'
+        self.before[first].append(gap(item) + opening)
+        self.after[last].append("</div>")
+        if item.items:
+            self.before[first].append(cell(item.items[0]))
+            self.after[item.items[0].last].append("</div>")
+            self.begun.add(item.items[0].first)
+
+    def open_run(self, equation: Equation, line: int) -> None:
+        """Begin a fold of equations; in it, as behind it, phase and line are said anew."""
+        text = self.run_starts.get(equation.start)
+        if text is not None:
+            self.phase, self.python_line = "", 0
+            width = equation.start - self.starts[line]
+            item = self.placed.get(equation.start)
+            kinds = "jaxpr-more jaxpr-elided" + (" jaxpr-cell" if item else "")
+            opening = f'<details class="{kinds}"{rows(item)}>'
+            opening += f"<summary{_indent(width)}>{escape(text)}</summary>"
+            self.before[line].append(gap(item) + opening)
+
+    def close_run(self, equation: Equation, line: int) -> None:
+        """End it, behind the equation."""
+        if equation.start in self.run_ends:
+            self.phase, self.python_line = "", 0
+            self.after[line].append("</details>")
+
+    def marks(self, phase: str, change: str) -> str:
+        """What colour and gutter say, as text: for screen readers, and where a phase begins."""
+        new = phase and phase != self.phase
+        self.phase = phase
+        shown = f'<span class="jaxpr-phase">{escape(phase)}</span>' if new else ""
+        spoken = (change if change != KEPT else "", phase if not new else "")
+        text = ", ".join(word for word in spoken if word)
+        return shown + (f'<span class="jaxpr-spoken">{escape(text)}: </span>' if text else "")
+
+    def at(self, line: int, address: str) -> str:
+        """A link to the line of Python, where it is another one than before."""
+        new = line and line != self.python_line
+        self.python_line = line
+        return f'<a class="jaxpr-at" href="#{escape(address)}">line {line}</a>' if new else ""
+
+    def fold(self, program: Program) -> bool:
+        """Make the body of a nested program foldable; the line that opens it is the summary."""
+        lines = self.line_numbers.body(program)
+        if lines is None:
+            return True
+        first, last = lines
+        count = len(program.equations)
+        note = f"{count} equation{'' if count == 1 else 's'}"
+        self.heads.add(first)
+        item = self.bodies.get(program.start)
+        kinds = "jaxpr-body" + (" jaxpr-cell jaxpr-grid" if item else "")
+        opening = f'{gap(item)}<details class="{kinds}"{rows(item)} open=""><summary>'
+        self.before[first].append(opening)
+        self.after[first].append(f'<span class="jaxpr-note">{note}</span></summary>')
+        self.after[last].append("</details>")
+        return True
+
+    # -- output
+
+    def lines(self) -> Iterator[str]:
+        """Each line as a ``pre``, which keeps its spaces everywhere.
+
+        A summary can't hold one.  Its indentation goes into the word behind it, since
+        readers of HTML may drop spaces between two tags.
+        """
+        tokens = iter(self.printed.tokens)
+        token = next(tokens, None)
+        inline = sorted(self.inline, key=lambda span: (span[0], -span[1]))
+        cursor = 0
+        for line, start in enumerate(self.starts):
+            end = self.line_numbers.end(line)
+            # (offset, order, -end or 0, markup, offset after): closing tags come first
+            events: list[tuple[int, int, int, str, int]] = []
+            tag = "span" if line in self.heads else "pre"
+            ink, _ = self.line_numbers.ink(line)
+            while token is not None and token.start < end:
+                stop = min(token.end, end)
+                begin = token.start
+                if tag == "span" and token.kind in _WORDS and begin <= ink:
+                    begin = start
+                events.append((begin, 2, 0, self.token(token, begin, stop, tag == "span"), stop))
+                token = next(tokens, None)
+            packed = False
+            events.extend(self.pieces(line))
+            while cursor < len(inline) and inline[cursor][0] <= end:
+                opens, closes, markup = inline[cursor]
+                events.append((opens, 1, -closes, markup, opens))
+                events.append((closes, 0, 0, "</span>", closes))
+                cursor += 1
+                packed = True
+            yield from self.before.get(line, ())
+            item = self.packed.get(line)
+            kinds = (" jaxpr-packed" if packed else "") + (" jaxpr-cell jaxpr-grid" if item else "")
+            indent = _indent(len(self.text[start:ink]) - len(self.text[start:ink].lstrip(" ")))
+            yield f'{gap(item)}<{tag} class="jaxpr-line{kinds}"{indent}{rows(item)}>'
+            position = start
+            for offset, _, _, markup, after in sorted(events):
+                between = self.text[position:offset]
+                # A primitive and its first parameter may part at the end of a line.
+                yield "[<wbr />" if between == "[" else escape(between, quote=False)
+                yield markup
+                position = after
+            yield escape(self.text[position:end], quote=False)
+            yield f"</{tag}>"
+            # What was opened last closes first.
+            yield from reversed(self.after.get(line, ()))
+
+    def pieces(self, line: int) -> Iterator[tuple[int, int, int, str, int]]:
+        """Events of the pieces that a line is cut into, each around what is in it."""
+        item = self.packed.get(line)
+        for piece in item.items if item else ():
+            opening = f'<span class="jaxpr-piece jaxpr-cell"{rows(piece)}>'
+            opening = gap(piece, "span") + opening
+            yield (piece.start, 1, -len(self.text) - 1, opening, piece.start)
+            yield (piece.end, 0, 1, "</span>", piece.end)
+
+    def token(self, token: Token, start: int, stop: int, in_summary: bool) -> str:
+        shown = self.text[start:stop]
+        if not shown.isalnum():  # most are letters
+            shown = escape(shown, quote=False)
+        if token.kind in (BINDER, USE):
+            kind = "jaxpr-var jaxpr-binder" if token.kind == BINDER else "jaxpr-var"
+            number = f' data-var="{token.variable}"' if token.variable >= 0 else ""
+            if token.kind == BINDER and (name := self.names.get(token.variable)):
+                number += f' title="{escape(name)}"'
+            return f'<span class="{kind}"{number}>{shown}</span>'
+        # A link in a summary would be in the way of its fold.
+        link = self.marked.links.get(self.text[token.start : token.end]) if not in_summary else None
+        if token.kind == PRIMITIVE and link:
+            # One stop for the keyboard per primitive: a long program has thousands of links.
+            stop_here = "" if link not in self.linked else ' tabindex="-1"'
+            self.linked.add(link)
+            return f"<a {link}{stop_here}>{shown}</a>"
+        return f'<span class="{_CLASSES[token.kind]}">{shown}</span>'

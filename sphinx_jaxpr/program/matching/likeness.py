@@ -1,0 +1,368 @@
+"""What value numbering leaves: equations that a transform changed, found again by their operands.
+
+The variant is read once more, in order.  An equation stands for one of the base's
+where it applies the same primitive to what stands for the same operands, whatever
+became of types and parameters; what it computes then stands for the base's value.
+Layout (a ``broadcast_in_dim``, a ``pvary``) does not count.  Equations with bodies
+are found by what is in their bodies.  That is tried again while it finds more.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import Final
+
+from ..model import Printed, Variable
+from .bodies import ARRANGES, BATCHED, CALLS, LOOPS, Body, looped
+from .numbering import Base, Computed, Numbering, Standing, Table, called, signature, surroundings
+
+#: How alike has to be what is around two equations: see :func:`surroundings`.
+LEVELS: Final = 3
+
+#: How often the variant is read for more.
+ROUNDS: Final = 10
+
+#: Equations of one primitive on the same operands that are looked at, and steps between values.
+LOOKED_AT: Final = 16
+
+
+class EquationPairs:
+    """Which equation of the variant stands for which of the base, as they are reached."""
+
+    def __init__(self, base: Numbering, variant: Numbering) -> None:
+        self.base, self.variant = base, variant
+        self.of: dict[int, int] = {}  # of the variant -> of the base
+        self.taken: set[int] = set()
+        self.partner: dict[int, int] = {}  # of the base -> of the variant
+        self.outputs: dict[int, dict[int, int]] = {}  # by position, of the variant -> of the base
+        for level in range(LEVELS):
+            self.equal(level)
+
+    def equal(self, level: int) -> None:
+        """Pair what has the same number, in order."""
+        free: dict[tuple[int, int], list[int]] = {}
+        for index in range(len(self.base.computed) - 1, -1, -1):
+            if index not in self.taken:
+                place = self.base.computed[index]
+                free.setdefault((place.number, surroundings(place, level)), []).append(index)
+        for index, place in enumerate(self.variant.computed if free else ()):
+            if index not in self.of:
+                candidates = free.get((place.number, surroundings(place, level)))
+                if candidates:
+                    self.add(index, candidates.pop())
+
+    def add(self, index: int, other: int) -> None:
+        """One equation stands for one."""
+        self.of[index] = other
+        self.taken.add(other)
+        self.partner.setdefault(other, index)
+
+    def complete(self, table: Table, base: Printed, variant: Printed) -> None:
+        """Find what a transform changed, where anything is left to find."""
+        if not self.is_open():
+            return
+        known = Base(Standing(base, table, self.base))
+        found = Found()
+        for _ in range(ROUNDS):
+            before = len(self.of), len(found.carries)
+            _Variant(variant, table, self, known, found)
+            if not self.is_open():
+                break
+            if (len(self.of), len(found.carries)) != before:
+                continue
+            if found.waits and found.is_patient:
+                found.is_patient = False
+            else:
+                found.level += 1
+                found.is_patient, found.waits = True, False
+                if found.level == LEVELS - 1:
+                    self.unwrap(found)
+                if found.level == LEVELS:
+                    break
+
+    def is_open(self) -> bool:
+        """Whether both sides have equations of one primitive left."""
+        left = enumerate(self.base.computed)
+        wanted = {place.equation.primitive for n, place in left if n not in self.taken}
+        rest = enumerate(self.variant.computed)
+        return any(p.equation.primitive in wanted for n, p in rest if n not in self.of)
+
+    def unwrap(self, found: Found) -> None:
+        """Loops that hold nothing of the base's loops may be around the base itself."""
+        computed = self.variant.computed
+        base = self.base.computed
+        inside = ((index, base[other].owner) for index, other in self.of.items())
+        holding = {
+            computed[index].owner
+            for index, owner in inside
+            if owner >= 0 and base[owner].equation.primitive in LOOPS
+        }
+        found.around = {
+            place.equation.start
+            for index, place in enumerate(computed)
+            if place.equation.primitive in LOOPS and index not in self.of and index not in holding
+        }
+
+
+@dataclass
+class Found:
+    """What one round leaves to the next.
+
+    ``carries`` are variables that stand for a carry of the base; ``around`` are loops,
+    by ``start``, that the transform put around what the base computes; ``level`` says
+    how alike has to be what is around two equations.  While ``is_patient``, an equation
+    of the base waits for one with its own parameters, if the variant has any left;
+    ``waits``: one did.
+    """
+
+    carries: dict[int, int] = field(default_factory=dict)
+    around: set[int] = field(default_factory=set)
+    level: int = 0
+    is_patient: bool = True
+    waits: bool = False
+
+
+class _Variant(Standing):
+    """Reads the variant, and pairs equations as their operands become known."""
+
+    def __init__(
+        self, printed: Printed, table: Table, pairs: EquationPairs, base: Base, found: Found
+    ) -> None:
+        self.pairs, self.base = pairs, base
+        self.found = found
+        self.wanting: dict[str, Counter[object]] = {}  # parameters of what is left, in this round
+        self.like: dict[int, list[int]] = {}  # equation -> those of the base that it could be
+        self.children: dict[int, list[int]] = {}
+        # What holds of the base that which the equation in hand holds: it can be no other.
+        self.voted: frozenset[int] = frozenset()
+        self.sources: dict[int, tuple[int, ...]] = {}  # what an added arrangement is made of
+        super().__init__(printed, table, pairs.variant)
+
+    def given(self, variable: Variable, number: int) -> int:
+        return self.found.carries.get(variable.index, number)
+
+    def entering(self, place: Computed, body: Body) -> list[int]:
+        if place.equation.start not in self.found.around:
+            return super().entering(place, body)
+        if place.equation.primitive == "scan":
+            return list(place.operands)
+        first, second = looped(place.equation, self.text)
+        constants = (0, first) if "cond" in body.parameter else (first, first + second)
+        return [*place.operands[slice(*constants)], *place.operands[first + second :]]
+
+    def stands_for(self, index: int, place: Computed) -> int:
+        if place.owner >= 0:
+            self.children.setdefault(place.owner, []).append(index)
+        found = self.pairs.of.get(index)
+        if found is None:
+            found = self.find(index, place)
+            if found is not None:
+                self.pairs.add(index, found)
+        if found is not None:
+            self.pairs.outputs[index] = self.stand(place, self.base.computed[found])
+            self.like.setdefault(index, [found])
+        elif place.equation.primitive in BATCHED:
+            self.stand_batched(place)
+        elif place.equation.primitive in ARRANGES:
+            # A batched `cond` computes all branches, and chooses between their results.
+            if place.equation.primitive == "select_n":
+                self.stand_chosen(place)
+            for number in place.results:
+                self.sources.setdefault(number, place.operands)
+        return place.number if found is None else self.base.computed[found].number
+
+    # -- which equation of the base
+
+    def find(self, index: int, place: Computed) -> int | None:
+        """The equation of the base that this one stands for, if one is left."""
+        primitive = place.equation.primitive
+        if place.holds and (found := self.by_bodies(index, place)) is not None:
+            return found
+        candidates = self.base.by_operands.get((primitive, place.operands), [])
+        own = signature(place, self.text) if candidates else ()
+        free = list(self.free(place, (primitive, place.operands), candidates))
+        same = [n for n in free if self.base.signature(n) == own]
+        if same or (free and place.operands):
+            best = same or self.willing(free, own)
+            if best:
+                return best[0]
+        found = self.by_some(place) if place.operands else None
+        if found is None:
+            again = next((n for n in candidates[:LOOKED_AT] if own in self.known_as(n)), None)
+            if again is not None:
+                self.like[index] = candidates[:LOOKED_AT]
+                self.stand(place, self.base.computed[again])
+        return found
+
+    def willing(self, free: list[int], own: tuple[object, ...]) -> list[int]:
+        """Those with the same parameters; else those whose parameters no other one has."""
+        alike = [n for n in free if self.base.signature(n)[1] == own[1]]
+        if alike or not self.found.is_patient:
+            return alike or free
+        ready = [n for n in free if not self.is_wanted(n)]
+        self.found.waits = self.found.waits or len(ready) < len(free)
+        return ready
+
+    def is_wanted(self, index: int) -> bool:
+        """Whether the variant has an equation left with just these parameters."""
+        primitive = self.base.computed[index].equation.primitive
+        parameters = self.base.signature(index)[1]
+        if not parameters:
+            return False
+        if primitive not in self.wanting:
+            self.wanting[primitive] = Counter(
+                signature(place, self.text)[1]
+                for n, place in enumerate(self.exact.computed)
+                if place.equation.primitive == primitive and n not in self.pairs.of
+            )
+        return self.wanting[primitive][parameters] > 0
+
+    def known_as(self, index: int) -> tuple[tuple[object, ...], ...]:
+        """The types and parameters of an equation of the base, and of its partner."""
+        partner = self.pairs.partner.get(index)
+        known = () if partner is None else (signature(self.exact.computed[partner], self.text),)
+        return (self.base.signature(index), *known)
+
+    def free(
+        self, place: Computed, key: tuple[str, object], candidates: list[int]
+    ) -> Iterator[int]:
+        """Those that have no partner yet and are in the same surroundings, some of them."""
+        taken, start = self.pairs.taken, self.base.free_from.get(key, 0)
+        while start < len(candidates) and candidates[start] in taken:
+            start += 1
+        self.base.free_from[key] = start
+        for n in islice(candidates, start, start + LOOKED_AT):
+            if n in taken or not self.is_near(place, self.base.computed[n]):
+                continue
+            if not place.holds or not self.voted or n in self.voted:
+                yield n
+
+    def is_near(self, place: Computed, other: Computed) -> bool:
+        if place.holds and called(place, self.text) != called(other, self.base.text):
+            return False  # the call of another function
+        level = self.found.level
+        return surroundings(place, level) == surroundings(other, level)
+
+    def by_bodies(self, index: int, place: Computed) -> int | None:
+        """The one with most of the same equations in its bodies."""
+        votes: Counter[int] = Counter()
+        for child in self.children.get(index, ()):
+            alike = self.like.get(child, ())
+            votes.update({owner for n in alike for owner in self.holding(n, place)})
+        self.voted = frozenset(owner for owner in votes if owner >= 0)
+        best = None
+        for owner in sorted(votes):
+            if owner < 0 or owner in self.pairs.taken or 2 * votes[owner] < self.base.bodies[owner]:
+                continue
+            other = self.base.computed[owner]
+            same = other.equation.primitive == place.equation.primitive
+            if same and self.is_near(place, other) and (best is None or votes[owner] > votes[best]):
+                best = owner
+        return best
+
+    def holding(self, index: int, place: Computed) -> Iterator[int]:
+        """What holds an equation of the base; also what is around calls that have gone."""
+        owner = self.base.computed[index].owner
+        yield owner
+        wanted = place.equation.primitive
+        while owner >= 0 and wanted in LOOPS:
+            around = self.base.computed[owner]
+            if around.equation.primitive not in CALLS:
+                break
+            owner = around.owner
+            yield owner
+
+    def by_some(self, place: Computed) -> int | None:
+        """One whose operands are among these, or one from whose operands these are arranged."""
+        primitive = place.equation.primitive
+        reached = [self.reached(number) for number in place.operands]
+        for number in dict.fromkeys(n for numbers in reached for n in numbers):
+            key = primitive, number
+            free = self.free(place, key, self.base.by_one.get(key, []))
+            for candidate in self.willing(list(free), signature(place, self.text)):
+                other = self.base.computed[candidate]
+                if len(other.equation.outputs) > len(place.equation.outputs):
+                    continue
+                if len(other.operands) == len(place.operands):
+                    if all(old in new for old, new in zip(other.operands, reached, strict=True)):
+                        return candidate
+                elif _among(other.operands, place.operands):
+                    return candidate
+        return None
+
+    def reached(self, number: int) -> list[int]:
+        """A value, and what it is arranged from by equations that were added."""
+        found = [number]
+        for current in found:
+            if len(found) < LOOKED_AT:
+                found.extend(n for n in self.sources.get(current, ()) if n not in found)
+        return found
+
+    # -- what its results stand for
+
+    def stand(self, place: Computed, other: Computed) -> dict[int, int]:
+        """Results stand for those of the base's equation: by what they are, then by position."""
+        if place.carries and other.carries:
+            self.align(place, other)
+        at = {key: n for n, key in reversed(list(enumerate(other.keys)))}
+        outputs: dict[int, int] = {}
+        used: set[int] = set()
+        rest = []
+        for n, key in enumerate(place.keys):
+            old = at.get(key)
+            if old is None or old in used:
+                rest.append(n)
+            else:
+                used.add(old)
+                outputs[n] = old
+        outputs.update((n, n) for n in rest if n < len(other.results) and n not in used)
+        place.results = tuple(
+            other.results[outputs[n]] if n in outputs else number
+            for n, number in enumerate(place.results)
+        )
+        return outputs
+
+    def stand_chosen(self, place: Computed) -> None:
+        """A choice between what branches return, or what that is arranged from."""
+        values = place.operands[1:]
+        reached = [self.reached(number) for number in values]
+        last = reached[-1] if reached else []
+        listed = (branches for n in last for branches in self.base.ending.get(n, ())[:LOOKED_AT])
+        for branches in (values, *listed):
+            chosen = self.base.chosen.get(branches)
+            if chosen is None or len(branches) != len(values):
+                continue
+            if all(old in new for old, new in zip(branches, reached, strict=True)):
+                place.results = (chosen,)
+                return
+
+    def stand_batched(self, place: Computed) -> None:
+        """A batched index by another primitive: its result stands for the same."""
+        key = BATCHED[place.equation.primitive], place.operands[0] if place.operands else -1
+        reached = {n for number in place.operands for n in self.reached(number)}
+        candidates = list(self.free(place, key, self.base.by_one.get(key, [])))
+        for count_literals in (True, False):
+            for other in (self.base.computed[n] for n in candidates):
+                both = zip(other.operands, other.equation.inputs, strict=True)
+                read = (n for n, operand in both if count_literals or operand.variable is not None)
+                if reached.issuperset(read):
+                    place.results = other.results
+                    return
+
+    def align(self, place: Computed, other: Computed) -> None:
+        """Carries that start as something unknown go by position, from the next round on."""
+        known, own = set(other.carries), set(place.carries)
+        for n, (new, old) in enumerate(zip(place.carries, other.carries, strict=False)):
+            if new not in known and old not in own:
+                for variables in place.carried:
+                    if n < len(variables):
+                        self.found.carries[variables[n].index] = old
+
+
+def _among(few: Iterable[int], many: Iterable[int]) -> bool:
+    """Whether all of the first are among the second, in this order."""
+    rest = iter(many)
+    return all(number in rest for number in few)

@@ -1,0 +1,452 @@
+"""Value numbering: what two programs compute alike has one number.
+
+A :class:`Table` numbers the values of both programs from their inputs, constants
+and literals on.  What an equation computes is numbered by its primitive, printed
+parameters, types and operands, and by what its bodies compute.  Bodies are read
+where they are called: a value keeps its number in the body of a ``jit``, and
+a shared program is read once for each of its calls.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Generator, Hashable, Iterable
+from dataclasses import dataclass
+from typing import Any, Final, NamedTuple
+
+from ..model import Equation, Operand, Printed, Program, Variable
+from .bodies import (
+    LAYOUT,
+    LOOPS,
+    STATE,
+    Body,
+    bare,
+    bodies,
+    is_call,
+    is_reference,
+    looped,
+    repeated,
+    scanned,
+    type_of,
+)
+
+# --- value numbering: what two programs compute alike has one number
+
+_NAME: Final = re.compile(r"[^\W\d]\w*")
+
+
+class Table:
+    """The numbers of both programs: one key, one number."""
+
+    def __init__(self) -> None:
+        self.numbers: dict[tuple[Hashable, ...], int] = {}
+
+    def of(self, *key: Hashable) -> int:
+        """The number of a key."""
+        return self.numbers.setdefault(key, len(self.numbers))
+
+
+@dataclass(slots=True)
+class Computed:
+    """An equation where it is reached; one in a shared program is reached by each call.
+
+    ``owner`` is the place of the equation in whose body it is, or -1; ``around`` are
+    numbers for all that hold it: one with the calls among them, one without.  ``number``
+    is that of the equation, ``results`` are those of its outputs.  ``keys`` say which
+    output is which where there are bodies: those of the carries, or what the bodies
+    return.  ``carries`` are what a loop's body takes as carries, with their variables;
+    ``branches`` are, for each output of a ``cond``, what its branches return.
+    """
+
+    equation: Equation
+    home: Program
+    owner: int
+    around: tuple[int, int]
+    operands: tuple[int, ...]
+    number: int = -1
+    results: tuple[int, ...] = ()
+    keys: tuple[int, ...] = ()
+    carries: tuple[int, ...] = ()
+    carried: tuple[tuple[Variable, ...], ...] = ()
+    branches: tuple[tuple[int, ...], ...] = ()
+    holds: bool = False
+
+
+class Inner(NamedTuple):
+    """What one body computes: the numbers of its equations, and those of its results."""
+
+    parameter: str
+    numbers: tuple[int, ...]
+    results: tuple[int, ...]
+    types: tuple[str, ...]
+
+
+_Reads = Generator[Any, Inner, Inner]
+
+
+class Numbering:
+    """Reads one printed program; ``computed`` lists its equations as they are reached.
+
+    ``apart`` are the places of those that nothing leads to, which come last.
+    """
+
+    def __init__(self, printed: Printed, table: Table) -> None:
+        self.text = printed.text
+        self.table = table
+        self.shared = printed.named
+        self.computed: list[Computed] = []
+        self.values: dict[int, int] = {}  # variable -> number
+        self.kinds: dict[Hashable, int] = {}  # how often a kind of constant or reference came
+        self.written: dict[int, int] = {}  # reference -> the last equation that wrote to it
+        self.seen: set[int] = set()
+        # Shared programs that call shared programs are read at most so often altogether.
+        self.limit = len(printed.text) // 4 + 1000
+        assert printed.program is not None
+        self.inputs(printed.program)
+        self.run(printed.program)
+        # Programs that are named only where the text is opaque.
+        apart = [program for _, program in printed.shared if program.start not in self.seen]
+        first = len(self.computed)
+        for program in apart:
+            if program.start not in self.seen:
+                looks = tuple(v.type for v in program.inputs), _primitives(program)
+                order = self.count(("apart", looks))
+                for place, variable in enumerate(program.inputs):
+                    self.values[variable.index] = table.of("apart", looks, order, place)
+                self.run(program)
+        self.apart = range(first, len(self.computed))
+
+    def run(self, program: Program) -> None:
+        """Read a program; a stack of generators, as programs may be nested very deep."""
+        stack: list[_Reads] = [self.program(program, -1, "", (-1, -1))]
+        found: Any = None
+        while stack:
+            try:
+                inner = stack[-1].send(found)
+            except StopIteration as end:
+                stack.pop()
+                found = end.value
+            else:
+                stack.append(inner)
+                found = None
+
+    def program(
+        self, program: Program, owner: int, parameter: str, around: tuple[int, int]
+    ) -> _Reads:
+        """Read the equations of one program."""
+        self.seen.add(program.start)
+        numbers = []
+        for equation in program.equations:
+            place = Computed(equation, program, owner, around, self.read(equation.inputs))
+            index = len(self.computed)
+            self.computed.append(place)
+            held = bodies(equation, self.shared) if equation.parameters else []
+            inner = []
+            if held and self.may_enter(held):
+                place.holds = True
+                for member, body in enumerate(held):
+                    self.enter(place, body)
+                    now = self.around(place, body, member)
+                    inner.append((yield self.program(body.program, index, body.parameter, now)))
+            self.finish(index, place, inner)
+            for variable, number in zip(equation.outputs, place.results, strict=False):
+                self.values[variable.index] = number
+            numbers.append(place.number)
+        results = self.read(program.outputs)
+        types = tuple(bare(type_of(operand)) for operand in program.outputs)
+        return Inner(parameter, tuple(numbers), results, types)
+
+    def may_enter(self, held: Iterable[Body]) -> bool:
+        """Whether programs are new, or there is room to read them again."""
+        if len(self.computed) < self.limit:
+            return True
+        return not any(body.program.start in self.seen for body in held)
+
+    def around(self, place: Computed, body: Body, member: int) -> tuple[int, int]:
+        """The numbers of the place that a body is in; a call has a name."""
+        equation, of = place.equation, self.table.of
+        name = next((p for p in equation.parameters if p.name == "name"), None)
+        called = self.text[name.start : name.end] if name else ""
+        key = (equation.primitive, body.parameter, member)
+        every, loops = place.around
+        if not is_call(equation.primitive, body.parameter):
+            loops = of("in", loops, *key)
+        return of("in", every, *key, called), loops
+
+    # -- numbers of what no equation computes
+
+    def inputs(self, program: Program) -> None:
+        """Inputs go by position; a transform adds its own at the end."""
+        for place, variable in enumerate(program.inputs):
+            self.values[variable.index] = self.table.of("input", place, bare(variable.type))
+
+    def constant(self, variable: Variable) -> int:
+        """Constants go by type and by the order in which they are read, in whichever program."""
+        kind = bare(variable.type)
+        number = self.table.of("constant", kind, self.count(("constant", kind)))
+        return self.values.setdefault(variable.index, number)
+
+    def count(self, kind: Hashable) -> int:
+        """How often this kind of thing came before."""
+        before = self.kinds.get(kind, 0)
+        self.kinds[kind] = before + 1
+        return before
+
+    def literal(self, operand: Operand) -> int:
+        """A literal, or a name that nothing binds."""
+        return self.table.of("literal", operand.text, operand.type)
+
+    def read(self, operands: Iterable[Operand]) -> tuple[int, ...]:
+        """The numbers of operands."""
+        found = []
+        for operand in operands:
+            if operand.variable is None:
+                found.append(self.literal(operand))
+            else:
+                number = self.values.get(operand.variable.index)
+                found.append(self.constant(operand.variable) if number is None else number)
+        return tuple(found)
+
+    # -- bodies
+
+    def enter(self, place: Computed, body: Body) -> None:
+        """Number the inputs of a body."""
+        inputs = body.program.inputs
+        numbers = self.entering(place, body)
+        for place_, variable in enumerate(inputs):
+            number = numbers[place_] if place_ < len(numbers) else -1
+            self.values[variable.index] = self.given(variable, number)
+
+    def given(self, variable: Variable, number: int) -> int:
+        """The number of a body's input."""
+        return number
+
+    def entering(self, place: Computed, body: Body) -> list[int]:
+        """What a body's inputs are, from what the equation's operands are."""
+        equation, operands, of = place.equation, place.operands, self.table.of
+        inputs = body.program.inputs
+        match equation.primitive:
+            case "scan":
+                groups = scanned(equation, body.program, self.text)
+                constants, end = groups.constants, sum(groups)
+                carries = self.carry(place, operands[constants:end], inputs[constants:end])
+                walked = [of("slice", number) for number in operands[end:]]
+                return [*operands[:constants], *carries, *walked]
+            case "while":
+                first, second = looped(equation, self.text)
+                starts = (0, first) if "cond" in body.parameter else (first, first + second)
+                constants = starts[1] - starts[0]
+                carries = self.carry(place, operands[first + second :], inputs[constants:])
+                return [*operands[starts[0] : starts[1]], *carries]
+            case primitive if primitive == "cond" or is_call(primitive, body.parameter):
+                offset = len(operands) - len(inputs)
+                if offset >= 0:
+                    entering = zip(operands[offset:], equation.inputs[offset:], inputs, strict=True)
+                    return [self.cast(n, type_of(o), v.type) for n, o, v in entering]
+        first = operands[0] if operands else -1
+        name = (equation.primitive, body.parameter, first)
+        count, results = len(operands), len(equation.outputs)
+        if equation.primitive == "pallas_call" and len(inputs) >= count + results:
+            # References to the operands, then to the results, then to scratch memory.
+            made = [of("held", *name, "result", n) for n in range(results)]
+            rest = [of("held", *name, "scratch", n) for n in range(len(inputs) - count - results)]
+            return [*(of("reference", n, r) for n, r in repeated(operands)), *made, *rest]
+        return [of("held", *name, place_) for place_ in range(len(inputs))]
+
+    def carry(
+        self, place: Computed, starts: tuple[int, ...], variables: tuple[Variable, ...]
+    ) -> list[int]:
+        """Carries are numbered by the value that they start as."""
+        numbers = [self.table.of("carry", *start) for start in repeated(starts)]
+        given = zip(variables, numbers, strict=False)
+        place.carries = tuple(self.given(variable, number) for variable, number in given)
+        place.carried = (*place.carried, variables)
+        return numbers
+
+    def cast(self, number: int, before: str, after: str) -> int:
+        """The number of a value that goes into or out of a body with another type."""
+        before, after = bare(before), bare(after)
+        return number if before == after else self.table.of("as", number, after)
+
+    # -- what an equation computes
+
+    def finish(self, index: int, place: Computed, inner: list[Inner]) -> None:
+        """Number an equation and its results, when its bodies are read."""
+        equation, of = place.equation, self.table.of
+        kinds = tuple(bare(variable.type) for variable in equation.outputs)
+        parts: tuple[Hashable, ...] = tuple((i.numbers, i.results) for i in inner)
+        if equation.primitive in STATE:
+            kinds = kinds if equation.primitive == "get" else ()
+        operands = self.as_of_now(place)
+        key = (equation.primitive, printed_parameters(equation, self.text), kinds, operands)
+        place.number = of(*key, *parts)
+        if any(is_reference(kind) for kind in kinds):
+            place.number = of("made", place.number, self.count(place.number))
+        self.write(place, place.operands, place.number)
+        place.keys = self.results_of(place, inner)
+        place.results = place.keys
+        if place.carries and inner:
+            ends = place.keys[len(place.carries) :]
+            condition = tuple(i.results for i in inner if "cond" in i.parameter)
+            body = next((i for i in inner if "cond" not in i.parameter), inner[0])
+            finals = zip(place.carries, body.results, strict=False)
+            place.results = (*(of("final", *final, *condition) for final in finals), *ends)
+
+    def results_of(self, place: Computed, inner: list[Inner]) -> tuple[int, ...]:
+        """What the outputs are: what the bodies return, if that is known, else by position."""
+        equation, of = place.equation, self.table.of
+        count = len(equation.outputs)
+        if count == 1 and not inner:
+            return (place.number,)
+        if place.carries:
+            body = next((i for i in inner if "cond" not in i.parameter), None)
+            if body is not None and len(body.results) == count:
+                stacked = body.results[len(place.carries) :]
+                return (*place.carries, *(of("stack", number) for number in stacked))
+        elif equation.primitive == "scan" and inner and len(inner[0].results) == count:
+            return tuple(of("stack", number) for number in inner[0].results)
+        elif equation.primitive == "cond" and all(len(i.results) == count for i in inner):
+            branches = zip(*(i.results for i in inner), strict=True)
+            return tuple(of("branch", place.operands[:1], branch) for branch in branches)
+        elif (
+            len(inner) == 1
+            and is_call(equation.primitive, inner[0].parameter)
+            and len(inner[0].results) == count
+        ):
+            leaving = zip(inner[0].results, inner[0].types, equation.outputs, strict=True)
+            return tuple(self.cast(number, kind, v.type) for number, kind, v in leaving)
+        return tuple(of("result", place.number, n) for n in range(count))
+
+    # -- references: reading one twice gives another value where it was written in between
+
+    def as_of_now(self, place: Computed) -> tuple[int, ...]:
+        """The operands, references with the last equation that wrote to them."""
+        written = self.written
+        if not written:
+            return place.operands
+        of = self.table.of
+        return tuple(of("written", n, written[n]) if n in written else n for n in place.operands)
+
+    def write(self, place: Computed, operands: tuple[int, ...], number: int) -> None:
+        """Note the references that an equation may write to."""
+        if place.equation.primitive == "get":
+            return
+        for reference, operand in zip(operands, place.equation.inputs, strict=True):
+            if operand.variable is not None and is_reference(operand.variable.type):
+                self.written[reference] = number
+
+
+def _primitives(program: Program) -> tuple[str, ...]:
+    return tuple(equation.primitive for equation in program.equations)
+
+
+def printed_parameters(equation: Equation, text: str) -> tuple[str, ...]:
+    """What is printed of the parameters, bodies left out; of a reference its indices."""
+    if equation.primitive in STATE and not equation.parameters:
+        return (_indices(equation, text),)
+    around = (
+        (parameter, parameter.frame if parameter.members else text[parameter.start : parameter.end])
+        for parameter in equation.parameters
+        if parameter.frame or not parameter.members
+    )
+    return tuple(f"{parameter.name}={' '.join(said.split())}" for parameter, said in around)
+
+
+def _indices(equation: Equation, text: str) -> str:
+    """``[:,0]`` of ``c:f32[4] <- a[:,0]``; variables among the indices are operands."""
+    if not equation.inputs:
+        return ""
+    start = equation.inputs[0].end
+    end = text.find("]", start, equation.end) + 1
+    return _NAME.sub("#", text[start:end])
+
+
+# --- a numbering in which values stand for one another, and the base's equations by operands
+
+
+class Standing(Numbering):
+    """A numbering in which values stand for one another whatever their types are.
+
+    ``exact`` is the numbering of the same text by value; where nothing is known
+    of a value, its number there is its number here.
+    """
+
+    def __init__(self, printed: Printed, table: Table, exact: Numbering) -> None:
+        self.exact = exact
+        super().__init__(printed, table)
+
+    def inputs(self, program: Program) -> None:
+        for place, variable in enumerate(program.inputs):
+            self.values[variable.index] = self.table.of("input", place)
+
+    def literal(self, operand: Operand) -> int:
+        return self.table.of("literal", operand.text)
+
+    def cast(self, number: int, before: str, after: str) -> int:
+        return number
+
+    def finish(self, index: int, place: Computed, inner: list[Inner]) -> None:
+        place.number = self.exact.computed[index].number
+        place.keys = place.results = self.exact.computed[index].results
+        if inner or place.carries:
+            place.keys = self.results_of(place, inner)
+            if place.equation.primitive == "cond":
+                place.branches = tuple(zip(*(i.results for i in inner), strict=False))
+            elif place.equation.primitive not in LOOPS:
+                place.results = place.keys
+        elif place.equation.primitive in LAYOUT and len(place.operands) == 1:
+            place.results = place.operands * len(place.results)
+        plain, place.operands = place.operands, self.as_of_now(place)
+        self.write(place, plain, self.stands_for(index, place))
+
+    def stands_for(self, index: int, place: Computed) -> int:
+        """The number of the equation that this one stands for: in the base, its own."""
+        return place.number
+
+
+class Base:
+    """The base's equations, by what they apply to what."""
+
+    def __init__(self, standing: Standing) -> None:
+        self.computed = standing.computed
+        self.text = standing.text
+        self.by_operands: dict[tuple[str, tuple[int, ...]], list[int]] = {}
+        self.by_one: dict[tuple[str, int], list[int]] = {}
+        self.free_from: dict[tuple[str, object], int] = {}
+        self.bodies: Counter[int] = Counter()
+        self.chosen: dict[tuple[int, ...], int] = {}  # results of branches -> of the cond
+        self.ending: dict[int, list[tuple[int, ...]]] = {}  # by what the last branch returns
+        self.signatures: dict[int, tuple[object, ...]] = {}
+        for index, place in enumerate(self.computed):
+            primitive = place.equation.primitive
+            self.by_operands.setdefault((primitive, place.operands), []).append(index)
+            for number in set(place.operands):
+                self.by_one.setdefault((primitive, number), []).append(index)
+            self.bodies[place.owner] += 1
+            for branches, result in zip(place.branches, place.results, strict=False):
+                self.chosen[branches] = result
+                self.ending.setdefault(branches[-1], []).append(branches)
+
+    def signature(self, index: int) -> tuple[object, ...]:
+        """Types and parameters."""
+        found = self.signatures.get(index)
+        if found is None:
+            found = self.signatures[index] = signature(self.computed[index], self.text)
+        return found
+
+
+def signature(place: Computed, text: str) -> tuple[object, ...]:
+    """What has to be the same too where an equation is kept."""
+    kinds = tuple(bare(variable.type) for variable in place.equation.outputs)
+    return kinds, printed_parameters(place.equation, text)
+
+
+def called(place: Computed, text: str) -> str:
+    """The name of the function that an equation with a body calls, if it has one."""
+    return next((text[p.start : p.end] for p in place.equation.parameters if p.name == "name"), "")
+
+
+def surroundings(place: Computed, level: int) -> int:
+    """What holds an equation: calls and all, calls left out, or no matter what."""
+    return place.around[level] if level < len(place.around) else -1

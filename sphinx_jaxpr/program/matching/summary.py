@@ -1,0 +1,363 @@
+"""How a variant differs from its base, in one computed line.
+
+Every number comes from the match of the two programs; the transform's name is
+never looked at.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Final, TypeAlias
+
+from ..model import Equation, EquationFacts, Printed, Program, Variable, programs
+from .bodies import bare
+from .match import ADDED, KEPT, RESHAPED, Match
+
+# --- how a variant differs from its base, in one computed line
+
+_TYPE = re.compile(r"(?P<dtype>[^\[\]{}]+)\[(?P<dims>[^\]]*)\](?:\{(?P<mark>[^}]*)\})?")
+_SHARDED = re.compile(r"@(\([^()]*\)|[^,()]*)")
+
+
+#: Where programs are in the facts, by their ``start``.
+Places: TypeAlias = Mapping[int, int]
+NOWHERE: Final[Places] = MappingProxyType({})
+
+
+@dataclass(frozen=True)
+class SummaryPart:
+    """One way in which a transform acted: a verb, and what it did."""
+
+    verb: str
+    text: str
+
+
+def summary(
+    base: Printed,
+    variant: Printed,
+    found: Match,
+    places: Places = NOWHERE,
+    before: Places = NOWHERE,
+) -> tuple[SummaryPart, ...]:
+    """The parts of the line.
+
+    ``grows``, ``nests``, ``reshapes``, ``splits``, ``drops``, ``rewrites``, ``keeps``.
+
+    Empty where one of the two is no program.  ``places`` are those of the variant's
+    programs in its facts, ``before`` those of the base's: see :func:`distinct`.
+    """
+    if base.program is None or variant.program is None:
+        return ()
+    census = _census(distinct(base, before)), _census(distinct(variant, places))
+    parts = [
+        *([] if found.nested else _grows(base, variant, *census)),
+        *_nests(base.program, variant, found),
+        *_reshapes(base, variant, found, places),
+        *_drops(dropped(base, found, before), *census),
+    ]
+    count = len(base.program.equations)
+    if not parts and count and _is_kept(variant, found):
+        parts.append(
+            SummaryPart("keeps", f"all {count} equations" if count > 1 else "its one equation")
+        )
+    return tuple(parts)
+
+
+def distinct(printed: Printed, places: Places = NOWHERE) -> list[Equation]:
+    """The equations at any depth, in printed order, those of a shared program once.
+
+    JAX prints a program that objects hold in each of them, and once more in front.
+    ``places`` are those of programs in the facts: texts of one place count once.
+    """
+    return sorted(
+        (e for p in _once(programs(printed), places) for e in p.equations), key=lambda e: e.start
+    )
+
+
+def _once(found: list[Program], places: Places) -> list[Program]:
+    """The first of each program's texts."""
+    once = {places.get(p.start, -1 - p.start): p for p in reversed(found)}
+    return list(once.values())
+
+
+def counts(printed: Printed, places: Places = NOWHERE) -> tuple[int, int]:
+    """Equations at the top level, and at any depth (a shared program once)."""
+    if printed.program is None:
+        return 0, 0
+    return len(printed.program.equations), len(distinct(printed, places))
+
+
+def _equations(count: int) -> str:
+    return f"{count} equation{'' if count == 1 else 's'}"
+
+
+def _grows(
+    base: Printed, variant: Printed, fewer: Counter[str], everywhere: Counter[str]
+) -> list[SummaryPart]:
+    """More equations at the top level; by which primitives, where few account for all of it.
+
+    What a primitive adds is net: how many more equations of it the variant has.
+    """
+    assert base.program is not None and variant.program is not None
+    before, after = base.program.equations, variant.program.equations
+    if len(after) <= len(before):
+        return []
+    text = f"{len(before)} \u2192 {_equations(len(after))}"
+    more = Counter(e.primitive for e in after)
+    more.subtract(e.primitive for e in before)
+    named = {name: count for name, count in more.items() if count}
+    if len(named) <= 3 and all(
+        0 < n <= everywhere[name] - fewer[name] for name, n in named.items()
+    ):
+        text += f", adds {_list(named)}"
+    return [SummaryPart("grows", text)]
+
+
+def _census(equations: Iterable[Equation]) -> Counter[str]:
+    """How many equations of each primitive there are."""
+    return Counter(equation.primitive for equation in equations)
+
+
+def _list(named: Mapping[str, int]) -> str:
+    return ", ".join(name if n == 1 else f"{n} \u00d7 {name}" for name, n in named.items())
+
+
+def _nests(base: Program, variant: Printed, found: Match) -> list[SummaryPart]:
+    if not found.nested:
+        return []
+    total = len(base.equations)
+    parts = []
+    left, shared = dict(found.nested), variant.named
+    for equation in variant.walk():
+        for parameter in equation.parameters:
+            for member in parameter.members:
+                program = shared.get(member) if isinstance(member, str) else member
+                count = left.pop(program.start, 0) if program is not None else 0
+                if count:
+                    whole = "the body" if count == total else f"{count} of {_equations(total)}"
+                    parts.append(
+                        SummaryPart("nests", f"{whole} in {equation.primitive}.{parameter.name}")
+                    )
+    return parts
+
+
+def _reshapes(base: Printed, variant: Printed, found: Match, places: Places) -> list[SummaryPart]:
+    """Values with another shape than their partner's, among those of the same programs."""
+    before = {v.index: v for equation in base.walk() for v in equation.outputs}
+    fronts: Counter[int] = Counter()
+    splits: Counter[str] = Counter()
+    other = total = 0
+    for program in _compared(variant, found, places):
+        for equation in program.equations:
+            total += len(equation.outputs)
+            if found.change[equation.start] != RESHAPED:
+                continue
+            for new in equation.outputs:
+                old = before.get(found.results.get(new.index, -1))
+                if old is None:
+                    continue
+                front, axis = _front(old, new), _split(old, new)
+                if front:
+                    fronts[front] += 1
+                elif axis:
+                    splits[axis] += 1
+                elif bare(old.type) != bare(new.type):
+                    other += 1
+    parts = [
+        SummaryPart("reshapes", f"{n} of {total} values (axis of {size} in front)")
+        for size, n in fronts.items()
+    ]
+    parts += [
+        SummaryPart("splits", f"{n} of {total} values over {axis}") for axis, n in splits.items()
+    ]
+    if other:
+        parts.append(SummaryPart("reshapes", f"{other} of {total} values"))
+    return parts
+
+
+def _compared(variant: Printed, found: Match, places: Places) -> list[Program]:
+    """The programs in which equations of the base were found again."""
+    found_in = [
+        program
+        for program in programs(variant)
+        if any(equation.start in found.partner for equation in program.equations)
+    ]
+    return _once(found_in, places)
+
+
+def _dims(variable: Variable) -> tuple[str, list[str], str] | None:
+    parsed = _TYPE.fullmatch(variable.type)
+    if parsed is None:
+        return None
+    # An axis may be sharded over several axes of a mesh: ``f32[8@(a,b),16]``.
+    dims = _SHARDED.sub("", parsed["dims"])
+    return parsed["dtype"], dims.split(",") if dims else [], parsed["mark"] or ""
+
+
+def _front(old: Variable, new: Variable) -> int:
+    """The size of an axis that ``new`` has in front of ``old``'s, or 0."""
+    before, after = _dims(old), _dims(new)
+    if before is None or after is None or before[0] != after[0]:
+        return 0
+    fits = after[1][1:] == before[1] and after[1] and _is_size(after[1][0])
+    return int(after[1][0]) if fits else 0
+
+
+def _is_size(text: str) -> bool:
+    """Whether it is a number that an axis can have; a pasted text may hold any."""
+    return text.isascii() and text.isdecimal() and len(text) < 20
+
+
+def _split(old: Variable, new: Variable) -> str:
+    """The mesh axes over which ``new`` holds a part of ``old``, or nothing."""
+    before, after = _dims(old), _dims(new)
+    if before is None or after is None or len(before[1]) != len(after[1]) or not after[2]:
+        return ""
+    smaller = False
+    for one, two in zip(before[1], after[1], strict=True):
+        if one == two:
+            continue
+        if not (_is_size(one) and _is_size(two) and int(two) and int(one) % int(two) == 0):
+            return ""
+        smaller = True
+    return after[2].removeprefix("V:") if smaller else ""
+
+
+def _is_kept(variant: Printed, found: Match) -> bool:
+    """Whether nothing at all changed."""
+    return not found.removed and all(found.change[e.start] == KEPT for e in variant.walk())
+
+
+def _drops(
+    removed: Iterable[Equation], before: Counter[str], after: Counter[str]
+) -> list[SummaryPart]:
+    """Primitives that the variant has less often; what else it does not compute, it rewrites."""
+    gone = _census(removed)
+    if not gone:
+        return []
+    fewer = before - after
+    drops = {name: min(n, fewer[name]) for name, n in gone.items() if fewer[name] > 0}
+    total = sum(drops.values())
+    parts = []
+    if drops:
+        parts.append(SummaryPart("drops", _list(drops) if len(drops) <= 3 else _equations(total)))
+    if rewritten := sum(gone.values()) - total:
+        parts.append(SummaryPart("rewrites", _equations(rewritten)))
+    return parts
+
+
+def dropped(base: Printed, found: Match, places: Places = NOWHERE) -> list[Equation]:
+    """The equations of the base that the variant does not compute, in printed order."""
+    gone = frozenset(found.removed)
+    holding = [p for p in programs(base) if any(e.start in gone for e in p.equations)]
+    return sorted(
+        (e for p in _once(holding, places) for e in p.equations if e.start in gone),
+        key=lambda e: e.start,
+    )
+
+
+def in_words(equation: Equation) -> str:
+    """An equation without types and parameters: ``c = tanh b``."""
+    results = _some([variable.name for variable in equation.outputs])
+    operands = _some([operand.text for operand in equation.inputs])
+    return f"{results} = {equation.primitive} {operands}".strip().removeprefix("= ")
+
+
+def _some(words: list[str], most: int = 6) -> str:
+    """Words with blanks; of many only the first."""
+    return " ".join(words if len(words) <= most else [*words[: most - 1], "..."])
+
+
+# --- what a block says of its program, beside the text: how it was made, its phases, its marks
+
+
+def acted(
+    printed: Printed,
+    base: Printed | None,
+    found: Match,
+    places: Places = NOWHERE,
+    before: Places = NOWHERE,
+) -> list[SummaryPart]:
+    """The computed line: first the counts of equations, then how the transform acted.
+
+    ``found`` is the match with ``base``; the base itself, and a text alone, has none.
+    ``places`` are those of programs in the facts, ``before`` those of the base's: a program
+    that is printed twice counts once.
+    """
+    if printed.program is None:
+        return []
+    own, nested = counts(printed, places)
+    text = f"{own} equation{'' if own == 1 else 's'}"
+    more = f" ({nested} with nested)" if nested != own else ""
+    if base is None or base.program is None:
+        return [SummaryPart("", text + more)]
+    parts = list(summary(base, printed, found, places, before))
+    if not counts(base)[0] and not own:
+        return [SummaryPart("", "no equations"), *parts]
+    first = SummaryPart("", f"{counts(base)[0]} \u2192 {text}{more}")
+    if parts and parts[0].verb == "grows":
+        adds = parts.pop(0).text.partition(", ")[2]
+        first = SummaryPart("grows", first.text + (f", {adds}" if adds else ""))
+    return [first, *parts]
+
+
+def phases(printed: Printed, facts: Mapping[int, EquationFacts]) -> list[str]:
+    """The phases that the equations are in, in printed order; none if only one."""
+    known = [facts[e.start].phase for e in printed.walk() if e.start in facts]
+    found = list(dict.fromkeys(phase for phase in known if phase))
+    return found if len(found) > 1 else []
+
+
+def marks(
+    printed: Printed,
+    facts: Mapping[int, EquationFacts],
+    change: Mapping[int, str],
+    more: Mapping[int, str] | None = None,
+) -> list[tuple[str, str]]:
+    """What colours and gutter show in HTML, as text: a mark, and the letters it is on.
+
+    An equation without a letter of its own is named by its primitive.  ``more`` are
+    marks of the caller's, which come last.
+    """
+    several = phases(printed, facts)
+    found: dict[str, list[tuple[int, str]]] = {}
+    for place, equation in enumerate(printed.walk()):
+        letters = [v.name for v in equation.outputs if v.name != "_"]
+        names = " ".join(letters) or equation.primitive
+        mark = change.get(equation.start, "")
+        phase = facts[equation.start].phase if equation.start in facts else ""
+        said = (
+            mark if mark in (ADDED, RESHAPED) else "",
+            phase if phase in several else "",
+            (more or {}).get(equation.start, ""),
+        )
+        for word in filter(None, said):
+            found.setdefault(word, []).append((place, names))
+    return [(mark, _runs(places)) for mark, places in sorted(found.items(), key=_by_mark)]
+
+
+_ALSO: Final = ("casts", "unused")
+_MARKS: Final = (ADDED, RESHAPED, "forward", "tangent", "transpose", "recomputed", *_ALSO)
+
+
+def _by_mark(item: tuple[str, list[tuple[int, str]]]) -> int:
+    return _MARKS.index(item[0]) if item[0] in _MARKS else len(_MARKS)
+
+
+def _runs(places: list[tuple[int, str]]) -> str:
+    """Letters in printed order, neighbours put together: ``d, h to q``."""
+    runs: list[list[tuple[int, str]]] = []
+    for place, names in places:
+        if runs and runs[-1][-1][0] == place - 1:
+            runs[-1].append((place, names))
+        else:
+            runs.append([(place, names)])
+    said = []
+    for run in runs:
+        ends = (run[0][1], run[-1][1])
+        said += [" to ".join(ends)] if len(run) > 2 else [names for _, names in run]
+    return ", ".join(said)

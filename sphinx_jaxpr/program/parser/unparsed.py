@@ -1,0 +1,83 @@
+"""What of a printed text could not be read as part of its jaxpr, and where."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Final, NamedTuple
+
+from ..model import Printed, Program, walk
+from ..text import shorten
+from . import scanner
+
+#: What authors leave out is marked by dots.
+_LEFT_OUT: Final = re.compile(r"(?:[\s;#]|\.{3}|\u2026)*")
+
+
+class Unread(NamedTuple):
+    """A part of a text that is shown as it is: its ``offset``, and why."""
+
+    offset: int
+    message: str
+
+
+def unread(printed: Printed) -> list[Unread]:
+    """All such parts, in the order of the text; none where all was read."""
+    text = printed.text
+    if printed.program is None:
+        return [_no_program(printed)]
+    first = scanner.START.search(text)
+    start = first.start() if first else 0
+    found = []
+    if (before := text[:start]).strip():
+        place = len(before) - len(before.lstrip())
+        found.append(Unread(place, f"{_quoted(text, place)} stands before the jaxpr"))
+    for _, program in (*printed.shared, ("", printed.program)):
+        found += _of_program(text, program)
+        for equation in walk(program):
+            for nested in equation.programs:
+                found += _of_program(text, nested)
+    end = printed.program.end
+    rest = scanner.skip(scanner.GAP, text, end)
+    if rest < len(text):
+        more = "; a jaxpr needs a directive of its own" if scanner.START.search(text, rest) else ""
+        found.append(Unread(rest, f"{_quoted(text, rest)} stands behind the jaxpr{more}"))
+    return sorted(found)
+
+
+def _no_program(printed: Printed) -> Unread:
+    """Where reading stopped in what is no jaxpr."""
+    text = printed.text
+    begins = re.search(r"\{\s*lambda\b", text)
+    if begins is None:
+        place = len(text) - len(text.lstrip())
+        return Unread(place, "no jaxpr begins here, as in `{ lambda ; a:f32[8]. let`")
+    if printed.shared:
+        return Unread(printed.shared[-1][1].end, "the jaxpr behind the shared ones is missing")
+    return Unread(
+        begins.start(),
+        f"no jaxpr begins at {_quoted(text, begins.start())}: inputs end with `. let`,"
+        " as in `{ lambda ; a:f32[8]. let`",
+    )
+
+
+def _of_program(text: str, program: Program) -> Iterator[Unread]:
+    position = program.header_end
+    for equation in program.equations:
+        place = scanner.skip(scanner.BETWEEN, text, position)
+        if place < equation.start and not _LEFT_OUT.fullmatch(text, place, equation.start):
+            yield Unread(place, f"{_quoted(text, place)} is no equation that could be read")
+        position = equation.end
+    place = scanner.skip(scanner.BETWEEN, text, position)
+    place = _LEFT_OUT.match(text, place).end()  # type: ignore[union-attr]  # matches nothing too
+    if place >= program.end:
+        yield Unread(max(program.end - 1, 0), "the end is missing: `in (...) }`")
+    elif not scanner.END.match(text, place):
+        yield Unread(place, f"{_quoted(text, place)} is no equation that could be read")
+    elif text[program.end - 1] != "}":
+        yield Unread(place, f"the results end with `) }}`, found {_quoted(text, place)}")
+
+
+def _quoted(text: str, place: int) -> str:
+    line = text[place:].partition("\n")[0].strip()
+    return shorten(line)

@@ -1,0 +1,243 @@
+"""One traced block as paths see it: a printed program with all that is known of it."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, Final
+
+from ..facts import NO_NAMES, Aligned, InputNames, aligned
+from ..matching.match import Match, match
+from ..model import Equation, EquationFacts, Printed, Program, Variable
+
+INPUT: Final = "input"
+CONSTANT: Final = "constant"
+LITERAL: Final = "literal"
+EQUATION: Final = "equation"
+PHASES: Final = frozenset({"forward", "tangent", "transpose", "recomputed"})
+
+#: Calls of a shared program are counted up to this.
+MAX_CALLS: Final = 10**9
+
+#: Before the bracket of a type: the dtype, what its keys are of, and the memory space.
+_DTYPE: Final = re.compile(r"(?P<dtype>[A-Za-z]\w*)(?P<of><[^<>\[\]{}]*>)?(?:<[^<>\[\]{}]*>)*\[")
+
+
+@dataclass(frozen=True, eq=False)
+class QueryBlock:
+    """What a caller gives: the text as parsed, the worker's facts, names of the inputs.
+
+    ``inputs`` are the names of arguments and of their leaves.  ``base`` is the
+    untransformed block of a variant.
+    ``error`` is (type, message) where that is what the page wants to show; ``failed``
+    is a block that could not be traced though it should.  ``found`` is the match with
+    the base, where the caller has it already.
+    """
+
+    name: str
+    printed: Printed | None
+    facts: Mapping[str, Any] = field(default_factory=dict)
+    inputs: InputNames = NO_NAMES
+    base: QueryBlock | None = None
+    error: tuple[str, str] | None = None
+    found: Match | None = None
+    failed: bool = False
+
+    @cached_property
+    def index(self) -> BlockIndex:
+        """What is looked up about its equations; made at the first look."""
+        return BlockIndex(self.printed, self.facts)
+
+    @cached_property
+    def primitives(self) -> frozenset[str]:
+        """The primitives at any depth."""
+        return frozenset(e.primitive for e in self.printed.walk()) if self.printed else frozenset()
+
+    @cached_property
+    def dtypes(self) -> frozenset[str]:
+        """The dtypes of the values at any depth, in short."""
+        equations = self.printed.walk() if self.printed else ()
+        kinds = {self.index.type_of(v) for e in equations for v in e.outputs}
+        return frozenset(filter(None, map(dtype_of, kinds)))
+
+    @cached_property
+    def parameters(self) -> frozenset[str]:
+        """The names of the parameters at any depth, printed or not."""
+        printed = self.printed.walk() if self.printed else ()
+        names = {parameter.name for e in printed for parameter in e.parameters}
+        return frozenset(names.union(*(known.parameters for known in self.index.facts.values())))
+
+    @cached_property
+    def match(self) -> Match:
+        """The match with the base."""
+        if self.found is not None:
+            return self.found
+        if self.base is None or self.base.printed is None or self.printed is None:
+            return Match()
+        return match(self.base.printed, self.printed)
+
+
+class BlockIndex:
+    """Lookups over one printed text; equations and programs by their ``start``."""
+
+    def __init__(self, printed: Printed | None, facts: Mapping[str, Any]) -> None:
+        self.text = printed.text if printed else ""
+        self.shared = printed.named if printed else {}
+        known = aligned(printed, dict(facts)) if printed else Aligned()
+        self.facts: dict[int, EquationFacts] = known.equations
+        self.tables: dict[int, int] = known.programs  # program -> its place in the facts
+        self.unread: dict[int, int] = known.unread  # program -> how many equations it has
+        self.calls: dict[int, int] = {}  # program -> how often it is used
+        self.home: dict[int, Program] = {}  # equation -> the program that lists it
+        self.made: dict[int, tuple[str, Equation | None]] = {}  # variable -> its origin
+        self.readers: dict[int, list[Equation]] = {}  # variable -> equations that read it
+        self.has_phases = any(known.phase for known in self.facts.values())
+        self.first: dict[int, Program] = {}  # place in the facts -> the first of its texts
+        self.everything: dict[int, list[Equation]] = {}  # program -> its own and all inside
+        self.refusals: dict[int, str] = {}  # program -> why not all of it can be read
+        self.apart: set[int] = set()  # programs that the outermost does not lead to
+        if printed is None or printed.program is None:
+            return
+        programs = [*(program for _, program in printed.shared), printed.program]
+        for program in programs:
+            programs.extend(inner for e in program.equations for inner in e.programs)
+            self.bind(program)
+        self.count(printed.program, programs)
+
+    def bind(self, program: Program) -> None:
+        self.made.update((v.index, (INPUT, None)) for v in program.inputs)
+        self.made.update((v.index, (CONSTANT, None)) for v in program.constants)
+        for equation in program.equations:
+            self.home[equation.start] = program
+            self.made.update((v.index, (EQUATION, equation)) for v in equation.outputs)
+            for index in {o.variable.index for o in equation.inputs if o.variable is not None}:
+                self.readers.setdefault(index, []).append(equation)
+
+    def count(self, whole: Program, every: list[Program]) -> None:
+        """How often each program is used, with those that use it counted first."""
+        programs = {program.start: program for program in every}
+        inner = {start: self.used_by(program) for start, program in programs.items()}
+        reached = _reached(whole.start, inner)
+        self.apart = programs.keys() - reached
+        for program in sorted(every, key=lambda one: (one.start in self.apart, one.start)):
+            if program.start in self.tables:
+                self.first.setdefault(self.tables[program.start], program)
+        # A text in front that only repeats what an object prints is no further use of it.
+        known = {self.tables.get(start, -1) for start in reached}
+        waiting = Counter(start for found in inner.values() for start in set(found))
+        ready = [start for start in programs if not waiting[start]]
+        self.calls = dict.fromkeys(programs, 0)
+        for start in ready:
+            self.calls[start] = int(start in reached or self.tables.get(start, -2) not in known)
+        while ready:
+            current = ready.pop()
+            for start, times in Counter(inner[current]).items():
+                more = self.calls[start] + times * self.calls[current]
+                self.calls[start] = min(more, MAX_CALLS)
+                waiting[start] -= 1
+                if not waiting[start]:
+                    ready.append(start)
+        self.merge(programs)
+
+    def used_by(self, program: Program) -> list[int]:
+        """The programs that the equations of a program hold or name."""
+        members = (m for e in program.equations for p in e.parameters for m in p.members)
+        found = [self.member(member) for member in members]
+        return [inner.start for inner in found if inner is not None]
+
+    def merge(self, programs: Iterable[int]) -> None:
+        """Texts of one program are used as often as all of them.
+
+        What an object holds is printed there, and once more in front if it is shared.
+        """
+        texts: dict[int, list[int]] = {}
+        for start in programs:
+            if start in self.tables:
+                texts.setdefault(self.tables[start], []).append(start)
+        for same in texts.values():
+            if len(same) > 1:
+                named = [start for start in same if start not in self.apart] or same[:1]
+                total = min(sum(self.calls[start] for start in named), MAX_CALLS)
+                self.calls.update(dict.fromkeys(same, total))
+
+    def member(self, member: Program | str) -> Program | None:
+        """A program that a parameter holds, printed there or shared."""
+        return self.shared.get(member) if isinstance(member, str) else member
+
+    def meant(self, program: Program) -> Program:
+        """The first of a program's texts to which paths lead: the one that all stand for."""
+        return self.first.get(self.tables.get(program.start, -1), program)
+
+    def opaque(self, program: Program) -> str:
+        """What of a program can't be read, ``""`` where all is: not what it holds."""
+        if program.start in self.unread:
+            count = self.unread[program.start]
+            return f"{len(program.equations)} of its {count} equations can be read"
+        for equation in program.equations:
+            known = self.facts.get(equation.start)
+            plain = known.parameters if known else {}
+            for parameter in equation.parameters:
+                if parameter.is_opaque and not isinstance(plain.get(parameter.name), str):
+                    return (
+                        f"`{parameter.name}` of `{equation.primitive}` shows a program that"
+                        " can't be read"
+                    )
+        return ""
+
+    def type_of(self, variable: Variable) -> str:
+        """The printed type, or that of the object where none is printed."""
+        if variable.type:
+            return variable.type
+        equation = self.made.get(variable.index, ("", None))[1]
+        known = self.facts.get(equation.start) if equation else None
+        if equation is None or known is None or len(known.types) != len(equation.outputs):
+            return ""
+        return known.types[[v.index for v in equation.outputs].index(variable.index)]
+
+
+def _reached(start: int, inner: Mapping[int, Iterable[int]]) -> set[int]:
+    """What one program leads to, itself among it."""
+    found, todo = {start}, [start]
+    while todo:
+        more = set(inner.get(todo.pop(), ())) - found
+        found |= more
+        todo.extend(more)
+    return found
+
+
+def dtype_of(kind: str) -> str:
+    """``bf16`` of ``bf16<host>[4,64]{V:data}``; ``""`` where the type has none."""
+    found = _DTYPE.search(kind)
+    if found is None:
+        return ""
+    return found["dtype"] + (found["of"] or "" if found["dtype"] == "key" else "")
+
+
+def shape_of(kind: str) -> tuple[Any, ...] | None:
+    """``(4, 64)`` of ``bf16[4@(x,y),64]{V:data}``; a symbolic size stays a text."""
+    found = _DTYPE.search(kind)
+    if found is None:
+        return None
+    sizes = [size.partition("@")[0].strip() for size in _dims(kind, found.end())]
+    return tuple(int(size) if size.isdecimal() and len(size) < 20 else size for size in sizes)
+
+
+def _dims(kind: str, start: int) -> list[str]:
+    """What stands between the bracket before ``start`` and its partner, by axis."""
+    depth, parts, begin = 0, list[str](), start
+    for place in range(start, len(kind)):
+        sign = kind[place]
+        if sign in "([{":
+            depth += 1
+        elif sign == "," and not depth:
+            parts.append(kind[begin:place])
+            begin = place + 1
+        elif sign in ")]}":
+            if not depth:
+                parts.append(kind[begin:place])
+                break
+            depth -= 1
+    return [part for part in parts if part.strip()]

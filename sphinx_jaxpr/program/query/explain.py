@@ -1,0 +1,255 @@
+"""What is true where a claim is false, so that its author can mend the sentence."""
+
+from __future__ import annotations
+
+import ast
+from collections import Counter
+from typing import Any, Final
+
+from ..renames import table
+from .base import View, words
+from .comparing import elements, program_of
+from .scope import Scope
+from .syntax import PathError, nearest, parse
+from .views import Equations, EquationView
+from .walker import Walker
+
+#: Longest shown value, in characters.
+MAX_VALUE: Final = 240
+#: How many failing elements are named.
+MAX_NAMED: Final = 3
+
+
+def instead(text: str, scope: Scope) -> str:
+    """What is true instead of the false expression ``text``: values, differences, near things."""
+    walker = Walker(parse(text), scope)
+    found = _Explainer(walker)
+    try:
+        said = found.false(walker.expression.body)
+    except PathError:  # the explanation takes more work than the expression itself
+        said = []
+    return "; ".join(dict.fromkeys(filter(None, said))) or f"`{walker.expression.text}` is false"
+
+
+def shown(value: Any) -> str:
+    """A value in a message, not too long."""
+    text = " ".join(words(value).split())
+    if value == ():
+        text = "empty"
+    elif isinstance(value, str):
+        text = f'"{text}"'
+    elif isinstance(value, tuple) and all(isinstance(item, str) for item in value):
+        text = ", ".join(value)
+    return text if len(text) <= MAX_VALUE else f"{text[:MAX_VALUE]}..."
+
+
+class _Explainer:
+    """Goes down to the parts that make an expression false."""
+
+    def __init__(self, walker: Walker) -> None:
+        self.walker = walker
+        self.expression = walker.expression
+
+    def segment(self, node: ast.expr) -> str:
+        return self.expression.segment(node)
+
+    def false(self, node: ast.expr) -> list[str]:
+        """Why ``node`` is false."""
+        match node:
+            case ast.BoolOp(op=ast.And(), values=values):
+                for value in values:
+                    if not self.holds(value):
+                        return self.false(value)
+            case ast.BoolOp(values=values):
+                return [part for value in values[:MAX_NAMED] for part in self.false(value)]
+            case ast.UnaryOp(op=ast.Not(), operand=operand):
+                return self.true(operand)
+            case ast.Call(func=ast.Name(id="all" | "any" as name), args=[argument]):
+                return self.quantified(name, argument)
+            case ast.Call(func=ast.Name(id="same"), args=[one, two]):
+                return self.different(one, two)
+            case ast.Compare():
+                return self.compared(node)
+        value = self.walker.visit(node)
+        return [f"`{self.segment(node)}` is {shown(value)}", *self.missing(node)]
+
+    def holds(self, node: ast.expr) -> bool:
+        return self.walker.holds(node)
+
+    def true(self, node: ast.expr) -> list[str]:
+        """What a part is that should not hold but does."""
+        if isinstance(node, ast.Compare):
+            return [f"`{self.segment(node)}` is true", *self.sides([node.left, *node.comparators])]
+        value = self.walker.visit(node)
+        if isinstance(value, Equations):
+            return [f"`{self.segment(node)}` is not empty: {shown(value)}"]
+        return [f"`{self.segment(node)}` is {'true' if value is True else shown(value)}"]
+
+    # -- comparisons
+
+    def compared(self, node: ast.Compare) -> list[str]:
+        operands = [node.left, *node.comparators]
+        for place, operator in enumerate(node.ops):
+            one, two = operands[place : place + 2]
+            part = ast.Compare(one, [operator], [two])
+            if self.walker.comparison(part):
+                continue
+            said = self.difference(operator, one, two) or self.sides([one, two])
+            return [*said, *self.missing(one), *self.missing(two)]
+        return self.sides(operands)
+
+    def sides(self, operands: list[ast.expr]) -> list[str]:
+        """The values of what is no literal."""
+        return [
+            f"`{self.segment(one)}` is {shown(self.walker.visit(one))}"
+            for one in operands
+            if not _is_literal(one)
+        ]
+
+    def difference(self, operator: ast.cmpop, one: ast.expr, two: ast.expr) -> list[str]:
+        left, right = (program_of(self.walker.visit(node)) for node in (one, two))
+        if isinstance(operator, ast.In | ast.NotIn):
+            said = f"`{self.segment(two)}` is {shown(_listed(right, self.walker))}"
+            near = ""
+            if isinstance(operator, ast.In) and isinstance(left, str):
+                known = {n for n in _listed(right, self.walker) if isinstance(n, str)}
+                real = table().primitive(left, known)
+                near = f"; `{left}` is `{real}` here" if real else nearest(left, sorted(known))
+            return [said + near]
+        if not isinstance(operator, ast.Eq):
+            return []
+        texts = [_texts(value) for value in (left, right)]
+        if texts[0] is None or texts[1] is None:
+            return []
+        if texts[0] == texts[1]:  # of equations that stand at other places
+            names = f"`{self.segment(one)}` and `{self.segment(two)}`"
+            said = f"{names} have the same primitives ({shown(texts[0])}), but are not one thing"
+            return [f"{said}; compare equations by `same(...)` or `ops(...)`"]
+        return [_of_lists(self.segment(one), texts[0], self.segment(two), texts[1])]
+
+    def missing(self, node: ast.expr) -> list[str]:
+        """For equations that are asked for and not there: what is near."""
+        said = []
+        for part in ast.walk(node):
+            if isinstance(part, ast.Subscript) and self.is_closed(part):
+                value = self.walker.visit(part)
+                if isinstance(value, Equations) and not value.equations and value.wanted:
+                    said.append(value.missing())
+        return said
+
+    def is_closed(self, node: ast.expr) -> bool:
+        """Whether a part can be looked at by itself: it names nothing that ``for`` binds."""
+        bound = {
+            name.id
+            for loop in ast.walk(self.expression.body)
+            if isinstance(loop, ast.comprehension)
+            for name in ast.walk(loop.target)
+            if isinstance(name, ast.Name)
+        }
+        return not any(isinstance(n, ast.Name) and n.id in bound for n in ast.walk(node))
+
+    # -- all, any, same
+
+    def quantified(self, name: str, argument: ast.expr) -> list[str]:
+        if not isinstance(argument, ast.GeneratorExp | ast.ListComp):
+            value = elements(self.walker.visit(argument), self.walker.asking, f"`{name}`")
+            return [f"`{self.segment(argument)}` is {shown(value)}"]
+        total, failing = 0, list[str]()
+        for _ in self.walker.rounds(argument.generators):
+            total += 1
+            if not self.holds(argument.elt):
+                failing.append(self.round(argument.elt) if len(failing) < MAX_NAMED else "")
+        if name == "any":
+            return [f"it holds for none of {total}: {_named(failing) or 'there are none'}"]
+        return [f"it fails for {len(failing)} of {total}: {_named(failing)}"]
+
+    def round(self, element: ast.expr) -> str:
+        """One element for which a predicate fails: what is bound, and what is compared."""
+        name = " ".join(map(_named_one, self.walker.bound.values()))
+        if isinstance(element, ast.Compare):
+            sides = [s for s in (element.left, *element.comparators) if not _is_literal(s)]
+            parts = [f"`{self.segment(s)}` is {shown(self.walker.visit(s))}" for s in sides[:2]]
+            return f"{name} ({', '.join(parts)})"
+        return name
+
+    def different(self, one: ast.expr, two: ast.expr) -> list[str]:
+        views = [program_of(self.walker.visit(node)) for node in (one, two)]
+        texts = [_texts(view) for view in views]
+        if texts[0] is not None and texts[1] is not None and texts[0] != texts[1]:
+            return [_of_lists(self.segment(one), texts[0], self.segment(two), texts[1])]
+        pairs = [_equations(view) for view in views]
+        for left, right in zip(*pairs, strict=False):
+            if not self.walker.same(left, right):
+                return [f"the first difference is {shown(left)} and {shown(right)}"]
+        return ["the equations are the same, but inputs, results or the wiring differ"]
+
+
+def _named_one(value: Any) -> str:
+    """A value that ``for`` binds: an equation by its primitive and type."""
+    if isinstance(value, EquationView):
+        kinds = [value.block.index.type_of(variable) for variable in value.equation.outputs]
+        return " ".join([value.equation.primitive, *filter(None, kinds)])[:80]
+    return " ".join(words(value).split())[:80]
+
+
+def _named(failing: list[str]) -> str:
+    named = [name for name in failing if name]
+    more = len(failing) - len(named)
+    return ", ".join(named) + (f" and {more} more" if more else "")
+
+
+def _is_literal(node: ast.expr) -> bool:
+    if isinstance(node, ast.List | ast.Tuple | ast.Set):
+        return all(_is_literal(item) for item in node.elts)
+    return isinstance(node, ast.Constant) or (
+        isinstance(node, ast.UnaryOp) and isinstance(node.operand, ast.Constant)
+    )
+
+
+def _listed(value: Any, walker: Walker) -> Any:
+    return value if isinstance(value, str) else elements(value, walker.asking, "`in`")
+
+
+def _equations(value: Any) -> tuple[EquationView, ...]:
+    if isinstance(value, EquationView):
+        return (value,)
+    return value.members() if isinstance(value, Equations) else ()
+
+
+def _texts(value: Any) -> tuple[str, ...] | None:
+    """The names of primitives, or texts, that are compared in order."""
+    if isinstance(value, View):
+        found = _equations(value)
+        return tuple(view.equation.primitive for view in found) if found else None
+    if isinstance(value, tuple) and value and all(isinstance(item, str) for item in value):
+        return value
+    return None
+
+
+def _of_lists(name: str, left: tuple[str, ...], other: str, right: tuple[str, ...]) -> str:
+    """How two lists of names differ."""
+    more, fewer = Counter(left) - Counter(right), Counter(right) - Counter(left)
+    if not more and not fewer:
+        place = next(n for n, (a, b) in enumerate(zip(left, right, strict=True)) if a != b)
+        return (
+            f"`{name}` has the same in another order: at [{place}] it has {left[place]},"
+            f" `{other}` has {right[place]}"
+        )
+    said = []
+    if more:
+        said.append(f"`{name}` has {_count(more)} more: {_with_counts(more)}")
+    if fewer:
+        whose = f"`{other}` has" if not more else "and lacks"
+        text = f"{whose} {_count(fewer)} more: {_with_counts(fewer)}"
+        said.append(text if not more else f"{whose} {_with_counts(fewer)}")
+    return " ".join(said) + f" ({len(left)} and {len(right)} in all)"
+
+
+def _count(counted: Counter[str]) -> str:
+    total = counted.total()
+    return "one" if total == 1 else str(total)
+
+
+def _with_counts(counted: Counter[str]) -> str:
+    names = [name if n == 1 else f"{n} \u00d7 {name}" for name, n in counted.items()]
+    return ", ".join(names[:8]) + (", ..." if names[8:] else "")

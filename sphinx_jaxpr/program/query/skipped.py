@@ -1,0 +1,352 @@
+"""The parts of an expression that its evaluation skipped: are their words right?
+
+``and``, ``or``, conditions and empty loops leave parts out.  A name or a word that is
+wrong there would come to light with another JAX, or never.  Names of blocks, labels,
+attributes and words of closed vocabularies are looked up here, without a value; whether
+equations, positions and parameters exist is asked only where it is evaluated, so that
+``f[cos] and f[cos][0].uses == 1`` may guard itself.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Final
+
+from .base import Version
+from .blocks import PHASES
+from .equality import versions
+from .scope import BlockView
+from .syntax import FUNCTIONS, VERSIONS, PathError, nearest
+from .values import OF_VALUES
+from .views import CHANGES, OF_EQUATIONS, OF_PROGRAMS
+from .vocabulary import Dtype, Origin, ParameterName, Phase, Primitive, Word
+
+if TYPE_CHECKING:
+    from .walker import Walker
+
+_Vocabulary = type[Word]
+
+_OF_ATTRIBUTES: Final[dict[str, _Vocabulary]] = {
+    "primitive": Primitive,
+    "phase": Phase,
+    "origin": Origin,
+    "dtype": Dtype,
+    "params": ParameterName,
+}
+_OF_ERRORS: Final = ("type", "message")
+#: What a path may lead to.
+_PROGRAM: Final = "a program"
+_EQUATION: Final = "an equation"
+_VALUE: Final = "a value"
+_FACT: Final = "a fact"
+_SELECTING: Final = (*sorted(PHASES), *sorted(CHANGES))
+_OF_SORTS: Final[dict[str, tuple[str, ...]]] = {
+    _EQUATION: (*OF_EQUATIONS, *_SELECTING),
+    _VALUE: OF_VALUES,
+    _FACT: (),
+}
+_FACTS: Final = frozenset({"shape", "dtype", "phase", "origin", "text", "line", "primitive"})
+#: How parameters end that are dtypes: ``new_dtype``, ``preferred_element_type``.
+_OF_DTYPES: Final = ("dtype", "element_type")
+#: Functions that give the elements of what they take.
+_PASSING: Final = frozenset({"set", "sorted", "min", "max"})
+#: Brackets behind these take names of their own.
+_NAMED: Final = frozenset({"params", "inputs"})
+
+
+class Skipped:
+    """Looks at every part of an expression that was evaluated."""
+
+    def __init__(self, walker: Walker) -> None:
+        self.walker = walker
+        self.asking = walker.asking
+        self.expression = walker.expression
+        self.blocks = walker.scope.blocks
+        self.bound: dict[str, _Vocabulary | None] = {}
+        self.sorts: dict[str, str] = {}  # of bound names
+        self.listed: dict[str, ast.expr] = {}  # what bound names go through, where it is written
+
+    def check(self) -> None:
+        """An error, with its place, for the first wrong word."""
+        self.visit(self.expression.body)
+
+    def names_a_program(self) -> bool:
+        """Whether a block or a version is named."""
+        body = self.expression.body
+        loops = [part for part in ast.walk(body) if isinstance(part, ast.comprehension)]
+        bound = {name.id for loop in loops for name in _names(loop.target)}
+        roots = {*VERSIONS, *(name.partition(".")[0] for name in self.blocks)}
+        named = {name.id for name in _names(body)}
+        return bool(named & roots - bound)
+
+    def visit(self, node: ast.AST) -> None:
+        try:
+            self.look(node)
+        except PathError as error:
+            if error.offset < 0 and isinstance(node, ast.expr):
+                error.offset = self.expression.place(node)
+            raise
+
+    def look(self, node: ast.AST) -> None:
+        match node:
+            case ast.Name(id=name):
+                if not (name in self.bound or name in self.blocks or name in VERSIONS):
+                    raise PathError(self.walker.unknown(name))
+            case ast.Attribute():
+                self.attribute(node)
+            case ast.Subscript(value=inner, slice=key):
+                self.visit(inner)
+                self.key(inner, key)
+            case ast.Call(args=arguments):
+                self.all(arguments)
+            case ast.Compare():
+                self.comparison(node)
+            case ast.BinOp(left=left, op=ast.BitAnd() | ast.BitOr() | ast.BitXor() | ast.Sub()):
+                self.all((left, node.right))
+                self.pair(left, node.right)
+            case ast.ListComp() | ast.GeneratorExp() | ast.SetComp():
+                self.comprehension(node)
+            case _:
+                self.all(ast.iter_child_nodes(node))
+
+    def all(self, nodes: Iterable[ast.AST]) -> None:
+        for node in nodes:
+            self.visit(node)
+
+    # -- names
+
+    def block(self, node: ast.expr) -> str:
+        """The block that a path names, or ``""``."""
+        match node:
+            case ast.Name(id=name) if name not in self.bound and name in self.blocks:
+                return name
+            case ast.Attribute(value=inner, attr=name):
+                outer = self.block(inner)
+                if outer and f"{outer}.{name}" in self.blocks:
+                    return f"{outer}.{name}"
+        return ""
+
+    def attribute(self, node: ast.Attribute) -> None:
+        if self.block(node):
+            return
+        self.visit(node.value)
+        if node in self.walker.reached:
+            return
+        name, outer = node.attr, self.block(node.value)
+        if outer:
+            if name not in OF_PROGRAMS:
+                view = BlockView(self.blocks[outer])
+                raise PathError(view.unknown(name, self.asking))
+            return
+        known = dict.fromkeys((*OF_EQUATIONS, *OF_PROGRAMS, *OF_VALUES, *_OF_ERRORS))
+        sort = self.sort(node.value)
+        if name in known and name not in _OF_SORTS.get(sort, known):
+            held = sort == _EQUATION and any(name in b.parameters for b in self.asking.mentioned)
+            if not held:
+                path, has = self.expression.segment(node.value), _OF_SORTS[sort]
+                near = nearest(name, has) or (f" (it has: {', '.join(has)})" if has else "")
+                raise PathError(f"`{path}` is {sort} and has no `.{name}`{near}")
+        if name not in known:
+            try:
+                ParameterName.check(name, self.asking)  # a program that it may hold
+            except PathError:
+                near = nearest(name, known) or f" (there are: {', '.join(known)})"
+                raise PathError(f"nothing has an attribute `.{name}`{near}") from None
+
+    def key(self, inner: ast.expr, key: ast.expr) -> None:
+        match key:
+            case ast.Name(id=word) if word not in self.bound:
+                pass
+            case ast.Constant(value=str(word)):
+                pass
+            case ast.Name(id=name) if name in self.listed:
+                for text in _texts(self.listed[name]):
+                    self.key(inner, text)
+                return
+            case ast.BinOp(op=ast.Sub()) if self.walker.is_hyphenated(key):
+                return  # which was an error where it is evaluated
+            case _:
+                self.visit(key)
+                return
+        taken = inner.attr if isinstance(inner, ast.Attribute) else ""
+        if taken == "params":
+            ParameterName.check(word, self.asking)
+        elif taken == "inputs" and isinstance(inner, ast.Attribute):
+            self.input(inner.value, word)
+        elif taken not in _NAMED and not self.vocabulary(inner):
+            Primitive.check(word, self.asking)
+
+    def input(self, node: ast.expr, word: str) -> None:
+        """The name of an input of a block, which every JAX gives alike."""
+        block = self.blocks.get(self.block(node)) if self.block(node) else None
+        if block is not None and block.printed is not None and block.printed.program is not None:
+            found = BlockView(block).program().attribute("inputs", self.asking)
+            found.item(word, self.asking)
+
+    def sort(self, node: ast.expr) -> str:
+        """What a path leads to, as far as its words say: a key of `_OF_SORTS`, or ``""``."""
+        if self.block(node):
+            return _PROGRAM
+        match node:
+            case ast.Name(id=name):
+                return self.sorts.get(name, "")
+            case ast.Attribute(value=inner, attr=name):
+                return self.sort_of_attribute(self.sort(inner), name)
+            case ast.Subscript(value=inner, slice=key):
+                sort = self.sort(inner)
+                if isinstance(inner, ast.Attribute) and inner.attr == "params":
+                    return ""
+                return _EQUATION if sort == _PROGRAM and not isinstance(key, ast.Slice) else sort
+        return ""
+
+    def sort_of_attribute(self, sort: str, name: str) -> str:
+        if name in ("consts", "variables"):
+            return _VALUE if sort == _PROGRAM else ""
+        if name in ("all", "removed"):
+            return _EQUATION if sort == _PROGRAM else ""
+        if name in ("inputs", "outputs"):
+            return _VALUE if sort in (_PROGRAM, _EQUATION) else ""
+        if name in _SELECTING:
+            return _EQUATION if sort in (_PROGRAM, _EQUATION) else ""
+        if name == "uses":
+            return _EQUATION if sort else ""
+        return _FACT if sort and name in _FACTS else ""
+
+    # -- closed words
+
+    def comparison(self, node: ast.Compare) -> None:
+        operands = [node.left, *node.comparators]
+        self.all(operands)
+        for left, operator, right in zip(operands, node.ops, operands[1:], strict=False):
+            self.version(left, right)
+            for one, two in ((left, right), (right, left)):
+                known = self.vocabulary(one)
+                if isinstance(operator, ast.In | ast.NotIn) and one is left and _is_text(two):
+                    continue  # a word that is looked for in a text
+                is_part = isinstance(operator, ast.In | ast.NotIn) and self.is_text(right)
+                if known is not None:
+                    listed = self.listed.get(two.id, two) if isinstance(two, ast.Name) else two
+                    for text in _texts(listed):
+                        self.word(known, text, is_part)
+
+    def pair(self, left: ast.expr, right: ast.expr) -> None:
+        """The words of one set, where the other has a vocabulary."""
+        for one, two in ((left, right), (right, left)):
+            known = self.vocabulary(one)
+            if known is not None:
+                for text in _texts(two):
+                    self.word(known, text, is_part=False)
+
+    def version(self, left: ast.expr, right: ast.expr) -> None:
+        """A version compares with a text that is one."""
+        for one, two in ((left, right), (right, left)):
+            match one, two:
+                case ast.Name(id=name), ast.Constant(value=value) if (
+                    name in VERSIONS and name not in self.bound and name not in self.blocks
+                ):
+                    versions(Version(name, "0"), value)
+
+    def word(self, known: _Vocabulary, text: ast.Constant, is_part: bool) -> None:
+        try:
+            (known.check_part if is_part else known.check)(str(text.value), self.asking)
+        except PathError as error:
+            error.offset = self.expression.offset(text)
+            raise
+
+    def is_text(self, node: ast.expr) -> bool:
+        """Whether a part is one text, in which ``in`` looks for a part of it."""
+        match node:
+            case ast.Attribute(attr=name):
+                return name in _OF_ATTRIBUTES and name != "params"
+            case ast.Name(id=name):
+                return name in self.bound
+            case ast.Subscript(slice=key):
+                return not isinstance(key, ast.Slice)
+        return _is_text(node)
+
+    def vocabulary(self, node: ast.expr) -> _Vocabulary | None:
+        """Whose words a part gives, itself or as its elements; ``None`` where not known."""
+        match node:
+            case ast.Name(id=name):
+                return self.bound.get(name)
+            case ast.Attribute(attr=name):
+                return _OF_ATTRIBUTES.get(name)
+            case ast.Call(func=ast.Name(id="ops")):
+                return Primitive
+            case ast.Call(func=ast.Name(id=name), args=[argument]) if name in _PASSING:
+                return self.vocabulary(argument)
+            case ast.Subscript(
+                value=ast.Attribute(attr="params"),
+                slice=ast.Name(id=name) | ast.Constant(value=str(name)),
+            ):
+                return Dtype if name.endswith(_OF_DTYPES) else None
+            case ast.Subscript(value=ast.Attribute() | ast.Name()):
+                return None  # part of a word
+            case ast.Subscript(value=inner, slice=ast.Slice() | ast.Constant(value=int())):
+                return self.vocabulary(inner)
+            case ast.BinOp(left=left, right=right):
+                if self.is_text(left) or self.is_text(right):
+                    return None  # a text that is put together is any text
+                return self.vocabulary(left) or self.vocabulary(right)
+            case ast.List(elts=items) | ast.Tuple(elts=items) | ast.Set(elts=items):
+                found = [self.vocabulary(item) for item in items]
+                return next(filter(None, found), None) if len({*found}) == 1 else None
+            case ast.ListComp() | ast.GeneratorExp() | ast.SetComp():
+                outer = self.bound, self.sorts, self.listed
+                try:
+                    self.bind(node.generators)
+                    return self.vocabulary(node.elt)
+                finally:
+                    self.bound, self.sorts, self.listed = outer
+        return None
+
+    def comprehension(self, node: ast.ListComp | ast.GeneratorExp | ast.SetComp) -> None:
+        outer = self.bound, self.sorts, self.listed
+        try:
+            for loop in node.generators:
+                self.visit(loop.iter)
+                self.bind([loop])
+                self.all(loop.ifs)
+            self.visit(node.elt)
+        finally:
+            self.bound, self.sorts, self.listed = outer
+
+    def bind(self, loops: Iterable[ast.comprehension]) -> None:
+        for loop in loops:
+            is_one = isinstance(loop.target, ast.Name)
+            known = self.vocabulary(loop.iter) if is_one else None
+            sort = self.sort(loop.iter) if is_one else ""
+            names = [name.id for name in _names(loop.target)]
+            self.bound = self.bound | dict.fromkeys(names, known)
+            # What goes through a program has its equations.
+            sort = _EQUATION if sort == _PROGRAM else sort
+            self.sorts = self.sorts | dict.fromkeys(names, "" if sort == _FACT else sort)
+            self.listed = {n: v for n, v in self.listed.items() if n not in names}
+            if is_one and isinstance(loop.iter, ast.List | ast.Tuple | ast.Set):
+                self.listed[names[0]] = loop.iter
+
+
+def _names(node: ast.AST) -> Iterator[ast.Name]:
+    return (
+        part for part in ast.walk(node) if isinstance(part, ast.Name) and part.id not in FUNCTIONS
+    )
+
+
+def _texts(node: ast.expr) -> Iterator[ast.Constant]:
+    """The texts that a part is, or lists."""
+    match node:
+        case ast.Constant(value=str()):
+            yield node
+        case ast.List(elts=items) | ast.Tuple(elts=items) | ast.Set(elts=items):
+            for item in items:
+                yield from _texts(item)
+        case ast.BinOp(left=left, right=right) if not (_is_text(left) or _is_text(right)):
+            yield from _texts(left)
+            yield from _texts(right)
+        case ast.Call(func=ast.Name(id=name), args=[argument]) if name in _PASSING:
+            yield from _texts(argument)
+
+
+def _is_text(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) and isinstance(node.value, str)

@@ -1,0 +1,261 @@
+"""The text of a path or expression -> a checked syntax tree.
+
+Paths are written in Python's expression syntax, which :mod:`ast` reads and this
+module checks against a white-list.  Nothing of a page is ever run by Python: the
+tree is walked by :mod:`.evaluate`.
+"""
+
+from __future__ import annotations
+
+import ast
+import keyword
+import re
+import warnings
+from collections.abc import Iterable
+from dataclasses import dataclass
+from difflib import get_close_matches
+from typing import Final
+
+from ..text import message as bounded
+from ..text import spelled, words
+
+#: Longest expression, in characters, after whitespace is collapsed.
+MAX_CHARACTERS: Final = 2000
+#: Deepest nesting; our walker and Python's own stack stay small.
+MAX_DEPTH: Final = 50
+#: Largest number that may be written, in bits.
+MAX_BITS: Final = 128
+
+FUNCTIONS: Final = frozenset("len all any set sum min max sorted abs round ops same".split())
+VERSIONS: Final = frozenset({"jax", "jaxlib", "python"})
+
+_ALLOWED: Final = (
+    "allowed are paths, numbers, texts, lists, comparisons, `in`, arithmetic, `and`, `or`, `not`,"
+    " comprehensions and the functions " + ", ".join(sorted(FUNCTIONS))
+)
+
+
+class PathError(ValueError):
+    """What is wrong with an expression; ``offset`` counts characters of its collapsed text.
+
+    Messages are sentences for the author of a page, in MyST's and rST's common backquotes.
+    """
+
+    def __init__(self, message: str, offset: int = -1) -> None:
+        self.message = bounded(message)
+        super().__init__(self.message)
+        self.offset = offset
+
+
+class NoProgram(PathError):
+    """An expression asks of a block that could not be traced, which is told elsewhere."""
+
+
+@dataclass(frozen=True, slots=True)
+class Expression:
+    """A checked expression: its collapsed text and its tree."""
+
+    text: str
+    body: ast.expr
+
+    def offset(self, node: ast.AST) -> int:
+        """Where a node begins, in characters of ``text``."""
+        return len(self.text.encode()[: getattr(node, "col_offset", 0)].decode(errors="replace"))
+
+    def place(self, node: ast.expr) -> int:
+        """Where the last part of a node begins: the attribute, or what is in brackets."""
+        data = self.text.encode()
+        match node:
+            case ast.Attribute(value=inner):
+                at = data.index(b".", inner.end_col_offset or 0)
+            case ast.Subscript(value=inner):
+                at = data.index(b"[", inner.end_col_offset or 0)
+            case _:
+                return self.offset(node)
+        return len(data[:at].decode(errors="replace"))
+
+    def segment(self, node: ast.expr) -> str:
+        """The text of a node."""
+        data = self.text.encode()
+        return data[node.col_offset : node.end_col_offset].decode(errors="replace")
+
+
+def nearest(word: str, known: Iterable[str], *, count: int = 3) -> str:
+    """``"; nearest: a, b"``, or nothing; capitals count as their small letters."""
+    spelled: dict[str, str] = {}
+    for one in known:
+        spelled.setdefault(one.lower(), one)
+    close = get_close_matches(word[:80].lower(), list(spelled), n=count, cutoff=0.5)
+    found = [spelled[one] for one in close]
+    return f"; nearest: {', '.join(found)}" if found else ""
+
+
+def parse(text: str) -> Expression:
+    """Read ``text``; :class:`PathError` where it is too long, broken, or not allowed."""
+    if len(text) > 4 * MAX_CHARACTERS:
+        message = f"this expression is too long: {MAX_CHARACTERS} characters at most"
+        raise PathError(message, MAX_CHARACTERS)
+    text = " ".join(text.split())
+    if not text:
+        raise PathError("a path or expression is missing", 0)
+    if len(text) > MAX_CHARACTERS:
+        raise PathError(
+            f"this expression has {len(text)} characters, {MAX_CHARACTERS} are allowed",
+            MAX_CHARACTERS,
+        )
+    expression = Expression(text, _tree(text))
+    _check(expression)
+    return expression
+
+
+def _tree(text: str) -> ast.expr:
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return ast.parse(text, mode="eval").body
+    except SyntaxError as error:
+        offset = max(0, min((error.offset or 1) - 1, len(text)))
+        raise PathError(_syntax(text, error.msg), offset) from None
+    except (MemoryError, RecursionError):
+        raise PathError("this expression is nested too deeply", 0) from None
+    except ValueError as error:
+        raise PathError(f"this is no expression: {error}", 0) from None
+
+
+def _syntax(text: str, reason: str) -> str:
+    words = re.findall(r"\[ ?(\w+) ?\]", text)
+    if found := next((word for word in words if keyword.iskeyword(word)), ""):
+        return f'`{found}` is a keyword of Python: write `["{found}"]`'
+    if re.search(r"\[ ?[A-Za-z]\w*-\w*[A-Za-z_]\w*(-\w+)* ?\]", text):
+        return 'a name with a `-` is quoted: `["scatter-add"]`'
+    if re.search(r"(?<![=!<>:])=(?!=)", text):
+        return "`=` can't be used here, compare with `==`"
+    for sign, right in (("&&", "and"), ("||", "or"), ("!", "not")):
+        if sign in text.replace("!=", ""):
+            return f"`{sign}` is no Python, write `{right}`"
+    return f"this is no Python expression ({reason})"
+
+
+_PLAIN: Final = (
+    ast.BoolOp,
+    ast.And,
+    ast.Or,
+    ast.Not,
+    ast.USub,
+    ast.UAdd,
+    ast.UnaryOp,
+    ast.BinOp,
+    ast.Add,
+    ast.Sub,
+    ast.Mult,
+    ast.Div,
+    ast.FloorDiv,
+    ast.Mod,
+    ast.Pow,
+    ast.BitAnd,
+    ast.BitOr,
+    ast.BitXor,
+    ast.Compare,
+    ast.Eq,
+    ast.NotEq,
+    ast.Lt,
+    ast.LtE,
+    ast.Gt,
+    ast.GtE,
+    ast.In,
+    ast.NotIn,
+    ast.Subscript,
+    ast.Slice,
+    ast.List,
+    ast.Tuple,
+    ast.Set,
+    ast.ListComp,
+    ast.SetComp,
+    ast.GeneratorExp,
+    ast.Name,
+    ast.Load,
+    ast.Store,
+)
+
+_INSTEAD: Final[dict[type[ast.AST], str]] = {
+    ast.Lambda: "a lambda",
+    ast.NamedExpr: "an assignment",
+    ast.IfExp: "a conditional expression (combine with `and`, `or`)",
+    ast.DictComp: "a dict",
+    ast.Dict: "a dict",
+    ast.JoinedStr: "an f-string",
+    ast.Starred: "a `*`",
+    ast.Await: "await",
+    ast.Yield: "yield",
+    ast.YieldFrom: "yield",
+    ast.Is: "`is` (compare with `==`)",
+    ast.IsNot: "`is not` (compare with `!=`)",
+    ast.Invert: "`~` (write `not`)",
+    ast.MatMult: "`@`",
+    ast.LShift: "`<<`",
+    ast.RShift: "`>>`",
+}
+
+
+def _check(expression: Expression) -> None:
+    """Every node against the white-list, without recursion."""
+    todo: list[tuple[ast.AST, int, int]] = [(expression.body, 0, 0)]
+    while todo:
+        node, depth, place = todo.pop()
+        place = expression.offset(node) if hasattr(node, "col_offset") else place
+        if depth > MAX_DEPTH:
+            raise PathError(f"this expression is nested more than {MAX_DEPTH} deep", place)
+        problem = _problem(node)
+        if problem:
+            raise PathError(problem, place)
+        if isinstance(node, ast.Constant) and isinstance(node.value, str):
+            # As programs have it: what is spelled there may be written both ways.
+            node.value = spelled(node.value)
+        children: Iterable[ast.AST] = ast.iter_child_nodes(node)
+        if isinstance(node, ast.Call):
+            children = node.args
+        todo.extend((child, depth + 1, place) for child in children)
+
+
+def _problem(node: ast.AST) -> str:
+    """Why a node is not allowed, or ``""``."""
+    match node:
+        case ast.Constant(value=value):
+            return _constant(value)
+        case ast.Call():
+            return _call(node)
+        case ast.Attribute(attr=name):
+            if name.startswith("_"):
+                return f"`.{name}`: nothing has a name that begins with `_`"
+            return ""
+        case ast.comprehension(target=target, is_async=is_async):
+            if is_async:
+                return f"async can't be used here: {_ALLOWED}"
+            names = target.elts if isinstance(target, ast.Tuple) else [target]
+            if not all(isinstance(name, ast.Name) for name in names):
+                return "`for` takes a name, or names separated by commas"
+            return ""
+    if isinstance(node, _PLAIN):
+        return ""
+    what = _INSTEAD.get(type(node), type(node).__name__.lower())
+    return f"{what} can't be used here: {_ALLOWED}"
+
+
+def _constant(value: object) -> str:
+    if isinstance(value, int) and value.bit_length() > MAX_BITS:
+        return "this number is too large"
+    if value is None or isinstance(value, (bool, int, float, str)):
+        return ""
+    return f"`{words(str(value))}` can't be used here: {_ALLOWED}"
+
+
+def _call(node: ast.Call) -> str:
+    if not isinstance(node.func, ast.Name):
+        return f"only functions can be called, by their names: {', '.join(sorted(FUNCTIONS))}"
+    name = node.func.id
+    if name not in FUNCTIONS:
+        listed = ", ".join(sorted(FUNCTIONS))
+        return f"there is no function `{words(name)}`{nearest(name, FUNCTIONS)} (all: {listed})"
+    if node.keywords:
+        return f"`{name}` takes no named arguments"
+    return ""

@@ -1,0 +1,442 @@
+"""Programs, equations and values as paths see them: frozen views of a block."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from keyword import iskeyword
+from typing import Any
+
+from ..facts import NO_NAMES
+from ..glossary.glossary import builtin, printed_value
+from ..matching.match import ADDED, KEPT, RESHAPED
+from ..model import Equation, Parameter, Program
+from ..renames import table
+from . import lookups
+from .base import Asking, View
+from .blocks import PHASES, QueryBlock
+from .given import freeze
+from .syntax import PathError
+from .values import Value, Values
+from .vocabulary import PRINTED, ParametersView, Primitive, near_primitive
+
+CHANGES = frozenset({ADDED, KEPT, RESHAPED})
+OF_EQUATIONS = tuple(
+    "shape dtype params phase inputs outputs uses text line calls primitive".split()
+)
+OF_PROGRAMS = tuple(
+    "all inputs outputs consts effects variables calls text added reshaped kept removed error"
+    " forward tangent transpose recomputed".split()
+)
+
+
+class OperandView(Value):
+    """A value, with the equations that read it."""
+
+    __slots__ = ()
+
+    def attribute(self, name: str, asking: Asking) -> Any:
+        if name == "uses":
+            readers = self.block.index.readers
+            found = readers.get(self.variable.index, []) if self.variable else []
+            asking.spend(len(found))
+            return Uses(self.block, f"{self.path}.uses", found)
+        return super().attribute(name, asking)
+
+
+class EquationView(View):
+    """Exactly one equation."""
+
+    __slots__ = ("block", "equation")
+    block: QueryBlock
+    equation: Equation
+
+    def __init__(self, block: QueryBlock, path: str, equation: Equation) -> None:
+        super().__init__(path, (id(block), "equation", equation.start))
+        object.__setattr__(self, "block", block)
+        object.__setattr__(self, "equation", equation)
+
+    @property
+    def what(self) -> str:
+        return "an equation"
+
+    @property
+    def calls(self) -> int:
+        """How often the program that lists it is used."""
+        home = self.block.index.home.get(self.equation.start)
+        return self.block.index.calls.get(home.start, 1) if home else 1
+
+    @property
+    def primitive(self) -> Primitive:
+        """The name of its primitive."""
+        return Primitive(self.equation.primitive, self.block.primitives)
+
+    @property
+    def text(self) -> str:
+        """It as printed."""
+        return self.block.index.text[self.equation.start : self.equation.end]
+
+    def attribute(self, name: str, asking: Asking) -> Any:
+        equation, path = self.equation, f"{self.path}.{name}"
+        asking.spend(3 + 3 * len(equation.inputs) + 3 * len(equation.outputs))
+        match name:
+            case "shape" | "dtype":
+                if len(equation.outputs) != 1:
+                    count = len(equation.outputs)
+                    raise PathError(lookups.of_one(f"{self.path}.outputs", name, count, "output"))
+                kind = self.block.index.type_of(equation.outputs[0])
+                return (lookups.shape if name == "shape" else lookups.dtype)(self.path, kind)
+            case "params":
+                asking.spend(8 * len(equation.parameters))
+                return self.parameters(path)
+            case "phase":
+                return lookups.phase(self.block, equation, self.path, asking)
+            case "inputs":
+                return Values(self.block, path, equation.inputs, OperandView)
+            case "outputs":
+                return Values(self.block, path, equation.outputs, OperandView)
+            case "uses":
+                found = lookups.readers(self.block, equation)
+                asking.spend(4 * len(found))
+                return Uses(self.block, path, found)
+            case "text":
+                asking.spend((equation.end - equation.start) // 100)
+                return self.text
+            case "line":
+                return lookups.line(self.block, equation, self.path)
+            case "calls":
+                return self.calls
+            case "primitive":
+                return self.primitive
+        return self.held(name, asking)
+
+    def parameters(self, path: str) -> ParametersView:
+        known = self.block.index.facts.get(self.equation.start)
+        printed = {parameter.name: parameter for parameter in self.equation.parameters}
+        plain = known.parameters if known else {}
+
+        def value(name: str) -> Any:
+            if name in printed and printed[name].members:
+                return self.programs(printed[name], f"{path}[{name}]")
+            if name in plain:
+                return freeze(plain[name])
+            found = printed[name]
+            return freeze(printed_value(self.block.index.text[found.start : found.end]))
+
+        names = dict.fromkeys([*printed, *plain])
+        return ParametersView(path, (*self.key, "params"), self.equation.primitive, names, value)
+
+    def programs(self, parameter: Parameter, path: str) -> ProgramView | Programs:
+        members = [self.block.index.member(member) for member in parameter.members]
+        found = [self.block.index.meant(one) for one in members if one is not None]
+        is_one = self.block.index.text[parameter.start] != "(" and not parameter.frame
+        if len(found) == 1 and is_one:
+            return ProgramView(self.block, path, found[0])
+        return Programs(self.block, path, found)
+
+    def held(self, name: str, asking: Asking) -> Any:
+        """The program that the parameter ``name`` holds."""
+        printed = {parameter.name: parameter for parameter in self.equation.parameters}
+        holding = [key for key, parameter in printed.items() if parameter.members]
+        real = name
+        if name not in printed:
+            real = table().parameter(self.equation.primitive, name, holding) or name
+            if real != name:
+                asking.hint(f"`.{name}` of `{self.equation.primitive}` is `.{real}` here")
+        if real in holding:
+            return self.programs(printed[real], f"{self.path}.{real}")
+        parameters = self.parameters(f"{self.path}.params")
+        if name in parameters.names:
+            raise PathError(
+                f"`{name}` is a parameter without a printed program: `{self.path}.params[{name}]`"
+            )
+        raise PathError(lookups.no_attribute(self, name, (*holding, *OF_EQUATIONS)))
+
+    def words(self) -> str:
+        return " ".join(self.text.split())
+
+
+class Equations(View):
+    """Equations in printed order, selected from those of ``origin``.
+
+    ``wanted`` is the word by which they were selected, ``common`` what they have in
+    common: a word of a kind, as ``("phase", "forward")``.
+    """
+
+    __slots__ = ("block", "common", "equations", "origin", "wanted")
+    block: QueryBlock
+    equations: tuple[Equation, ...]
+    origin: Equations | None
+    wanted: str
+    common: tuple[str, str]
+
+    def __init__(
+        self,
+        block: QueryBlock,
+        path: str,
+        equations: Iterable[Equation],
+        origin: Equations | None = None,
+        wanted: str = "",
+        common: tuple[str, str] = ("", ""),
+    ) -> None:
+        equations = tuple(equations)
+        super().__init__(path, (id(block), "equations", *(e.start for e in equations)))
+        object.__setattr__(self, "block", block)
+        object.__setattr__(self, "equations", equations)
+        object.__setattr__(self, "origin", origin)
+        object.__setattr__(self, "wanted", wanted)
+        object.__setattr__(self, "common", common)
+
+    @property
+    def what(self) -> str:
+        return lookups.count_of(len(self.equations), "equation")
+
+    def differ(self, kind: str, name: str) -> None:
+        """An error where all have another word of a kind in common: there never is one."""
+        view: Equations | None = self
+        while view is not None:
+            if view.common[0] == kind and view.common[1] != name:
+                held = self.holding() if kind == "primitive" else []
+                paths = ", ".join(f"`{view.path}.{parameter}`" for parameter in held)
+                raise PathError(
+                    f"all equations of `{view.path}` are `{view.common[1]}`, so none is `{name}`"
+                    + (f"; the programs that they hold are {paths}" if held else "")
+                )
+            view = view.origin
+
+    def holding(self) -> list[str]:
+        """The names of the parameters that hold programs."""
+        parameters = (p for e in self.equations for p in e.parameters if p.members)
+        return list(dict.fromkeys(parameter.name for parameter in parameters))
+
+    def only(self) -> EquationView:
+        """The one equation; an error says how many there are."""
+        if len(self.equations) == 1:
+            return EquationView(self.block, self.path, self.equations[0])
+        if not self.equations:
+            raise PathError(self.missing())
+        count = len(self.equations)
+        some = " or ".join(f"`{self.path}[{n}]`" for n in range(min(count, 2)))
+        raise PathError(f"`{self.path}` is {count} equations: choose one, as in {some}")
+
+    def missing(self) -> str:
+        """Why there is no equation here, and what is near."""
+        if self.origin is None or not self.wanted:
+            return f"`{self.path}` has no equations"
+        origin = self.origin
+        return lookups.missing(origin.path, self.wanted, origin.equations, origin.deeper())
+
+    def deeper(self) -> Iterable[Equation]:
+        """The equations of the programs inside, where that makes sense."""
+        return ()
+
+    def attribute(self, name: str, asking: Asking) -> Any:
+        asking.spend(len(self.equations))
+        if name in PHASES:
+            return self.in_phase(name)
+        if name in CHANGES:
+            return self.changed(name, self.equations)
+        if name == "calls":
+            return sum(EquationView(self.block, "", e).calls for e in self.equations)
+        if len(self.equations) > 1:
+            raise PathError(lookups.of_one(self.path, name, len(self.equations), "equation"))
+        return self.only().attribute(name, asking)
+
+    def in_phase(self, phase: str) -> Equations:
+        index = self.block.index
+        if not index.has_phases:
+            raise PathError(lookups.no_phases(self.path, bool(index.facts)))
+        self.differ("phase", phase)
+        known = index.facts
+        found = [e for e in self.equations if e.start in known and known[e.start].phase == phase]
+        return Equations(self.block, f"{self.path}.{phase}", found, self, "", ("phase", phase))
+
+    def changed(self, change: str, equations: Iterable[Equation]) -> Equations:
+        base = self.block.base
+        if base is None:
+            raise PathError(
+                f"`{self.path}` is a base: only its variants are compared, as in"
+                f" `{self.block.name}.label.{change}`"
+            )
+        if base.printed is None or base.printed.program is None:
+            raise PathError(f"`{base.name}` is no program, so nothing can be compared with it")
+        self.differ("change", change)
+        path, found = f"{self.path}.{change}", self.block.match
+        if change == "removed":
+            gone = set(found.removed)
+            return Equations(
+                base,
+                path,
+                [e for e in lookups.everything(base, base.printed.program) if e.start in gone],
+                self,
+            )
+        kept = [e for e in equations if found.change.get(e.start) == change]
+        return Equations(self.block, path, kept, self, "", ("change", change))
+
+    def item(self, key: Any, asking: Asking) -> Any:
+        asking.spend(len(self.equations))
+        if isinstance(key, slice):
+            return Equations(
+                self.block, self.path + lookups.slice_text(key), self.equations[key], self
+            )
+        if isinstance(key, int):
+            if not self.equations and self.wanted:
+                raise PathError(self.missing())
+            equation = lookups.at(self.equations, key, self.path, "equation")
+            return EquationView(self.block, f"{self.path}[{key}]", equation)
+        return self.select(str(key), asking)
+
+    def select(self, word: str, asking: Asking) -> Equations:
+        """The equations of a primitive, by any of its names."""
+        present = {e.primitive for e in self.equations}
+        real = table().found(word, present)
+        shown = word if word.isidentifier() and not iskeyword(word) else f'"{word}"'
+        path = f"{self.path}[{shown}]"
+        chosen = [e for e in self.equations if e.primitive in real]
+        found = Equations(self.block, path, chosen, self, word, ("primitive", word))
+        for other in real:
+            if other != word:
+                asking.hint(f"the primitive `{word}` is `{other}` here")
+        if not real and not asking.knows(word):
+            known = builtin().entry(word)
+            if known is not None:
+                raise PathError(f"`{word}` is no primitive; JAX prints `{known.name}`")
+            if word in self.block.inputs.known:
+                raise PathError(
+                    f"`{word}` is no primitive; an input is `{self.block.name}.inputs[{word}]`"
+                )
+            said, near = found.missing(), near_primitive(word, asking)
+            if near and f" {near} (" not in said:
+                printed = f"JAX prints `{near}` for it" if word in PRINTED else ""
+                said += f"; {printed or f'did you mean `{near}`?'}"
+            raise PathError(said)
+        if not chosen:
+            self.differ("primitive", word)
+        return found
+
+    def members(self) -> tuple[EquationView, ...]:
+        return tuple(
+            EquationView(self.block, f"{self.path}[{n}]", e) for n, e in enumerate(self.equations)
+        )
+
+    def words(self) -> str:
+        return ", ".join(e.primitive for e in self.equations) or "no equations"
+
+
+class Uses(Equations):
+    """The equations that read a value; compares with a number as their count."""
+
+    __slots__ = ()
+
+    def words(self) -> str:
+        return str(len(self.equations))
+
+
+class ProgramView(Equations):
+    """A program: a collection of its own equations, and more."""
+
+    __slots__ = ("program",)
+    program: Program
+
+    def __init__(self, block: QueryBlock, path: str, program: Program) -> None:
+        View.__init__(self, path, (id(block), "program", program.start))
+        object.__setattr__(self, "block", block)
+        object.__setattr__(self, "equations", program.equations)
+        object.__setattr__(self, "origin", None)
+        object.__setattr__(self, "wanted", "")
+        object.__setattr__(self, "common", ("", ""))
+        object.__setattr__(self, "program", program)
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether it is the program of the block itself."""
+        return lookups.is_whole(self.block, self.program)
+
+    @property
+    def what(self) -> str:
+        return "a program"
+
+    def everything(self) -> list[Equation]:
+        """Its equations at any depth, a shared program once, as printed."""
+        return lookups.everything(self.block, self.program)
+
+    def deeper(self) -> Iterable[Equation]:
+        own = {e.start for e in self.program.equations}
+        return [e for e in self.everything() if e.start not in own]
+
+    def attribute(self, name: str, asking: Asking) -> Any:
+        block, path = self.block, f"{self.path}.{name}"
+        asking.spend(lookups.cost(block, self.program, name))
+        match name:
+            case "all":
+                lookups.unread(block, self.program, path)
+                found = self.everything()
+                return Equations(block, path, found)
+            case "inputs":
+                names = block.inputs if self.is_whole else NO_NAMES
+                return Values(block, path, self.program.inputs, OperandView, names)
+            case "outputs":
+                return Values(block, path, self.program.outputs, OperandView)
+            case "consts":
+                return Values(block, path, self.program.constants, OperandView)
+            case "variables":
+                return Values(block, path, lookups.variables(self.program), OperandView)
+            case "effects":
+                return lookups.effects(block, self.program, self.path)
+            case "calls":
+                return block.index.calls.get(self.program.start, 1)
+            case "text":
+                return block.index.text[self.program.start : self.program.end]
+            case "removed" | "added" | "kept" | "reshaped":
+                return self.changed(name, self.everything())
+        if name in PHASES:
+            return self.in_this_phase(name, asking)
+        if name in OF_EQUATIONS:
+            raise PathError(
+                f"`{self.path}` is a program; `.{name}` is of one equation, `{self.path}[0].{name}`"
+            )
+        raise PathError(lookups.no_attribute(self, name, OF_PROGRAMS))
+
+    def in_this_phase(self, phase: str, asking: Asking) -> Equations:
+        found = self.in_phase(phase)
+        if not found.equations:
+            known = self.block.index.facts
+            deeper = sum(e.start in known and known[e.start].phase == phase for e in self.deeper())
+            if deeper:
+                asking.hint(
+                    f"`{found.path}` is empty: the {deeper} {phase} equations are in programs"
+                    f" inside, `{self.path}.all.{phase}`"
+                )
+        return found
+
+
+class Programs(View):
+    """Several programs of one parameter, as ``branches`` holds them."""
+
+    __slots__ = ("programs",)
+    programs: tuple[ProgramView, ...]
+
+    def __init__(self, block: QueryBlock, path: str, programs: Iterable[Program]) -> None:
+        found = tuple(ProgramView(block, f"{path}[{n}]", p) for n, p in enumerate(programs))
+        super().__init__(path, (id(block), "programs", *(view.key for view in found)))
+        object.__setattr__(self, "programs", found)
+
+    @property
+    def what(self) -> str:
+        return lookups.count_of(len(self.programs), "program")
+
+    def attribute(self, name: str, asking: Asking) -> Any:
+        if len(self.programs) == 1:
+            return self.programs[0].attribute(name, asking)
+        raise PathError(lookups.of_one(self.path, name, len(self.programs), "program"))
+
+    def item(self, key: Any, asking: Asking) -> Any:
+        if isinstance(key, slice):
+            return self.programs[key]
+        if isinstance(key, int):
+            return lookups.at(self.programs, key, self.path, "program")
+        if len(self.programs) == 1:
+            return self.programs[0].item(key, asking)
+        raise PathError(lookups.of_one(self.path, f"[{key}]", len(self.programs), "program"))
+
+    def members(self) -> tuple[ProgramView, ...]:
+        return self.programs

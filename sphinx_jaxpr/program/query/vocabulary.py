@@ -1,0 +1,499 @@
+"""Texts of closed vocabularies: primitives, phases, origins, dtypes, names of parameters.
+
+A value of such a kind is a :class:`Word`.  A text that is compared with one is looked
+up in its vocabulary first: a misspelt word is an error, not a verdict, and an old name
+means what it is called now.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection, Iterable
+from difflib import SequenceMatcher
+from functools import cache
+from typing import Any, ClassVar, Final
+
+from ..glossary.glossary import builtin
+from ..renames import table
+from .base import Asking, View
+from .blocks import CONSTANT, EQUATION, INPUT, LITERAL
+from .syntax import PathError, nearest
+
+# --- the parameters of an equation as paths see them
+
+
+class ParametersView(View):
+    """The parameters of one equation, by name."""
+
+    __slots__ = ("names", "primitive", "value")
+    primitive: str
+    names: tuple[str, ...]
+    value: Callable[[str], Any]
+
+    def __init__(
+        self,
+        path: str,
+        key: tuple[Any, ...],
+        primitive: str,
+        names: Iterable[str],
+        value: Callable[[str], Any],
+    ) -> None:
+        super().__init__(path, key)
+        object.__setattr__(self, "primitive", primitive)
+        object.__setattr__(self, "names", tuple(names))
+        object.__setattr__(self, "value", value)
+
+    @property
+    def what(self) -> str:
+        return "the parameters of an equation"
+
+    def attribute(self, name: str, asking: Asking) -> Any:
+        raise PathError(f"a parameter is reached with brackets: `{self.path}[{name}]`")
+
+    def has(self, name: str, asking: Asking) -> bool:
+        """Whether there is a parameter of this name, or of the one that it became."""
+        ParameterName.check(name, asking)
+        if name in self.names:
+            return True
+        if real := table().parameter(self.primitive, name, self.names):
+            asking.hint(f"the parameter `{name}` of `{self.primitive}` is `{real}` here")
+        elif hint := table().hint(self.primitive, name):
+            asking.hint(hint)
+        return bool(real)
+
+    def item(self, key: Any, asking: Asking) -> Any:
+        if not isinstance(key, str):
+            raise PathError(f"a parameter is named: `{self.path}[name]`, not by number")
+        asking.spend(20)
+        if key in self.names:
+            return self.value(key)
+        real = table().parameter(self.primitive, key, self.names)
+        hint = table().hint(self.primitive, key)
+        if real:
+            asking.hint(f"the parameter `{key}` of `{self.primitive}` is `{real}` here")
+            return self.value(real)
+        known = nearest(key, self.names) or f" (it has: {', '.join(self.names) or 'none'})"
+        raise PathError(
+            f"`{self.primitive}` has no parameter `{key}`{f'; {hint}' if hint else known}"
+        )
+
+    def members(self) -> tuple[ParameterName, ...]:
+        return tuple(map(ParameterName, self.names))
+
+    def words(self) -> str:
+        return ", ".join(self.names)
+
+
+# --- texts of closed vocabularies: primitives, phases, origins, dtypes, names of parameters
+
+
+class Word(str):
+    """A text out of a closed vocabulary; words of one kind are equal by their ``key``."""
+
+    __slots__ = ()
+    what: ClassVar[str] = "word"
+
+    @property
+    def key(self) -> str:
+        """What makes it the same word."""
+        return str(self)
+
+    def __eq__(self, other: object) -> bool:
+        if isinstance(other, Word):
+            return self.what == other.what and self.key == other.key
+        return str.__eq__(self, other) is True
+
+    def __ne__(self, other: object) -> bool:
+        return not self == other
+
+    def __hash__(self) -> int:
+        return hash(self.key)
+
+    def means(self, text: str, asking: Asking) -> bool:
+        """Whether a text is a name of this word; an error where it is none of any word."""
+        self.check(text, asking)
+        return self.key == text
+
+    def has(self, part: str) -> bool:
+        """Whether a text is part of it."""
+        return part in str(self)
+
+    @classmethod
+    def check(cls, text: str, asking: Asking) -> None:
+        """An error that names the nearest word, where ``text`` is none."""
+        raise NotImplementedError
+
+    @classmethod
+    def check_part(cls, text: str, asking: Asking) -> None:
+        """The same where ``text`` is looked for inside of the word."""
+
+    @classmethod
+    def known(cls, asking: Asking) -> Iterable[str]:
+        """All words that there are."""
+        raise NotImplementedError
+
+
+class PartWord(str):
+    """Some letters of a word, by their place: of a kind of words, as ``e.dtype[0]``."""
+
+    __slots__ = ("kind", "place")
+    kind: type[Word]
+    place: slice
+
+    def check(self, text: str, asking: Asking) -> None:
+        """An error where no word has ``text`` in this place."""
+        key = self.kind, self.place.start, self.place.stop, self.place.step
+        if key not in asking.pieces:
+            words = {*self.kind.known(asking)}
+            asking.spend(len(words))
+            asking.pieces[key] = frozenset(word[self.place] for word in words)
+        if text not in asking.pieces[key]:
+            near = _near(text, sorted(asking.pieces[key] - {""}))
+            raise PathError(
+                f'no {self.kind.what} has "{text[:80]}" in this place'
+                + (f' (did you mean "{near}"?)' if near else "")
+            )
+
+
+def part_of(word: Word, place: slice | int) -> str:
+    """Letters of a word."""
+    if isinstance(place, int):
+        place = slice(place, place + 1 or None)
+    part = PartWord(str(word)[place])
+    part.kind, part.place = type(word), place
+    return part
+
+
+def _unknown(what: str, text: str, near: str, listed: Iterable[str] = ()) -> PathError:
+    """``unknown phase `backward` (did you mean `transpose`?)``, and what there is."""
+    said = f"unknown {what} `{text[:80]}`"
+    if near:
+        said += f" (did you mean `{near}`?)"
+    names = ", ".join(f"`{name}`" if name else '`""`' for name in listed)
+    return PathError(f"{said}; there are {names}" if names else said)
+
+
+def _near(text: str, known: Iterable[str]) -> str:
+    """The most similar word, or ``""``; of equals the one with the same beginning."""
+    found = nearest(text, known, count=5).removeprefix("; nearest: ")
+    near = [word for word in found.split(", ") if _ratio(text, word) > 0.6]
+    return max(near, key=lambda word: _likeness(text, word), default="")
+
+
+def _likeness(text: str, word: str) -> float:
+    start = next((n for n, (a, b) in enumerate(zip(text, word, strict=False)) if a != b), len(word))
+    swapped = sorted(text) == sorted(word)
+    return _ratio(text, word) + start / 20 + swapped / 4
+
+
+def _ratio(text: str, word: str) -> float:
+    return SequenceMatcher(None, word, text[:80]).ratio()
+
+
+# -- primitives ---------------------------------------------------------------------------
+
+#: Functions of JAX that are no primitives, and what is printed for them.
+PRINTED: Final = {
+    "cosine": "cos",
+    "sine": "sin",
+    "while_loop": "while",
+    "fori_loop": "while",
+    "matmul": "dot_general",
+    "dot": "dot_general",
+    "sum": "reduce_sum",
+    "relu": "max",
+    "sigmoid": "logistic",
+    "where": "select_n",
+    "astype": "convert_element_type",
+    "negative": "neg",
+    "subtract": "sub",
+    "multiply": "mul",
+    "divide": "div",
+    "power": "pow",
+    "all_reduce": "psum",
+    "allreduce": "psum",
+    "pmean": "psum",
+    "einsum": "dot_general",
+    "linear": "dot_general",
+    "convolution": "conv_general_dilated",
+    "conv": "conv_general_dilated",
+    "softmax": "exp",
+    "gelu": "erf",
+    "swish": "logistic",
+    "silu": "logistic",
+    "mult": "mul",
+    "times": "mul",
+    "plus": "add",
+    "minus": "sub",
+    "mean": "reduce_sum",
+    "maximum": "max",
+    "minimum": "min",
+    "cast": "convert_element_type",
+    "concat": "concatenate",
+    "stack": "concatenate",
+    "permute": "transpose",
+    "swapaxes": "transpose",
+    "expand_dims": "broadcast_in_dim",
+    "broadcast_to": "broadcast_in_dim",
+    "zeros": "broadcast_in_dim",
+    "ones": "broadcast_in_dim",
+    "full": "broadcast_in_dim",
+    "arange": "iota",
+    "take": "gather",
+    "clip": "clamp",
+    "argsort": "sort",
+    "switch": "cond",
+    "if": "cond",
+    "allgather": "all_gather",
+    "alltoall": "all_to_all",
+    "normal": "random_bits",
+    "uniform": "random_bits",
+}
+
+
+class Primitive(Word):
+    """The name of a primitive in a block with the primitives ``present``."""
+
+    __slots__ = ("present",)
+    what = "primitive"
+    present: Collection[str]
+
+    def __new__(cls, name: str, present: Collection[str]) -> Primitive:
+        word = super().__new__(cls, name)
+        word.present = present
+        return word
+
+    def means(self, text: str, asking: Asking) -> bool:
+        if self.key == text:
+            return True
+        self.check(text, asking)
+        found = self.key in table().found(text, self.present)
+        if found:
+            asking.hint(f"the primitive `{text}` is `{self.key}` here")
+        return found
+
+    @classmethod
+    def check(cls, text: str, asking: Asking) -> None:
+        if asking.knows(text):
+            return
+        known = builtin().entry(text)
+        if known is not None:
+            raise PathError(f"`{text}` is no primitive; JAX prints `{known.name}`")
+        near = near_primitive(text, asking)
+        error = _unknown("primitive", text, near)
+        if not near:
+            error = PathError(f"{error}; one of your own is declared in `jaxpr_glossary`")
+        raise error
+
+    @classmethod
+    def known(cls, asking: Asking) -> Iterable[str]:
+        named = (name for group in table().primitives for name in group)
+        here = (name for block in asking.mentioned for name in block.primitives)
+        return {*asking.primitives, *named, *here}
+
+    @classmethod
+    def check_part(cls, text: str, asking: Asking) -> None:
+        if not any(text in name for name in cls.known(asking)):
+            near = near_primitive(text, asking)
+            raise PathError(
+                f'no primitive has "{text[:80]}" in its name'
+                + (f" (did you mean `{near}`?)" if near else "")
+            )
+
+
+def near_primitive(text: str, asking: Asking) -> str:
+    """The known primitive that ``text`` may have been meant to be, or ``""``."""
+    if text in PRINTED:
+        return PRINTED[text]
+    here = {name for block in asking.mentioned for name in block.primitives}
+    return _near(text, sorted(here | asking.primitives))
+
+
+# -- phases, origins ----------------------------------------------------------------------
+
+
+class _Listed(Word):
+    """A word out of a short list; ``meant`` are words that authors write instead."""
+
+    __slots__ = ()
+    words: ClassVar[tuple[str, ...]] = ()
+    meant: ClassVar[dict[str, str]] = {}
+
+    @classmethod
+    def check(cls, text: str, asking: Asking) -> None:
+        if text not in cls.words:
+            near = cls.meant.get(text.lower(), _near(text.lower(), cls.words)) or (
+                '""' if text.lower() in cls.meant else ""
+            )
+            raise _unknown(cls.what, text, near, cls.words)
+
+    @classmethod
+    def check_part(cls, text: str, asking: Asking) -> None:
+        if not any(text in word for word in cls.words):
+            cls.check(text, asking)
+
+    @classmethod
+    def known(cls, asking: Asking) -> Iterable[str]:
+        return cls.words
+
+
+class Phase(_Listed):
+    """A phase of differentiation; empty where an equation has none."""
+
+    __slots__ = ()
+    what = "phase"
+    words = ("forward", "tangent", "transpose", "recomputed", "")
+    meant: ClassVar = {
+        "backward": "transpose",
+        "backwards": "transpose",
+        "bwd": "transpose",
+        "cotangent": "transpose",
+        "reverse": "transpose",
+        "fwd": "forward",
+        "primal": "forward",
+        "jvp": "tangent",
+        "linear": "tangent",
+        "remat": "recomputed",
+        "rematerialized": "recomputed",
+        "checkpoint": "recomputed",
+        "none": "",
+    }
+
+
+class Origin(_Listed):
+    """Where a value comes from."""
+
+    __slots__ = ()
+    what = "origin"
+    words = (INPUT, CONSTANT, LITERAL, EQUATION)
+    meant: ClassVar = {
+        "argument": INPUT,
+        "arg": INPUT,
+        "parameter": INPUT,
+        "param": INPUT,
+        "invar": INPUT,
+        "const": CONSTANT,
+        "constvar": CONSTANT,
+        "captured": CONSTANT,
+        "closure": CONSTANT,
+        "number": LITERAL,
+        "scalar": LITERAL,
+        "eqn": EQUATION,
+        "result": EQUATION,
+        "output": EQUATION,
+        "intermediate": EQUATION,
+    }
+
+
+# -- dtypes -------------------------------------------------------------------------------
+
+_LONG: Final = re.compile(r"(bfloat|float|uint|int|complex)(\d.*)")
+_SHORT: Final = {"bfloat": "bf", "float": "f", "uint": "u", "int": "i", "complex": "c"}
+_BRIEF: Final = re.compile(r"(bf|f|u|i|c)(\d.*)")
+_LONGER: Final = {short: long for long, short in _SHORT.items()}
+_KEY: Final = re.compile(r"key<\w+>")
+_KEYS: Final = frozenset({"key<fry>", "key<rbg>", "key<urbg>"})  # JAX's own kinds
+_EIGHT: Final = "e3m4 e4m3 e4m3b11fnuz e4m3fn e4m3fnuz e5m2 e5m2fnuz e8m0fnu"
+_DTYPES: Final = frozenset(
+    "bool float0 bf16 f16 f32 f64 c64 c128 f4_e2m1fn f6_e2m3fn f6_e3m2fn key<fry>".split()
+    + [f"{sign}{bits}" for sign in "iu" for bits in (1, 2, 4, 8, 16, 32, 64)]
+    + [f"f8_{name}" for name in _EIGHT.split()]
+)
+_MEANT: Final = {
+    "float": "f32",
+    "double": "f64",
+    "half": "f16",
+    "single": "f32",
+    "int": "i32",
+    "integer": "i32",
+    "uint": "u32",
+    "complex": "c64",
+    "b1": "bool",
+    "pred": "bool",
+    "bf": "bf16",
+    "bfloat": "bf16",
+}
+
+
+def short_dtype(name: str) -> str:
+    """``f32`` of ``float32``; other names as they are."""
+    found = _LONG.fullmatch(name)
+    return _SHORT[found[1]] + found[2] if found and name != "float0" else name
+
+
+def long_dtype(name: str) -> str:
+    """``float32`` of ``f32``; other names as they are."""
+    found = _BRIEF.fullmatch(name)
+    return _LONGER[found[1]] + found[2] if found else name
+
+
+def is_dtype(name: str) -> bool:
+    """Whether it is the name of a dtype of JAX, short or long."""
+    return short_dtype(name) in _DTYPES or bool(_KEY.fullmatch(name))
+
+
+class Dtype(Word):
+    """A dtype, equal by each of its names: ``f32`` and ``float32``."""
+
+    __slots__ = ()
+    what = "dtype"
+
+    @property
+    def key(self) -> str:
+        return short_dtype(str(self))
+
+    def means(self, text: str, asking: Asking) -> bool:
+        self.check(text, asking)
+        return self.key == short_dtype(text)
+
+    @classmethod
+    def check(cls, text: str, asking: Asking) -> None:
+        is_known = is_dtype(text) and (text in _KEYS or not _KEY.fullmatch(text))
+        if is_known or not text:  # which nothing has: `e.dtype != ""`
+            return
+        if not any(short_dtype(text) in block.dtypes for block in asking.mentioned):
+            bare = text.rpartition(".")[2]
+            near = bare if is_dtype(bare) and bare != text else _MEANT.get(bare.lower(), "")
+            raise _unknown("dtype", text, near or short_dtype(_near(bare.lower(), _dtypes())))
+
+    @classmethod
+    def check_part(cls, text: str, asking: Asking) -> None:
+        if not any(text in name for name in _dtypes()):
+            cls.check(text, asking)
+
+    @classmethod
+    def known(cls, asking: Asking) -> Iterable[str]:
+        here = (name for block in asking.mentioned for name in block.dtypes)
+        return {*_dtypes(), *here}
+
+    def has(self, part: str) -> bool:
+        return part in self.key or part in long_dtype(self.key)
+
+
+@cache
+def _dtypes() -> tuple[str, ...]:
+    names = {*_DTYPES, *map(long_dtype, _DTYPES)}
+    return tuple(sorted(names, key=lambda name: (len(name), name)))
+
+
+# -- parameters ---------------------------------------------------------------------------
+
+
+class ParameterName(Word):
+    """The name of a parameter."""
+
+    __slots__ = ()
+    what = "parameter"
+
+    @classmethod
+    def check(cls, text: str, asking: Asking) -> None:
+        blocks = asking.mentioned
+        if text not in table().spoken and not any(text in block.parameters for block in blocks):
+            here = {name for block in blocks for name in block.parameters}
+            near = _near(text, sorted(here)) or _near(text, sorted(table().spoken))
+            raise _unknown("parameter", text, near)
+
+    @classmethod
+    def known(cls, asking: Asking) -> Iterable[str]:
+        here = (name for block in asking.mentioned for name in block.parameters)
+        return {*table().spoken, *here}

@@ -1,0 +1,345 @@
+"""Walks a checked expression over frozen data.
+
+Nothing of a page is run by Python: every node of the tree is handled here, names
+lead to what the caller put into the :class:`~.scope.Scope`, attributes to what views
+list.  Work is counted, and sizes are bounded, so that any expression ends soon.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from functools import cache
+from typing import Any, Final
+
+from ..glossary.glossary import known
+from . import lookups
+from .base import Asking, Version, View
+from .comparing import elements, kind, number_of, program_of, weigh
+from .equality import compare, denied
+from .equivalence import same
+from .evidence import EvidenceList, Idle, Nothing, Pile, emptiness, idle, listing, verdict_of
+from .given import is_flag
+from .operators import MAX_ITEMS, binary, call, make_set, number, truth
+from .scope import BlockView, Scope
+from .syntax import FUNCTIONS, VERSIONS, Expression, PathError, nearest
+from .values import Values
+from .views import OF_PROGRAMS, Equations
+from .vocabulary import Word, part_of
+
+_WORDS_OF_PROGRAMS: Final = frozenset(OF_PROGRAMS)
+
+
+@cache
+def _primitives() -> frozenset[str]:
+    return frozenset(known())
+
+
+class Emptiness:
+    """Why a comprehension has no elements, as far as its rounds show."""
+
+    def __init__(self) -> None:
+        self.found: Nothing | None = None
+        self.is_fact = False
+
+    @property
+    def reason(self) -> Nothing | None:
+        """Why it looked at nothing; ``None`` where that there is nothing is a fact."""
+        return None if self.is_fact else self.found
+
+    def empty(self, reason: Nothing | None) -> None:
+        """A loop has nothing to go through: for no reason that counts, or for one."""
+        self.is_fact = self.is_fact or reason is None
+        self.found = self.found or reason
+
+    def refused(self, source: str, tests: str) -> None:
+        """A condition leaves an element out."""
+        self.found = self.found or Nothing(f"no element of {source} passes `{tests}`")
+
+
+def free_names(node: ast.expr) -> Iterator[str]:
+    """All names in an expression; that some of them are bound does no harm."""
+    return (part.id for part in ast.walk(node) if isinstance(part, ast.Name))
+
+
+class Walker:
+    """One evaluation: what is bound, what it has cost, what was noticed."""
+
+    def __init__(self, expression: Expression, scope: Scope, inside: str = "") -> None:
+        self.expression = expression
+        self.scope = scope
+        self.inside = inside
+        self.names = frozenset(free_names(expression.body)) | {inside}
+        self.asking = Asking(scope.blocks, _primitives() | scope.primitives, self.names)
+        self.bound: dict[str, Any] = {}
+        self.sides: list[tuple[str, Any]] = []
+        self.reached: set[ast.AST] = set()  # attributes that were there
+
+    def run(self) -> Any:
+        try:
+            value = program_of(self.visit(self.expression.body))
+            weigh(value, self.asking)
+        except PathError as error:
+            error.offset = max(error.offset, 0)
+            raise
+        except (RecursionError, MemoryError):
+            raise PathError("this expression takes too much memory", 0) from None
+        return value
+
+    def holds(self, node: ast.expr) -> bool:
+        """Whether a part counts as true."""
+        return truth(self.visit(node))
+
+    def same(self, one: Any, two: Any) -> bool:
+        """:func:`.same.same` in this evaluation."""
+        return same(one, two, self.asking)
+
+    def visit(self, node: ast.expr) -> Any:
+        """The value of a node; an error is given the place of the innermost one."""
+        try:
+            self.asking.spend(3)
+            return self.value(node)
+        except PathError as error:
+            if error.offset < 0:
+                error.offset = self.expression.place(node)
+            raise
+
+    def value(self, node: ast.expr) -> Any:
+        match node:
+            case ast.Constant(value=value):
+                return value
+            case ast.Name(id=name):
+                return self.name(name)
+            case ast.Attribute(value=inner, attr=name):
+                found = self.attribute(self.visit(inner), name)
+                self.reached.add(node)
+                return found
+            case ast.Subscript(value=inner, slice=key):
+                return self.item(self.visit(inner), key, self.expression.segment(inner))
+            case ast.Call(func=ast.Name(id=name), args=arguments):
+                return call(name, [self.visit(argument) for argument in arguments], self.asking)
+            case ast.Compare():
+                return self.comparison(node)
+            case ast.BoolOp(op=operator, values=values):
+                return self.logic(isinstance(operator, ast.And), values)
+            case ast.BinOp(left=left, op=operator, right=right):
+                return binary(operator, self.visit(left), self.visit(right), self.asking)
+            case ast.UnaryOp(op=operator, operand=operand):
+                return self.unary(operator, self.visit(operand))
+            case ast.List(elts=items) | ast.Tuple(elts=items):
+                return tuple(self.visit(item) for item in items)
+            case ast.Set(elts=items):
+                return make_set(tuple(self.visit(item) for item in items), self.asking)
+            case ast.ListComp(elt=element) | ast.GeneratorExp(elt=element):
+                return self.comprehension(element, node.generators)
+            case ast.SetComp(elt=element):
+                found = self.comprehension(element, node.generators)
+                return make_set(found, self.asking, found.reason)
+        raise PathError(f"`{self.expression.segment(node)[:40]}` can't be used here")
+
+    # -- names and paths
+
+    def name(self, name: str) -> Any:
+        if name in self.bound:
+            return self.bound[name]
+        blocks = self.scope.blocks
+        if self.inside:
+            if f"{self.inside}.{name}" in blocks:
+                return BlockView(blocks[f"{self.inside}.{name}"])
+            if name in _WORDS_OF_PROGRAMS and self.inside in blocks:
+                return self.attribute(BlockView(blocks[self.inside]), name)
+        if name in VERSIONS:
+            if name not in self.scope.versions:
+                raise PathError(f"the version of `{name}` is not known here")
+            return Version(name, self.scope.versions[name])
+        if name in blocks:
+            return BlockView(blocks[name])
+        raise PathError(self.unknown(name))
+
+    def unknown(self, name: str) -> str:
+        if name in FUNCTIONS:
+            return f"`{name}` is a function: write `{name}(...)`"
+        if name in self.scope.left_out:
+            return f"this build leaves the block `{name}` out (directive `only`)"
+        names = [*(key.partition(".")[0] for key in self.scope.blocks), *VERSIONS, *self.bound]
+        if self.inside:
+            start = f"{self.inside}."
+            names += [key[len(start) :] for key in self.scope.blocks if key.startswith(start)]
+        near = nearest(name, dict.fromkeys(names))
+        if not near and self.asking.knows(name):
+            return f'there is no block `{name}`; the primitive is written `"{name}"`'
+        listed = ", ".join(sorted(self.scope.blocks)[:8]) or "none"
+        return f"there is no block `{name}`{near or f' (blocks: {listed})'}"
+
+    def attribute(self, value: Any, name: str) -> Any:
+        if isinstance(value, View):
+            return value.attribute(name, self.asking)
+        if isinstance(value, tuple) and len(value) == 1 and isinstance(value[0], View):
+            return value[0].attribute(name, self.asking)
+        raise PathError(f"{kind(value)} has no `.{name}`")
+
+    def item(self, value: Any, key: ast.expr, said: str = "the list") -> Any:
+        """``value[key]``; ``said`` is how the page writes the value."""
+        value = program_of(value)
+        if isinstance(value, View):
+            place = self.key(key)
+            if isinstance(key, ast.Slice) and isinstance(place, slice):
+                self.within(value, place, key, said)
+            return value.item(place, self.asking)
+        if not isinstance(value, (tuple, str)):
+            raise PathError(f"{kind(value)} takes no `[...]`")
+        place = self.slice(key) if isinstance(key, ast.Slice) else number_of(self.visit(key))
+        if isinstance(place, slice):
+            self.asking.spend(len(value) // 10)
+            if isinstance(value, Word):
+                return part_of(value, place)
+            if not isinstance(value, EvidenceList):
+                return value[place]
+            self.within(value, place, key, said)
+            return listing(value[place], value.reason)
+        if is_flag(place) or not isinstance(place, int):
+            raise PathError(f"{kind(value)} takes a position in brackets, not {kind(place)}")
+        if not -len(value) <= place < len(value):
+            has = f"{len(value)} element{'' if len(value) == 1 else 's'}"
+            raise PathError(f"`{said}` has {has}, there is no `[{place}]`")
+        return part_of(value, place) if isinstance(value, Word) else value[place]
+
+    def within(self, value: Any, place: slice, key: ast.expr, said: str) -> None:
+        """An error where a slice begins beyond the end of equations or values."""
+        match value:
+            case Equations():
+                count, what, path = len(value.equations), "equation", value.path
+            case Values():
+                count, what, path = len(value.values), "value", value.path
+            case EvidenceList():
+                count, what, path = len(value), "element", said
+            case _:
+                return
+        is_computed = isinstance(key, ast.Slice) and not isinstance(key.lower, ast.Constant)
+        lookups.sliced(count, place, path, what, is_computed)
+
+    def key(self, node: ast.expr) -> int | slice | str:
+        """What stands in brackets after a path: a word is itself, unless it is bound."""
+        match node:
+            case ast.Slice():
+                return self.slice(node)
+            case ast.Name(id=name) if name not in self.bound:
+                return name
+            case ast.BinOp(op=ast.Sub()) if self.is_hyphenated(node):
+                text = self.expression.segment(node).replace(" ", "")
+                raise PathError(f'a name with a `-` is quoted: `["{text}"]`')
+        value = number_of(self.visit(node))
+        if isinstance(value, str):
+            return str(value)
+        if is_flag(value) or not isinstance(value, int):
+            raise PathError(f"brackets take a word, a number or a slice, not {kind(value)}")
+        return value
+
+    def is_hyphenated(self, node: ast.expr) -> bool:
+        while isinstance(node, ast.BinOp) and isinstance(node.op, ast.Sub):
+            if not isinstance(node.right, ast.Name) or node.right.id in self.bound:
+                return False
+            node = node.left
+        return isinstance(node, ast.Name) and node.id not in self.bound
+
+    def slice(self, node: ast.Slice) -> slice:
+        parts: list[int | None] = []
+        for part in (node.lower, node.upper, node.step):
+            value = None if part is None else number_of(self.visit(part))
+            if value is not None and (is_flag(value) or not isinstance(value, int)):
+                raise PathError(f"a slice takes numbers, not {kind(value)}")
+            parts.append(value)
+        if parts[2] == 0:
+            raise PathError("the step of a slice can't be 0")
+        return slice(*parts)
+
+    # -- the rest
+
+    def comparison(self, node: ast.Compare) -> bool | Idle:
+        operands = [node.left, *node.comparators]
+        left = self.visit(node.left)
+        sides = [(self.expression.segment(node.left), left)]
+        answer: bool | Idle = True
+        about: Nothing | None = None
+        for operator, operand in zip(node.ops, operands[1:], strict=True):
+            right = self.visit(operand)
+            sides.append((self.expression.segment(operand), right))
+            answer = compare(operator, left, right, self.asking)
+            about = about or (answer.reason if isinstance(answer, Idle) else None)
+            if not answer:
+                break
+            left = right
+        if answer and about is not None:
+            answer = idle(True, about)
+        if node is self.expression.body:
+            self.sides = sides
+        return answer
+
+    def logic(self, is_and: bool, values: list[ast.expr]) -> bool | Idle:
+        """``and``, ``or``: as idle as the part that decides, or as any where all count."""
+        about: Nothing | None = None
+        for node in values:
+            value = verdict_of(self.visit(node))
+            reason = value.reason if isinstance(value, Idle) else None
+            if truth(value) != is_and:
+                return not is_and if reason is None else idle(not is_and, reason)
+            about = about or reason
+        return is_and if about is None else idle(is_and, about)
+
+    def unary(self, operator: ast.unaryop, value: Any) -> Any:
+        if isinstance(operator, ast.Not):
+            value = verdict_of(value)
+            return denied(value if isinstance(value, Idle) else truth(value))
+        value = number_of(value)
+        if not isinstance(value, (int, float)):
+            raise PathError(f"a sign can't stand before {kind(value)}")
+        return number(-value if isinstance(operator, ast.USub) else +value)
+
+    def comprehension(self, element: ast.expr, generators: list[ast.comprehension]) -> EvidenceList:
+        found: list[Any] = []
+        why = Emptiness()
+        outer = dict(self.bound)
+        try:
+            for _ in self.rounds(generators, why):
+                found.append(program_of(self.visit(element)))
+                if len(found) > MAX_ITEMS:
+                    raise PathError(f"a list became longer than {MAX_ITEMS:,}")
+        finally:
+            self.bound = outer
+        return listing(found, why.reason)
+
+    def rounds(
+        self, generators: list[ast.comprehension], why: Emptiness | None = None
+    ) -> Iterator[None]:
+        """Binds the variables of each round; one generator's loop is inside the last one's."""
+        if not generators:
+            yield None
+            return
+        first, *others = generators
+        why = why or Emptiness()
+        source = program_of(self.visit(first.iter))
+        items = elements(source, self.asking, "`for`")
+        if not items:
+            why.empty(emptiness(source))
+        for item in items:
+            self.asking.spend(1)
+            self.bind(first.target, item)
+            if all(truth(self.visit(test)) for test in first.ifs):
+                yield from self.rounds(others, why)
+            elif isinstance(source, (View, EvidenceList, Pile)):
+                why.refused(f"`{self.expression.segment(first.iter)}`", self.tests(first))
+
+    def tests(self, loop: ast.comprehension) -> str:
+        """The conditions of a loop as written."""
+        return " ".join(f"if {self.expression.segment(test)}" for test in loop.ifs)
+
+    def bind(self, target: ast.expr, item: Any) -> None:
+        if isinstance(target, ast.Name):
+            self.bound[target.id] = item
+            return
+        assert isinstance(target, ast.Tuple)
+        if not isinstance(item, tuple) or len(item) != len(target.elts):
+            raise PathError(f"`for` can't take {kind(item)} apart into {len(target.elts)}")
+        for name, part in zip(target.elts, item, strict=True):
+            assert isinstance(name, ast.Name)
+            self.bound[name.id] = part

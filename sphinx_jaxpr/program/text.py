@@ -1,0 +1,146 @@
+"""Which characters are spelled out wherever text is shown: one definition for all layers.
+
+Text of user code may hold what a reader can't see, what changes how other text is seen, or
+what a terminal or a parser of XML takes for a command.  Such a character is spelled as
+Python writes it in a literal, ``\x1b`` or ``\u202e``.  These are
+
+- control characters but for newline and tab: C0, DEL and C1;
+- what else ends a line for some reader of it: U+2028 and U+2029 (and U+0085, of C1);
+- what Unicode calls *default ignorable*: controls of direction, joiners and blanks without
+  width, fillers, tags.  Variation selectors 1 to 16 alone stay, since they choose how the
+  character before them looks, as in most emoji;
+- lone surrogates, noncharacters and the anchors of annotations (U+FFF9 to U+FFFB).
+
+The list is of ranges that Unicode has reserved for good, so that no version of Python
+spells another text.  A joiner inside an emoji is spelled too, as Python's ``repr`` does.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any, Final
+
+# --- which characters are spelled out wherever text is shown: one definition for all layers
+
+_RANGES: Final = (
+    (0x00, 0x08), (0x0B, 0x1F), (0x7F, 0x9F),  # control characters
+    (0xAD, 0xAD), (0x34F, 0x34F), (0x61C, 0x61C),  # soft hyphen, joiner, Arabic mark
+    (0x115F, 0x1160), (0x17B4, 0x17B5), (0x180B, 0x180F),  # fillers, inherent vowels, Mongolian
+    (0x200B, 0x200F), (0x2028, 0x202E), (0x2060, 0x206F),  # without width, lines, directions
+    (0x3164, 0x3164), (0xD800, 0xDFFF), (0xFDD0, 0xFDEF),  # filler, surrogates, noncharacters
+    (0xFEFF, 0xFEFF), (0xFFA0, 0xFFA0), (0xFFF0, 0xFFFB),  # byte order mark, filler, anchors
+    (0xFFFE, 0xFFFF),
+)  # fmt: skip
+#: The same beyond U+FFFF: shorthand, musical notation, tags; noncharacters end each plane.
+_FAR: Final = ((0x1BCA0, 0x1BCA3), (0x1D173, 0x1D17A), (0xE0000, 0xE0FFF))
+
+# One set for all would be ten times as slow as these two.
+_NEAR_ONE: Final = re.compile("[" + "".join(rf"\u{a:04x}-\u{b:04x}" for a, b in _RANGES) + "]")
+_FAR_ONE: Final = re.compile("[\U00010000-\U0010ffff]")
+
+
+def is_plain(text: str) -> bool:
+    """Whether nothing in ``text`` has to be spelled."""
+    if text.isascii():
+        return text.isprintable() or text.replace("\n", "").replace("\t", "").isprintable()
+    return not _NEAR_ONE.search(text) and not any(map(_is_hidden, _FAR_ONE.findall(text)))
+
+
+def spelled(text: str) -> str:
+    """``text`` with the characters spelled that would not be seen as what they are."""
+    return text if is_plain(text) else _FAR_ONE.sub(_far, _NEAR_ONE.sub(_near, text))
+
+
+def on_one_line(text: str) -> str:
+    """``spelled``, without line breaks: for lines of a terminal, of which each is one message."""
+    found = spelled(text)
+    return " ".join(found.split("\n")) if "\n" in found else found
+
+
+def spelled_all(data: Any) -> Any:
+    """JSON data in which every text, and every key, is ``spelled``."""
+    if isinstance(data, str):
+        return spelled(data)
+    if isinstance(data, list):
+        return [spelled_all(item) for item in data]
+    if isinstance(data, dict):
+        return {spelled(key): spelled_all(item) for key, item in data.items()}
+    return data
+
+
+def _is_hidden(character: str) -> bool:
+    number = ord(character)
+    return number & 0xFFFE == 0xFFFE or any(first <= number <= last for first, last in _FAR)
+
+
+def _near(found: re.Match[str]) -> str:
+    number = ord(found[0])
+    return f"\\x{number:02x}" if number < 0x100 else f"\\u{number:04x}"
+
+
+def _far(found: re.Match[str]) -> str:
+    return f"\\U{ord(found[0]):08x}" if _is_hidden(found[0]) else found[0]
+
+
+# --- what an author wrote, as a message repeats it: short, on one line, without hidden signs
+
+#: Longest piece of an author's text that a message repeats, in characters.
+MAX_ECHO: Final = 40
+#: Longest message about a text of an author, in characters.
+MAX_MESSAGE: Final = 700
+_GAP: Final = "..."
+#: Signs without a blank that are no word, no path and no type any more.
+_LONG: Final = 200
+_RUN: Final = re.compile(rf"\S{{{_LONG},}}")
+
+
+def clipped(text: str, most: int) -> str:
+    """``text`` in at most ``most`` characters: of a longer one the middle is left out."""
+    if len(text) <= most:
+        return text
+    kept = most - len(_GAP)
+    tail = kept // 3
+    return f"{text[: kept - tail]}{_GAP}{text[len(text) - tail :]}"
+
+
+def inert(text: str) -> str:
+    """``text`` on one line, with what can't be seen in it spelled out."""
+    if text.isascii() and text.isprintable():
+        return text
+    return on_one_line(text.replace("\r\n", " ").replace("\t", " "))
+
+
+def shorten(text: object) -> str:
+    """A text or a number quoted for a message, shortened in the middle."""
+    if not isinstance(text, str):
+        return echoed(text, MAX_ECHO)
+    most = MAX_ECHO
+    quoted = repr(clipped(text, most))
+    while len(quoted) > 2 * MAX_ECHO:  # many signs that are spelled out
+        most //= 2
+        quoted = repr(clipped(text, most))
+    return quoted
+
+
+def words(text: str, most: int = MAX_ECHO) -> str:
+    """A text for a message that quotes it itself."""
+    return clipped(inert(clipped(text, most)), 2 * most)
+
+
+def message(text: str, most: int = MAX_MESSAGE) -> str:
+    """A whole message: the last guard against texts of any length that came into it."""
+    text = inert(clipped(text, 4 * most))
+    if len(text) > _LONG:
+        text = _RUN.sub(lambda found: clipped(found[0], 2 * MAX_ECHO), text)
+    return clipped(text, most)
+
+
+def echoed(value: Any, most: int = 200) -> str:
+    """The ``repr`` of any object, whatever that does; Python itself prints no huge integer."""
+    try:
+        text = repr(value)
+    except Exception:
+        sign = "an integer of" if isinstance(value, int) else "an object of"
+        bits = value.bit_length() if isinstance(value, int) else 0
+        text = f"{sign} {bits:,} bits" if bits else f"{sign} type {type(value).__name__}"
+    return clipped(inert(clipped(text, 4 * most)), most)

@@ -1,0 +1,251 @@
+"""Paths in results: relative to the project, never a home folder's name."""
+
+from __future__ import annotations
+
+import marshal
+import os
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, Final
+from urllib.parse import quote
+
+from ..program.text import spelled
+from .folders import Folders, dotted_names
+
+#: Where Python's default reprs show a memory address, as JAX masks its own.
+_ADDRESS: Final = re.compile(r"(?<= at )0x[0-9a-fA-F]{6,}")
+
+#: The end of a folder that libraries are installed in, wherever that is, ...
+_SITE: Final = re.compile(
+    r"[/\\][Ll]ib(?:64)?[/\\](?:(?:python|pypy)[\d.]*t?[/\\])?(?:site|dist)-packages[/\\]"
+)
+#: ... what a path does not go on over, and where one begins.
+_ENDS: Final = "\"' \n\t<>"
+_BEGINS: Final = re.compile(r"(?<![\w.-])(?:/|[A-Za-z]:[/\\])")
+
+#: What tells the folder of a project: of its version control, else of its build.
+_VERSIONED: Final = (".git", ".hg", ".jj", ".svn")
+_BUILT: Final = ("pyproject.toml", "setup.py", "setup.cfg")
+
+
+class PathMasker:
+    """Masks the folders of this machine: the project's, import roots, and the home folder.
+
+    In a text such a folder is masked in place, where it stands as the beginning of a path;
+    any other path is left as it is.
+    """
+
+    def __init__(self, source: str, roots: Iterable[str]) -> None:
+        self.source = os.path.abspath(source)
+        self.home = os.path.expanduser("~")
+        self.folders = Folders()
+        self.roots = [os.path.abspath(root) for root in roots if root]
+        above = _above(self.source, self.home)
+        project = _project(self.source, above)
+        is_at_home = _lies_in(self.source, self.home)
+        own = {path: to for path, to in above.items() if is_at_home or _lies_in(path, project)}
+        self.masks = _Masks(self._shown(own))
+        #: For paths alone, of files that are known to be the project's.
+        self.wide = _Masks(self._shown(above))
+        #: What of these is where libraries are installed, and is none.
+        self.inner = _Masks({p: to for p, to in self.wide.folders.items() if _SITE.search(p)})
+
+    def _shown(self, above: Mapping[str, str]) -> dict[str, str]:
+        shown = {**above, self.home: "~", **dict.fromkeys(self.roots, "."), self.source: "."}
+        shown.update({os.path.realpath(path): to for path, to in shown.items()})
+        return {path: to for path, to in shown.items() if path.strip(os.sep)}
+
+    def hide(self, text: str) -> str:
+        """``text`` with the folders of this machine masked in place."""
+        return self.masks.masked(self._without_site(text))
+
+    def place(self, file: str) -> str:
+        """A file of the user's code as it is shown: whatever is above the project is hidden."""
+        return self.wide.masked(self._without_site(file))
+
+    def _without_site(self, text: str) -> str:
+        return _without_site(self.inner.masked(text)) if "-packages" in text else text
+
+    def hide_all(self, data: Any, depth: int = 2) -> Any:
+        """``hide`` for every text in JSON data.
+
+        The large parts of a result name no folder: those, ``depth`` levels down,
+        are looked at as a whole.
+        """
+        if isinstance(data, str):
+            return self.hide(data)
+        if not isinstance(data, (list, dict)) or (depth >= 0 and not self._may_hide(data)):
+            return data
+        if isinstance(data, list):
+            return [self.hide_all(item, depth - 1) for item in data]
+        return {self.hide(key): self.hide_all(item, depth - 1) for key, item in data.items()}
+
+    def _may_hide(self, data: Any) -> bool:
+        """Whether a folder can stand in ``data``: one look at all of its texts."""
+        written = marshal.dumps(data)
+        return b"-packages" in written or any(part in written for part in self.masks.parts)
+
+    def result(self, result: dict[str, Any]) -> dict[str, Any]:
+        """A result, or an error in one, without the folders of this machine."""
+        found = dict(result)
+        if source := found.get("source"):
+            found["source"] = {**source, "file": self.place(source["file"])}
+        if error := found.get("error"):
+            found["error"] = self.error(error)
+        if facts := found.get("facts"):
+            sources = [[self.place(file), *rest] for file, *rest in facts.get("sources", ())]
+            found["facts"] = {**facts, "sources": sources}
+        hidden: dict[str, Any] = self.hide_all(found)
+        return hidden
+
+    def error(self, error: dict[str, Any]) -> dict[str, Any]:
+        """The report of an error without the folders of this machine."""
+        frames = [{**one, "file": self.place(one["file"])} for one in error.get("frames", ())]
+        hidden: dict[str, Any] = self.hide_all({**error, "frames": frames})
+        return hidden
+
+    def stored(self, file: str) -> str:
+        """A file as the store keeps it: relative to the source folder."""
+        inside = self.home + os.sep
+        if len(self.home) > 1 and file.startswith(inside) and not self.source.startswith(inside):
+            return "~/" + file[len(inside) :].replace(os.sep, "/")
+        return os.path.relpath(file, self.source).replace(os.sep, "/")
+
+    def absolute(self, stored: str) -> str:
+        """The inverse of :meth:`stored`."""
+        if stored.startswith("~/"):
+            return os.path.join(self.home, stored[2:])
+        return os.path.normpath(os.path.join(self.source, stored))
+
+    def module(self, name: str) -> str:
+        """Where a top-level module lies among the roots, as stored; ``""`` if elsewhere.
+
+        Folders without ``__init__`` count only where nothing else is found, and all of them.
+        """
+        looked = self.folders.search(name, self.roots)
+        for root, found in looked.items():
+            if found and not found.endswith("/"):
+                return self.stored(os.path.join(root, found))
+        parts = [os.path.join(root, name) for root, found in looked.items() if found]
+        return os.pathsep.join(map(self.stored, parts))
+
+    def places(self, name: str) -> list[str]:
+        """The files that a dotted name of a page could lead to, the one that counts first."""
+        found: dict[str, str] = {}
+        for file in self.folders.places(name, self.roots):
+            found.setdefault(os.path.realpath(file), file)
+        return list(found.values())
+
+    def other_name(self, file: str) -> str:
+        """A dotted name that leads to a file below the roots and to no other, or ``""``."""
+        names = dotted_names(file, self.roots)
+        return next((name for name in names if self.places(name) == [file]), "")
+
+
+def _above(source: str, home: str) -> dict[str, str]:
+    """The folders above the source folder, up to the home folder."""
+    found = {}
+    path, short = os.path.dirname(source), ".."
+    while path not in (home, os.path.dirname(path)):
+        found[path] = short
+        path, short = os.path.dirname(path), os.path.join(short, "..")
+    return found
+
+
+def _project(source: str, above: Iterable[str]) -> str:
+    """The folder of the project that a source folder belongs to, at least itself."""
+    for marks in (_VERSIONED, _BUILT):
+        for path in (source, *above):
+            if any(os.path.exists(os.path.join(path, mark)) for mark in marks):
+                return path
+    return source
+
+
+def _lies_in(path: str, folder: str) -> bool:
+    return len(folder) > 1 and os.path.join(path, "").startswith(os.path.join(folder, ""))
+
+
+def _without_site(text: str) -> str:
+    """``text`` without the folders that libraries are installed in.
+
+    Each is looked for from its end, so that any text is read once.
+    """
+    parts, done = [], 0
+    for found in _SITE.finditer(text):
+        cut = max(text.rfind(end, done, found.start()) for end in _ENDS) + 1
+        begins = _BEGINS.search(text, max(cut, done), found.start() + 1)
+        if begins is not None:
+            parts.append(text[done : begins.start()])
+            done = found.end()
+    return "".join([*parts, text[done:]])
+
+
+def mask(text: str) -> str:
+    """``text`` without memory addresses, which change from build to build."""
+    return _ADDRESS.sub("0xXXXXXXXXXXXX", text)
+
+
+class _Masks:
+    """Replaces folders by what is shown of them, each as a whole beginning of a path.
+
+    A folder is found as it is, as a literal of Python has it, and quoted as in a URL.
+    """
+
+    def __init__(self, shown: Mapping[str, str]) -> None:
+        self.folders = shown
+        self.shown = {form: to for path, to in shown.items() for form in _forms(path)}
+        forms = sorted(self.shown, key=len, reverse=True)
+        #: Of each folder that is found some part: what has none of them has no folder.
+        self.least = [f for f in forms if not any(o in f for o in forms if o != f)]
+        self.parts = [form.encode("utf-8", "surrogatepass") for form in self.least]
+        first: dict[str, list[str]] = {}
+        for form in forms:
+            first.setdefault(form[0], []).append(form)
+        self.patterns = [_pattern(begin, found) for begin, found in first.items()]
+
+    def masked(self, text: str) -> str:
+        """``text`` with what is shown in place of each folder."""
+        if any(part in text for part in self.least):
+            for pattern in self.patterns:
+                text = pattern.sub(self._short, text)
+        return text
+
+    def _short(self, found: re.Match[str]) -> str:
+        short = self.shown[found["folder"]]
+        separator = found["separator"] or ""
+        # Inside the project its own folder goes without saying.
+        return "" if short == "." and found["inside"] is not None else short + separator
+
+
+def _forms(path: str) -> Iterator[str]:
+    """How a folder is written in a text."""
+    plain = spelled(path)
+    yield from (path, plain, plain.replace("\\", "\\\\"), ascii(path)[1:-1])
+    url = path.replace(os.sep, "/")
+    yield url
+    with_quotes = os.fsencode(url)
+    yield quote(with_quotes)
+    yield quote(with_quotes, safe="")
+
+
+def _pattern(begin: str, forms: Iterable[str]) -> re.Pattern[str]:
+    """Finds folders that begin with one character, where a path can begin and end.
+
+    A folder of a single name is also what other paths look like, those of a tree of parameters
+    say, so it must stand where a path begins, not just where no name goes on.
+    """
+    first = re.escape(begin)
+    deep: list[str] = []
+    single: list[str] = []
+    for form in forms:
+        names = list(filter(None, re.split(r"[/\\]+|%2F|%5C", form)))
+        (deep if len(names) > 1 else single).append(re.escape(form[1:]))
+    free = rf"(?:(?<=%..{first})|(?<![\w.-]{first}))"
+    strict = rf"(?:(?<=file://{first})|(?<![\w.)\]}}~/\\-]{first}))"
+    kinds = [(free, deep), (strict, single)]
+    known = "|".join(f"{before}(?:{'|'.join(rest)})" for before, rest in kinds if rest)
+    after = r"/|%2F" if os.sep == "/" else r"[/\\]{1,2}|%2F|%5C"
+    ends = r"(?![\w+@~$%-]|\.\w)"
+    return re.compile(
+        rf"(?P<folder>{first}(?:{known}))(?:(?P<separator>{after})(?P<inside>(?=[\w.~*{{$%-]))?|{ends})"
+    )

@@ -1,0 +1,403 @@
+"""How marks on operands reach the programs inside an equation, and its results.
+
+Reads attributes only and imports no JAX.  A mark is a set of bits; a value has
+those of all that it depends on.  Which operand is which input of a program is
+known by what the primitive means, never by position alone; where that isn't
+known, what depends on a marked operand is marked with :data:`MAYBE`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Iterable, Sequence
+from typing import Any, Final, NamedTuple, TypeAlias
+
+from .jaxprs import HeldJaxpr, is_reference, open_jaxpr, parameters_of, primitive_name, short_type
+from .stacks import REMAT, Context
+
+# --- how marks on operands reach the programs inside an equation, and its results
+
+SURE: Final = 1
+MAYBE: Final = 2
+#: The first of the bits that callers may give a meaning to.
+FREE: Final = 2
+
+Marks: TypeAlias = tuple[int, ...]
+
+
+class Ask(NamedTuple):
+    """What a program makes of marked inputs; ``slot`` tells the programs of an equation apart."""
+
+    slot: tuple[str, int]
+    program: Any
+    inputs: Marks
+
+
+class Answer(NamedTuple):
+    """Marks of the outputs, and of the inputs at the end: references are written to."""
+
+    outputs: Marks
+    inputs: Marks
+
+
+#: Asks about programs; its value has the marks of the results, and those of the operands.
+Flow: TypeAlias = Generator[Ask, Answer, Answer]
+_Programs: TypeAlias = dict[str, list[Any]]
+
+
+def flow(equation: Any, operands: Marks, programs: dict[str, list[Any]]) -> Flow:
+    """From the marks of an equation's operands through its programs to its results."""
+    known = _KNOWN.get(primitive_name(equation))
+    if known is None:
+        known = _call if _is_like_a_call(equation, programs) else _unknown
+    return known(equation, operands, programs)
+
+
+def union(marks: Sequence[int]) -> int:
+    """All marks of several values."""
+    found = 0
+    for mark in marks:
+        found |= mark
+    return found
+
+
+def unsure_of(mark: int) -> int:
+    """A mark of which it isn't known whether it gets there."""
+    return (mark & ~SURE) | MAYBE if mark else 0
+
+
+def _or(one: Sequence[int], other: Sequence[int]) -> Marks:
+    return tuple(a | b for a, b in zip(one, other, strict=True))
+
+
+def _written(equation: Any, operands: Marks, mark: int) -> Marks:
+    """Operands where whatever is done may write ``mark`` to references."""
+    return tuple(
+        operand | mark if is_reference(var) else operand
+        for operand, var in zip(operands, equation.invars, strict=True)
+    )
+
+
+def plain(equation: Any, operands: Marks) -> Answer:
+    """What an equation without programs makes: every result depends on every operand."""
+    mark = union(operands)
+    return Answer((mark,) * len(equation.outvars), _written(equation, operands, mark))
+
+
+def _unknown(equation: Any, operands: Marks, programs: _Programs) -> Flow:
+    """No claim where a marked operand may go anywhere."""
+    mark = union(operands)
+    unsure = unsure_of(mark)
+    for name, found in programs.items():
+        for place, program in enumerate(found):
+            inputs = (unsure,) * len(open_jaxpr(program).invars)
+            yield Ask((name, place), program, inputs)
+    single = len(equation.outvars) == 1
+    outputs = (mark if single else unsure,) * len(equation.outvars)
+    return Answer(outputs, _written(equation, operands, unsure))
+
+
+def _is_like_a_call(equation: Any, programs: _Programs) -> bool:
+    """Whether each program takes the operands as they are and gives the results."""
+
+    def types(variables: Sequence[Any]) -> list[str]:
+        return [short_type(var.aval) for var in variables]
+
+    wanted = types(equation.invars), types(equation.outvars)
+    bodies = [open_jaxpr(program) for found in programs.values() for program in found]
+    return all((types(body.invars), types(body.outvars)) == wanted for body in bodies)
+
+
+def _call(equation: Any, operands: Marks, programs: _Programs) -> Flow:
+    """Operands are the inputs, outputs the results."""
+    results: Marks = (0,) * len(equation.outvars)
+    for name, found in programs.items():
+        for place, program in enumerate(found):
+            body = open_jaxpr(program)
+            free = len(body.invars) == len(operands) and len(body.outvars) == len(results)
+            if not free:
+                return (yield from _unknown(equation, operands, programs))
+            answer = yield Ask((name, place), program, operands)
+            results = _or(results, answer.outputs)
+            operands = _or(operands, answer.inputs)
+    return Answer(results, operands)
+
+
+def _cond(equation: Any, operands: Marks, programs: _Programs) -> Flow:
+    """The first operand chooses a branch, so every result depends on it."""
+    results: Marks = (operands[0],) * len(equation.outvars)
+    for place, program in enumerate(programs["branches"]):
+        answer = yield Ask(("branches", place), program, operands[1:])
+        results = _or(results, answer.outputs)
+        operands = (operands[0], *_or(operands[1:], answer.inputs))
+    return Answer(results, operands)
+
+
+def _scan(equation: Any, operands: Marks, programs: _Programs) -> Flow:
+    """Carries go round until nothing changes."""
+    counts = _scan_counts(parameters_of(equation), len(operands))
+    if counts is None:
+        return (yield from _unknown(equation, operands, programs))
+    first, carries = counts
+    while True:
+        answer = yield Ask(("jaxpr", 0), programs["jaxpr"][0], operands)
+        again = list(_or(operands, answer.inputs))
+        for place in range(carries):
+            again[first + place] |= answer.outputs[place]
+        if tuple(again) == operands:
+            break
+        operands = tuple(again)
+    carried = _or(operands[first : first + carries], answer.outputs[:carries])
+    return Answer((*carried, *answer.outputs[carries:]), operands)
+
+
+def _scan_counts(params: Any, operands: int) -> tuple[int, int] | None:
+    """How many constants and carries a ``scan`` has."""
+    if "num_consts" in params and "num_carry" in params:
+        return int(params["num_consts"]), int(params["num_carry"])
+    # Newer JAX has a tree of the operands instead, in three parts.
+    try:
+        constants, carries, stacked = (len(list(part.vals)) for part in params["ft_in"].unpack())
+    except (KeyError, AttributeError, TypeError, ValueError):
+        return None
+    return (constants, carries) if constants + carries + stacked == operands else None
+
+
+def _while(equation: Any, operands: Marks, programs: _Programs) -> Flow:
+    """Constants of the condition, those of the body, carries; both programs end with these."""
+    of_cond = int(parameters_of(equation)["cond_nconsts"])
+    of_body = int(parameters_of(equation)["body_nconsts"])
+    consts, own = operands[:of_cond], operands[of_cond : of_cond + of_body]
+    carries = operands[of_cond + of_body :]
+    body, condition = programs["body_jaxpr"][0], programs["cond_jaxpr"][0]
+    while True:
+        answer = yield Ask(("body_jaxpr", 0), body, (*own, *carries))
+        asked = yield Ask(("cond_jaxpr", 0), condition, (*consts, *carries))
+        again_own = _or(own, answer.inputs[:of_body])
+        again = _or(_or(carries, answer.inputs[of_body:]), answer.outputs)
+        if (again, again_own) == (carries, own):
+            break
+        carries, own = again, again_own
+    # How often the body runs is what the condition depends on.
+    decided = union(asked.outputs)
+    return Answer(tuple(carry | decided for carry in carries), (*consts, *own, *carries))
+
+
+def _reducer(equation: Any, operands: Marks, programs: _Programs) -> Flow:
+    """A program that combines elements: both of its sides may be made of any of them."""
+    mark = union(operands)
+    for name, found in programs.items():
+        for place, program in enumerate(found):
+            yield Ask((name, place), program, (mark,) * len(open_jaxpr(program).invars))
+    return Answer((mark,) * len(equation.outvars), operands)
+
+
+def _linear_solve(equation: Any, operands: Marks, programs: _Programs) -> Flow:
+    """Constants of each program in turn, then the right-hand side."""
+    try:
+        counts = [int(count) for count in parameters_of(equation)["const_lengths"]]
+        found = programs["jaxprs"]
+        names = ["matvec", "vecmat", "solve", "transpose_solve"]
+        held = [getattr(parameters_of(equation)["jaxprs"], name) for name in names]
+    except (KeyError, TypeError, ValueError, AttributeError):
+        return (yield from _unknown(equation, operands, programs))
+    if len(counts) != len(held):
+        return (yield from _unknown(equation, operands, programs))
+    side = operands[sum(counts) :]
+    results: Marks = (0,) * len(equation.outvars)
+    starts = [sum(counts[:place]) for place in range(len(counts))]
+    for name in ("solve", "matvec", "vecmat", "transpose_solve"):
+        place = names.index(name)
+        program = held[place]
+        if program is None:
+            continue
+        consts = operands[starts[place] : starts[place] + counts[place]]
+        inputs = (*consts, *side)
+        if len(open_jaxpr(program).invars) != len(inputs):
+            return (yield from _unknown(equation, operands, programs))
+        answer = yield Ask(("jaxprs", [p is program for p in found].index(True)), program, inputs)
+        if name == "solve":
+            results = answer.outputs[: len(results)]
+            # The other programs are applied to what is being solved for.
+            if len(side) == len(results):
+                side = _or(side, results)
+    return Answer(results, operands)
+
+
+def _pallas(equation: Any, operands: Marks, programs: _Programs) -> Flow:
+    """The kernel's inputs are references: to operands, to results, to scratch memory."""
+    kernel = programs["jaxpr"][0]
+    size, results = len(open_jaxpr(kernel).invars), len(equation.outvars)
+    spare = size - len(operands)
+    if spare < results:
+        return (yield from _unknown(equation, operands, programs))
+    inputs = (*operands, *(0,) * spare)
+    while True:  # one step of the grid may read what another one wrote
+        answer = yield Ask(("jaxpr", 0), kernel, inputs)
+        if answer.inputs == inputs:
+            break
+        inputs = answer.inputs
+    made = inputs[len(operands) : len(operands) + results]
+    return Answer(made, operands)
+
+
+def _run_state(equation: Any, operands: Marks, programs: _Programs) -> Flow:
+    """What the references hold in the end are the results."""
+    body = programs["jaxpr"][0]
+    count = len(operands)
+    if count != len(equation.outvars) or count != len(open_jaxpr(body).invars):
+        return (yield from _unknown(equation, operands, programs))
+    answer = yield Ask(("jaxpr", 0), body, operands)
+    return Answer(answer.inputs, operands)
+
+
+_Kind: TypeAlias = Callable[[Any, Marks, _Programs], Flow]
+_CALLS = (
+    "jit pjit closed_call core_closed_call core_call call remat remat2 checkpoint custom_jvp_call"
+    " custom_vjp_call custom_vjp_call_jaxpr shard_map xla_pmap composite custom_dce_call"
+    " custom_vmap_call linear_call"
+).split()
+_REDUCERS = (
+    "reduce reduce_window scatter scatter-add scatter_add scatter-mul scatter_mul scatter-min"
+    " scatter_min scatter-max scatter_max scatter-sub scatter_sub scatter-apply"
+).split()
+_KNOWN: dict[str, _Kind] = {
+    **dict.fromkeys(_CALLS, _call),
+    **dict.fromkeys(_REDUCERS, _reducer),
+    "cond": _cond,
+    "scan": _scan,
+    "while": _while,
+    "custom_linear_solve": _linear_solve,
+    "pallas_call": _pallas,
+    "run_state": _run_state,
+}
+
+
+# --- the phase of every equation: forward, tangent, transpose, recomputed, or none
+
+_Key: TypeAlias = tuple[int, Context, Marks]
+# Asks for a program in a context, and whether to write down what is found.
+_Visit: TypeAlias = tuple[Any, Context, Marks, bool]
+_Run: TypeAlias = Generator[_Visit, Answer, Answer]
+
+
+def phases(
+    jaxpr: Any, tangents: Iterable[int], primitives: Iterable[str], held: HeldJaxpr
+) -> dict[int, str]:
+    """The phase of each equation at any depth, by its ``id``.
+
+    ``tangents`` are positions of inputs; ``primitives`` all that the programs use.
+    """
+    work = _Phases(held, not REMAT.isdisjoint(primitives))
+    body = open_jaxpr(jaxpr)
+    wanted = frozenset(tangents)
+    marks = tuple(SURE if place in wanted else 0 for place in range(len(body.invars)))
+    work.visit((body, Context(), marks, True))
+    return work.found
+
+
+class _Phases:
+    def __init__(self, held: HeldJaxpr, has_remat: bool) -> None:
+        self.held = held
+        self.has_remat = has_remat
+        self.found: dict[int, str] = {}
+        self.known: dict[_Key, Answer] = {}
+        self.written: set[_Key] = set()
+        self.contexts: dict[tuple[Context, int, bool, bool], Context] = {}
+
+    def visit(self, first: _Visit) -> None:
+        """Visit a program; iterative, since programs nest deeper than Python's stack."""
+        stack = [self.program(*first)]
+        answer: Answer | None = None
+        while stack:
+            try:
+                asked = stack[-1].send(answer) if answer is not None else next(stack[-1])
+            except StopIteration as stop:
+                stack.pop()
+                answer = stop.value
+                continue
+            body, context, marks, write = asked
+            key = (id(body), context, marks)
+            if key in self.known and (not write or key in self.written):
+                answer = self.known[key]
+            else:
+                answer = None
+                stack.append(self.program(body, context, marks, write))
+
+    def program(self, body: Any, context: Context, inputs: Marks, write: bool) -> _Run:
+        """One program with marked inputs."""
+        key = (id(body), context, inputs)
+        marks = {id(var): mark for var, mark in zip(body.invars, inputs, strict=True)}
+        for equation in body.eqns:
+            operands = tuple(marks.get(id(operand), 0) for operand in equation.invars)
+            here = self.context(context, equation)
+            if self.held.of(equation):
+                answer = yield from self.equation(equation, here, operands, write)
+            else:
+                answer = plain(equation, operands)
+            made = _levels(here.between)
+            for var, mark in zip(equation.outvars, answer.outputs, strict=True):
+                if mark | made:
+                    marks[id(var)] = mark | made
+            for var, before, after in zip(equation.invars, operands, answer.inputs, strict=True):
+                if after != before:
+                    marks[id(var)] = after
+            if write:
+                phase = _phase(here, operands)
+                if self.found.setdefault(id(equation), phase) != phase:
+                    self.found[id(equation)] = ""
+        ends = (
+            tuple(marks.get(id(var), 0) for var in some) for some in (body.outvars, body.invars)
+        )
+        answer = self.known[key] = Answer(*ends)
+        if write:
+            self.written.add(key)
+        return answer
+
+    def context(self, around: Context, equation: Any) -> Context:
+        """What is known at an equation; stacks are shared by many."""
+        stack = getattr(equation.source_info, "name_stack", "")
+        is_remat = primitive_name(equation) in REMAT
+        # Only the program of one that was differentiated is computed again.
+        again = is_remat and bool(equation.params.get("differentiated", True))
+        key = (around, id(stack), is_remat, again)
+        if key not in self.contexts:
+            self.contexts[key] = around.at(stack, is_remat, self.has_remat, again)
+        return self.contexts[key]
+
+    def equation(self, equation: Any, context: Context, operands: Marks, write: bool) -> _Run:
+        """Follow the marks; then, once they are final, write down what is inside."""
+        programs = self.held.of(equation)
+        following = flow(equation, operands, programs)
+        last: dict[tuple[str, int], Ask] = {}
+        answer: Answer | None = None
+        while True:
+            try:
+                asked = following.send(answer) if answer is not None else next(following)
+            except StopIteration as stop:
+                result: Answer = stop.value
+                break
+            last[asked.slot] = asked
+            answer = yield open_jaxpr(asked.program), context, asked.inputs, False
+        if write:
+            unsure = unsure_of(union(operands))
+            for name, found in programs.items():
+                for place, program in enumerate(found):
+                    body = open_jaxpr(program)
+                    met = last.get((name, place))
+                    inputs = met.inputs if met else (unsure,) * len(body.invars)
+                    yield body, context, inputs, True
+        return result
+
+
+def _levels(between: int) -> int:
+    """Levels as bits of a mark."""
+    return between << FREE
+
+
+def _phase(context: Context, operands: Marks) -> str:
+    if context.backward or not context.linear:
+        return context.backward
+    mark = union(operands)
+    if mark & SURE or mark & _levels(context.inside):
+        return "tangent"
+    return "" if mark & MAYBE else "forward"

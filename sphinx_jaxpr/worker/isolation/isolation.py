@@ -1,0 +1,508 @@
+"""Keeps what one request changes from the others.
+
+One process traces many requests, each of which must give what it gives alone
+in a process of its own.  So before each request all state that is known is as
+it was at the start, and what the imports of its own modules set is set again
+where the module was imported before: each module has a script of what its
+body changed and imported, in order, and a module that is imported a second
+time has its script played.
+
+That gives the same state, but not the same module: its body ran in the state of the
+first import.  Where that was another state than the one in which it is imported
+now, or where something was done that can't be undone, the request is
+*refused*, and traced in another process.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dis
+import functools
+import importlib.machinery
+import re
+import sys
+import threading
+import zipimport
+from collections.abc import Callable, Hashable, Iterable, Iterator
+from types import CodeType, ModuleType
+from typing import Any, Final
+
+import jax
+
+from .objects import (
+    Function,
+    FunctionCache,
+    Walk,
+    details,
+    is_public,
+    namespaces,
+    registries,
+    traced_kinds,
+)
+from .registrations import Devices, Registrations
+from .scripts import Refused, Script, State, StateChange, equal
+from .settings import all_settings, seed
+from .state import MISSING, Foreign, Kind, Namespace, StateSlot, same
+from .system import stop_timers
+
+# --- keeps what one request changes from the others
+
+_clear_caches: Final = jax.clear_caches  # code may set another
+
+_LOADERS: Final[tuple[Any, ...]] = (
+    importlib.machinery.SourceFileLoader,
+    importlib.machinery.SourcelessFileLoader,
+    zipimport.zipimporter,
+)
+
+
+class Isolation:
+    """The state of one worker process; ``ours`` says whether a module is the project's."""
+
+    def __init__(self, ours: Callable[[str], Any]) -> None:
+        self.ours = ours
+        self.thread = threading.get_ident()
+        self.scripts: dict[str, Script] = {}
+        self.modules: dict[str, ModuleType] = {}
+        self.part_of: dict[str, str] = {}  # module of a library -> the one whose import ran it
+        self.meddling: set[str] = set()  # modules whose code may change what others hold
+        self.elsewhere: dict[str, int] = {}  # module that another thread ran -> for which request
+        self.curious: set[str] = set()  # modules whose code may see that others were imported
+        self.setting: dict[str, list[StateSlot]] = {}  # module -> settings that its code may change
+        self.unseen = False  # whether such code ran since all was looked at
+        self.registrations = Registrations(self._by_whom)
+        self.spent = ""  # what could not be put back
+        self.replaced = ""  # what all code uses, and may have kept results of
+        self.traced_in: State = {}
+        self.devices = Devices()
+        self.request = 0
+        self._begin()
+        self.running = False
+
+    def install(self) -> None:
+        """Note the state as it is now; watch imports from here on."""
+        seed()
+        self.registrations.install()
+        self.kept: list[Any] = []
+        self.base = {name.partition(".")[0] for name in sys.modules} | sys.stdlib_module_names
+        sys.addaudithook(self._audit)
+        for loader in _LOADERS:
+            loader.exec_module = self._watching(loader.exec_module)
+        loaded = dict.fromkeys(sys.modules)
+        public = [name for name in loaded if is_public(name)]
+        self.known: dict[tuple[int, str], StateSlot] = {}
+        self.named = all_settings()
+        self.settings = [place for place, _ in self.named]
+        self.near = [place for _, place in namespaces(public)]
+        self.near += registries(public)
+        self.spaces = dict(namespaces(name for name in loaded if not is_public(name)))
+        self.far = [*self.spaces.values(), *details(public), *traced_kinds()]
+        self.places: dict[str, list[StateSlot]] = {}  # of each module of the project
+
+    # -- one request
+
+    @contextlib.contextmanager
+    def of_request(self) -> Iterator[None]:
+        """The state of the start around one request."""
+        if self.spent:
+            raise Refused(self.spent)
+        self.request += 1
+        self._begin()
+        try:
+            yield
+        finally:
+            self.running = False
+            stop_timers()
+            self._end()
+
+    def _begin(self) -> None:
+        self.running = True
+        self.calm = True  # while no code of the project has run
+        self.meddled = False  # whether a module that meddles is active
+        self.alert: dict[int, StateSlot] = {}  # settings that active modules may change
+        self.refusal = ""
+        self.now: State = {}
+        self.touched: dict[int, StateSlot] = {}
+        self.active: set[str] = set()
+        self.current: list[StateSlot] = []  # places of the active modules
+        self.functions: list[StateSlot] = []  # of those, functions and the classes of objects
+        self.stack: list[Script] = []
+        self.load: list[str] = []  # modules that one import ran
+
+    def prepared(self) -> list[list[str]]:
+        """Before a trace: what was computed in another state is forgotten; what state this is."""
+        if not self.calm:
+            self._flush()
+        self.calm = False
+        why = self.devices.others(self.now)
+        if why:
+            self._wonder(why)
+            self._refuse(why)
+        self.devices.settle()
+        if not equal(self.traced_in, self.now):
+            _clear_caches()
+        self.traced_in = dict(self.now)
+        if not self.now:
+            return []
+        settings = {id(place) for place in self.settings}
+        return sorted(
+            [place.label(key), _shown(value)]
+            for (place, key), value in self.now.items()
+            if id(place) in settings
+        )
+
+    def _wonder(self, why: str) -> None:
+        """Perhaps it was this request that had JAX look for devices."""
+        if why and not self.devices.settled:
+            self.spent = why
+
+    @property
+    def forgets(self) -> bool:
+        """Whether the state is another than that in which the last request was traced."""
+        return not equal(self.traced_in, self.now)
+
+    def _end(self) -> None:
+        self.stack.clear()
+        self._flush()
+        if not equal(self.traced_in, self.now):
+            self.traced_in = self.now  # the trace itself changed something
+        if not self.calm:
+            self._wonder(self.devices.others(self.now))
+        for place in self.touched.values():
+            with contextlib.suppress(Exception):  # what it is set with was changed
+                if place.put_back():
+                    continue
+            self.spent = f"{place.name} can't be put back"
+        self.spent = self.spent or self.replaced
+        for place in self.current:
+            if isinstance(place, FunctionCache):
+                place.put_back()
+        for name, module in self.modules.items():
+            if sys.modules.get(name) is not module:
+                sys.modules[name] = module
+
+    def verdict(self) -> str:
+        """Why the outcome of this request may be another than alone, or ``""``."""
+        if self.refusal:
+            return self.refusal
+        if found := self.registrations.foreign(self.active, self.base, self.request):
+            return found
+        if (curious := self.curious & self.active) and self.strangers:
+            return f"{min(curious)} may see what was imported for other blocks"
+        for script in self.scripts.values():
+            if script.blurred & self.active and script.module not in self.active:
+                return f"{script.module}, or a module that it imports, changed what others hold"
+        return ""
+
+    @property
+    def strangers(self) -> bool:
+        """Whether modules ran here that are none of this request's."""
+        return any(name not in self.active for name in self.scripts)
+
+    def _by_whom(self) -> tuple[str, int] | None:
+        """Whose body runs, and for which request; ``None`` where none does."""
+        if not self.running:
+            return None
+        return self.stack[-1].module if self.stack else "", self.request
+
+    # -- changes
+
+    def _flush(self) -> None:
+        """Note what changed since the last look, as done by the module that runs."""
+        self._look(self.alert.values())
+        self._look(self.current)
+        if self.meddled:
+            self._look(self.near)
+            self._look(self.functions)
+            self.unseen = True
+
+    def _look(self, places: Iterable[StateSlot]) -> None:
+        script = self.stack[-1] if self.stack else None
+        for place in places:
+            try:
+                changes = () if place.unchanged() else place.changes()
+            except Exception as error:  # what it is read with was changed
+                self.spent = f"{place.name} can't be read: {type(error).__name__}"
+                continue
+            for key, _, new in changes:
+                self._note(place, key, new, script)
+
+    def _note(self, place: StateSlot, key: Hashable, new: Any, script: Script | None) -> None:
+        self.touched[id(place)] = place
+        if place.name == "builtins" and key in place.base:
+            self.replaced = f"{place.label(key)} was replaced while other code ran"
+        if isinstance(place, Namespace) and self._is_submodule(place.name, key, new):
+            return  # follows from the import
+        self._set(place, key, new)
+        if script is not None:
+            script.steps.append(StateChange(place, key, new))
+
+    def _look_far(self) -> None:
+        """Look at everything, where there is reason to."""
+        if self.unseen:
+            self._look(self.far)
+            self.unseen = False
+
+    def _set(self, place: StateSlot, key: Hashable, new: Any) -> None:
+        if same(place.base.get(key, MISSING), new):
+            self.now.pop((place, key), None)
+        else:
+            self.now[place, key] = new
+
+    def _is_submodule(self, package: str, key: Hashable, value: Any) -> bool:
+        return isinstance(value, ModuleType) and sys.modules.get(f"{package}.{key}") is value
+
+    def _refuse(self, why: str) -> None:
+        if not self.refusal:
+            self.refusal = why
+        raise Refused(why)
+
+    # -- imports
+
+    def reached(self, name: str, names: Any = ()) -> None:
+        """An import statement, or a page, asked for a module and perhaps for some inside it."""
+        if name.partition(".")[0] in self.base or not self.running:
+            return
+        if threading.get_ident() != self.thread:
+            return
+        self._reach(name)
+        for item in names or ():
+            if f"{name}.{item}" in self.scripts:
+                self._reach(f"{name}.{item}")
+
+    def _reach(self, name: str) -> None:
+        parts = name.split(".")
+        for end in range(1, len(parts) + 1):
+            one = ".".join(parts[:end])
+            one = self.part_of.get(one, one)
+            if self.elsewhere.get(one, self.request) != self.request:
+                self._refuse(f"{one} was imported by another thread, for another block")
+            if one not in self.scripts:
+                continue
+            if one not in self.active:
+                if not self.calm:
+                    self._flush()
+                self._play(one)
+            if self.stack and self.stack[-1].module != one:
+                self.stack[-1].imports(one)
+
+    def _play(self, name: str) -> None:
+        """Do again what the body of a module did to the state."""
+        if name in self.active:
+            return
+        script = self.scripts[name]
+        if not equal(script.given, self.now):
+            self._refuse(f"{name} was imported for another block while {self._difference(script)}")
+        self._activate(name)
+        for step in script.steps:
+            if isinstance(step, str):
+                self._play(step)
+            elif self._again(step):
+                self._set(step.place, step.key, step.new)
+            else:
+                self._refuse(f"{step.place.label(step.key)} can't be set again as {name} does it")
+
+    def _again(self, step: StateChange) -> bool:
+        self.touched[id(step.place)] = step.place
+        return step.place.put(step.key, step.new)
+
+    def _difference(self, script: Script) -> str:
+        for key in {**script.given, **self.now}:
+            then, now = script.given.get(key, MISSING), self.now.get(key, MISSING)
+            if not same(then, now):
+                place, name = key
+                then = place.base.get(name, MISSING) if then is MISSING else then
+                return f"{place.label(name)} was {_shown(then)}"
+        return "the state was another"
+
+    def _activate(self, name: str) -> None:
+        self.active.add(name)
+        self._attend(name)
+        package, _, last = name.rpartition(".")
+        module, above = self.modules.get(name), self.modules.get(package)
+        if module is not None and above is not None and last not in vars(above):
+            place = self.known.get((id(above), ""))
+            if place is not None:
+                self.touched[id(place)] = place
+                place.put(last, module)
+
+    def _attend(self, name: str) -> None:
+        """Look at what a module holds from now on in this request."""
+        for place in self.places.get(name, ()):
+            (self.functions if isinstance(place, (Function, Kind)) else self.current).append(place)
+        self.meddled = self.meddled or name in self.meddling
+        self._watch(self.setting.get(name, ()))
+
+    def _watch(self, settings: Iterable[StateSlot]) -> None:
+        self.alert.update((id(place), place) for place in settings)
+
+    def _audit(self, event: str, args: tuple[Any, ...]) -> None:
+        """Read the code of a module before it runs."""
+        if event != "exec" or not self.running or not self.stack:
+            return
+        code, script = args[0], self.stack[-1]
+        if not isinstance(code, CodeType) or code.co_name != "<module>":
+            return
+        found = words(code)
+        settings = [
+            place
+            for place, named in self.named
+            if not named.isdisjoint(found) or not ANY_SETTING.isdisjoint(found)
+        ]
+        self.setting.setdefault(script.module, []).extend(settings)
+        self._watch(settings)
+        if self.ours(script.module):
+            if meddles(code):
+                self.meddling.add(script.module)
+                self.meddled = True
+            if looks_around(code):
+                self.curious.add(script.module)
+
+    def _watching(self, plain: Callable[[Any, ModuleType], None]) -> Any:
+        @functools.wraps(plain)
+        def exec_module(loader: Any, module: ModuleType) -> None:
+            if self.running and threading.get_ident() == self.thread:
+                self._execute(plain, loader, module)
+                return
+            if self.running and module.__name__.partition(".")[0] not in self.base:
+                self.elsewhere.setdefault(module.__name__, self.request)
+            plain(loader, module)
+
+        return exec_module
+
+    def _execute(self, plain: Any, loader: Any, module: ModuleType) -> None:
+        """Run the body of a module, and note what it does."""
+        name = module.__name__
+        top = name.partition(".")[0]
+        above = self.stack[-1].module if self.stack else ""
+        again = self.modules.get(name) is module
+        inner = top == above.partition(".")[0] and not self.ours(above)
+        if top in self.base or inner or again:
+            plain(loader, module)
+            if not again:
+                self._adopt(module, above if inner else "")
+            return
+        self.calm = False
+        self._flush()
+        if self.stack:
+            self.stack[-1].imports(name)
+        else:
+            self._look_far()
+            self.load = []
+        script = self.scripts[name] = Script(name, dict(self.now))
+        self.load.append(name)
+        self.active.add(name)
+        self.stack.append(script)
+        self.meddled = self.meddled or not self.ours(name)  # too much code to read
+        try:
+            plain(loader, module)
+        except BaseException:
+            self._ran(script)
+            raise
+        self._ran(script)
+        self.modules[name] = module
+        if self.ours(name):
+            walk = Walk(self.known, lambda one: one in self.scripts and bool(self.ours(one)))
+            self.places[name] = walk.module(module)
+            self.kept.append(walk.kept)
+            self._attend(name)
+        else:
+            self._adopt(module, "")
+
+    def _ran(self, script: Script) -> None:
+        self._flush()
+        if len(self.stack) == 1:  # a whole import: look at what is too much to look at each time
+            count = len(script.steps)
+            self._look_far()
+            if len(script.steps) > count:
+                script.blurred.update(one for one in self.load if one != script.module)
+        self.stack.pop()
+
+    def _adopt(self, module: ModuleType, owner: str) -> None:
+        """Watch a module of a library from now on."""
+        name = module.__name__
+        if owner:
+            self.part_of[name] = owner
+        if name not in self.spaces and isinstance(getattr(module, "__dict__", None), dict):
+            self.spaces[name] = Foreign(name, vars(module))
+            self.far.append(self.spaces[name])
+            self.known[id(module), ""] = self.spaces[name]
+
+
+def _shown(value: Any) -> str:
+    if value is MISSING:
+        return "not set"
+    try:
+        text = repr(value)
+    except Exception:  # an object of the user's
+        text = type(value).__name__
+    return text if len(text) <= 80 else text[:80] + "..."
+
+
+# --- what code may change of others, as far as its names and instructions tell
+
+_SETTING: Final = frozenset(dis.opmap[name] for name in ("STORE_ATTR", "DELETE_ATTR"))
+_WORD: Final = re.compile(r"\w+")
+_LONGEST_NAME: Final = 200
+#: Code with one of these may change any setting.
+ANY_SETTING: Final = frozenset({"exec", "eval", "ctypes", "__enter__", "enter_context"})
+_AROUND: Final = frozenset({"__subclasses__", "get_objects", "get_referrers"})
+_NAMES: Final = frozenset(
+    """setattr delattr exec eval vars __dict__ __setattr__ __delattr__ patch reload modules
+    defjvp defjvps defvjp def_impl def_abstract_eval def_effectful_abstract_eval
+    __code__ __defaults__ __kwdefaults__ __import__ ctypes""".split()
+)
+
+
+def words(code: CodeType) -> set[str]:
+    """The names that a module's code uses, and the words of the short texts in it."""
+    found: set[str] = set()
+    for one in _all(code):
+        for name in one.co_names:
+            found.update(name.split("."))
+        for constant in one.co_consts:
+            if isinstance(constant, str) and len(constant) < _LONGEST_NAME:
+                found.update(_WORD.findall(constant))
+    return found
+
+
+def meddles(code: CodeType) -> bool:
+    """Whether a module's code, or a function in it, may change other modules' objects."""
+    return any(_sets_others(one) for one in _all(code))
+
+
+def looks_around(code: CodeType) -> bool:
+    """Whether code may ask which modules are loaded, or which classes inherit from one."""
+    return any(
+        not _AROUND.isdisjoint(one.co_names)
+        # ``sys.modules[__name__]`` is the module itself.
+        or ("modules" in one.co_names and "__name__" not in one.co_names)
+        for one in _all(code)
+    )
+
+
+def _all(code: CodeType) -> Iterator[CodeType]:
+    yield code
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            yield from _all(constant)
+
+
+def _sets_others(code: CodeType) -> bool:
+    names = code.co_names
+    if not _NAMES.isdisjoint(names) or any("interpreters" in name for name in names):
+        return True
+    raw = code.co_code
+    becomes = "__class__" in names  # an object that becomes another is one for its holders
+    return any(
+        op in _SETTING and (becomes or not _of_first_argument(code, raw, place * 2))
+        for place, op in enumerate(raw[::2])
+    )
+
+
+def _of_first_argument(code: CodeType, raw: bytes, place: int) -> bool:
+    """Whether the object was just loaded as the function's first argument: ``self``."""
+    before = dis.opname[raw[place - 2]] if place >= 2 else ""
+    # Two loads in one instruction have two numbers in it, the last one lower.
+    argument = raw[place - 1] & 15 if before.count("LOAD_FAST") == 2 else raw[place - 1]
+    return bool(code.co_argcount) and before.startswith("LOAD_FAST") and argument == 0

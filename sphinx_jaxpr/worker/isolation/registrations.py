@@ -1,0 +1,120 @@
+"""Types that are registered with JAX, which can't be undone."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import sys
+from collections.abc import Callable, Container, Hashable
+from dataclasses import dataclass
+from typing import Any, Final
+
+import jax
+
+from .scripts import State, equal
+from .state import StateSlot
+
+# --- JAX looks for devices once in a process: what the settings were then decides for all requests
+
+
+class Devices:
+    """Under which settings this process looks, or looked, for devices."""
+
+    def __init__(self) -> None:
+        self.settings: State | None = None
+        self.settled = False  # whether it surely did
+
+    def others(self, now: State) -> str:
+        """Why the devices may be others than ``now`` asks for, or ``""``."""
+        asked = {key: new for key, new in now.items() if _decide(*key)}
+        if self.settings is None:
+            self.settings = asked
+        if equal(self.settings, asked):
+            return ""
+        place, name = next(iter(asked or self.settings))
+        return f"{place.label(name)} was another when JAX looked for devices"
+
+    def settle(self) -> None:
+        """Have JAX look for devices, where a request sets how many there are."""
+        if self.settings and not self.settled:
+            with contextlib.suppress(Exception):  # none of that kind is here
+                jax.devices()
+                self.settled = True
+
+
+def _decide(place: StateSlot, key: Hashable) -> bool:
+    """Whether JAX reads a setting when it first looks for devices, and never again."""
+    if place.name == "os.environ":
+        return str(key).startswith("XLA_")
+    return place.name == "jax.config" and any(word in str(key) for word in _OF_DEVICES)
+
+
+_OF_DEVICES: Final = ("platform", "num_cpu_devices", "_backend", "cpu_collectives", "distributed")
+
+
+# --- types that are registered with JAX, which can't be undone
+
+#: The public functions that register a type with JAX for good; each takes the type first.
+_REGISTERING: Final = (
+    "register_pytree_node",
+    "register_pytree_node_class",
+    "register_pytree_with_keys",
+    "register_pytree_with_keys_class",
+    "register_pytree_key_paths",
+    "register_dataclass",
+    "register_static",
+)
+
+
+@dataclass(frozen=True)
+class _Registration:
+    by: str  # the module whose body did it, "" for a traced function
+    request: int
+    type: type
+
+
+class Registrations:
+    """Those of types that are not the registering module's own: others may hold them.
+
+    ``by_whom`` tells the module whose body runs, and the number of the request.
+    """
+
+    def __init__(self, by_whom: Callable[[], tuple[str, int] | None]) -> None:
+        self.by_whom = by_whom
+        self.all: list[_Registration] = []
+
+    def install(self) -> None:
+        """Have JAX's functions note what they register."""
+        for name in _REGISTERING:
+            plain = getattr(jax.tree_util, name, None)
+            if plain is not None:
+                setattr(jax.tree_util, name, self._noting(plain))
+
+    def foreign(self, active: Container[str], base: Container[str], request: int) -> str:
+        """What was registered for other requests alone and is within this one's reach."""
+        for one in self.all:
+            home = one.type.__module__
+            reachable = home in active or home.partition(".")[0] in base
+            if reachable and one.by not in active and one.request != request:
+                by = f"by {one.by} " if one.by else ""
+                return f"{home}.{one.type.__qualname__} was registered {by}for another block"
+        return ""
+
+    def _noting(self, plain: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(plain)
+        def register(*args: Any, **more: Any) -> Any:
+            if args and isinstance(args[0], type):
+                caller = str(sys._getframe(1).f_globals.get("__name__", ""))
+                self._note(args[0], caller.partition(".")[0])
+            return plain(*args, **more)
+
+        return register
+
+    def _note(self, registered: type, caller: str) -> None:
+        who = self.by_whom()
+        if who is None:
+            return
+        home = registered.__module__
+        local = "<locals>" in registered.__qualname__  # nobody else can have it
+        if not local and home != who[0] and home.partition(".")[0] != caller:
+            self.all.append(_Registration(*who, registered))

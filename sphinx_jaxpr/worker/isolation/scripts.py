@@ -1,0 +1,45 @@
+"""What the body of a module did to the state of its process."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import dataclass, field
+from typing import Any
+
+from .state import MISSING, StateSlot, same
+
+#: How the state differs from that of the start, place by place and key by key.
+State = dict[tuple[StateSlot, Hashable], Any]
+
+
+class Refused(BaseException):
+    """This process can't give what the request gives alone; the text says why."""
+
+
+@dataclass(frozen=True)
+class StateChange:
+    """One entry of one place, and what a module's body made of it."""
+
+    place: StateSlot
+    key: Hashable
+    new: Any
+
+
+@dataclass
+class Script:
+    """What the body of a module did: what it changed and which modules it imported, in order."""
+
+    module: str
+    given: State  # how the state differed from the start's when it began
+    steps: list[StateChange | str] = field(default_factory=list)
+    blurred: set[str] = field(default_factory=set)  # modules that may have done it instead
+
+    def imports(self, name: str) -> None:
+        """Note an import, the first of a name alone: later ones change nothing."""
+        if name not in self.steps:
+            self.steps.append(name)
+
+
+def equal(one: State, two: State) -> bool:
+    """Whether two states are the same."""
+    return len(one) == len(two) and all(same(v, two.get(k, MISSING)) for k, v in one.items())

@@ -1,0 +1,289 @@
+"""The settings of a process that code changes for all others: JAX's, Python's, the system's."""
+
+from __future__ import annotations
+
+import contextlib
+import contextvars
+import ctypes
+import gc
+import importlib
+import operator
+import random
+import sys
+import warnings
+from array import array
+from collections.abc import Callable, Hashable
+from typing import Any, Final
+
+import jax
+import numpy as np
+
+from .state import MISSING, Content, Foreign, Listed, Settings, SlotValue, StateSlot
+from .system import system_settings
+
+# Code may set others.
+_CONFIG: Final = jax.config
+_abstract_mesh: Final = jax.sharding.get_abstract_mesh
+_concrete_mesh: Final[Any] = getattr(jax.sharding, "get_mesh", None)  # not in JAX 0.7
+_set_mesh: Final = jax.set_mesh
+_use_mesh: Final = jax.sharding.use_abstract_mesh
+
+#: What a process begins with, so that one is as another.
+SEED: Final = 0
+
+
+def seed() -> None:
+    """The random state of Python and NumPy: else no two builds would agree."""
+    random.seed(SEED)
+    np.random.seed(SEED)
+
+
+def all_settings() -> list[tuple[StateSlot, frozenset[str]]]:
+    """Every setting that is known, as it is now, and words that code which changes it has."""
+    found: list[tuple[StateSlot, str]] = [
+        (_Configuration(), " ".join(_config_words())),
+        (_Mesh(), "set_mesh use_mesh use_abstract_mesh Mesh mesh"),
+        *((place, "sys site path") for place in _lists()),
+        (_System("sys", vars(sys)), "sys"),
+        (Settings("sys", _interpreter, _set_interpreter, "{key}"), "sys"),
+        (Settings("sys.modules", _made_modules, _set_module), "modules"),
+        (_Filters("warnings.filters", warnings.filters), "warnings"),
+        (SlotValue("the state of random", _random_state, _set_random_state), "random"),
+        (_NumpyRandom("the state of numpy.random", _numpy_state, _set_numpy_state), "random"),
+        (Settings("numpy.seterr", lambda: {**np.geterr()}, _set_error), "seterr errstate"),
+        (
+            Settings("numpy.set_printoptions", _print_options, _set_print_option),
+            "set_printoptions printoptions set_string_function",
+        ),
+        (SlotValue("the garbage collector", _gc, _set_gc), "gc"),
+        *system_settings(),
+        (
+            _Context("contextvars", _variables, _set_variable),
+            "contextvars ContextVar decimal seterr errstate printoptions set_printoptions set",
+        ),
+    ]
+    return [(place, frozenset(text.split())) for place, text in found]
+
+
+def _config_words() -> list[str]:
+    """``config``, and the context managers that are named as the settings are."""
+    return ["config", *(str(name).removeprefix("jax_") for name in _CONFIG.values)]
+
+
+# -- JAX
+
+
+class _Configuration(Settings):
+    """JAX's configuration as it holds here: what a context manager set counts."""
+
+    def __init__(self) -> None:
+        known: Content = dict(_CONFIG.values)
+        self.local = [str(key) for key in known if hasattr(_CONFIG, str(key))]
+        self.get = operator.attrgetter(*self.local)
+        self.seen: tuple[Any, ...] = ()
+        super().__init__("jax.config", self._all, _set_config, "{key}")
+
+    def _all(self) -> Content:
+        self.seen = self.get(_CONFIG)
+        return {**_CONFIG.values, **dict(zip(self.local, self.seen, strict=True))}
+
+    def unchanged(self) -> bool:
+        """All that decides a trace; the rest is read where one of these changed."""
+        return all(map(operator.is_, self.get(_CONFIG), self.seen))
+
+
+def _set_config(key: str, value: Any) -> None:
+    if value is not MISSING:
+        _CONFIG.update(key, value)
+
+
+class _Mesh(SlotValue):
+    """The mesh in force.  While something is traced JAX tells its abstract form alone."""
+
+    def __init__(self) -> None:
+        self.met: dict[Any, Any] = {}  # abstract mesh -> itself: equal ones are one
+        self.devices: dict[Any, Any] = {}  # abstract mesh -> the mesh that has it
+        super().__init__("the mesh", self._mesh, self._set)
+
+    def _mesh(self) -> Any:
+        found = _abstract_mesh()
+        if found is None or not found.axis_names:
+            return MISSING
+        if found not in self.met:
+            self.met[found] = found
+            with contextlib.suppress(Exception):  # where something is traced, or an older JAX
+                self.devices[found] = _concrete_mesh()
+        return self.met[found]
+
+    def _set(self, mesh: Any) -> None:
+        concrete = self.devices.get(mesh)
+        if mesh is MISSING:
+            _set_mesh(None)  # refused by JAX 0.7: then another process is needed
+        elif concrete is not None and concrete.axis_names:
+            _set_mesh(concrete)
+        else:
+            _use_mesh(mesh).__enter__()
+
+
+# -- Python
+
+
+class _System(Foreign):
+    """The names of ``sys`` that are meant to be set: streams, hooks, the lists themselves."""
+
+    def counts(self, key: Hashable, old: Any, new: Any) -> bool:
+        """All but what Python notes of the last error."""
+        return not str(key).startswith(("_", "last_", "exc_", "tracebacklimit_"))
+
+
+def _lists() -> list[StateSlot]:
+    found: list[StateSlot] = [
+        _Paths(f"sys.{name}", getattr(sys, name)) for name in ("path", "meta_path", "path_hooks")
+    ]
+    return [*found, Listed("sys.argv", sys.argv)]
+
+
+class _Paths(Listed):
+    """Where modules are looked for."""
+
+    def write(self, content: Content) -> None:
+        """In place; what the finders remember is of another search."""
+        super().write(content)
+        importlib.invalidate_caches()
+
+
+class _Filters(Listed):
+    """The filters of warnings, with what Python derived from them."""
+
+    def write(self, content: Content) -> None:
+        """By way of a function that tells Python that they changed."""
+        warnings.resetwarnings()
+        super().write(content)
+
+
+def _set_digits(value: int) -> None:
+    sys.set_int_max_str_digits(value)
+
+
+_INTERPRETER: Final[dict[Any, tuple[Callable[[], Any], Callable[[Any], Any]]]] = {
+    "the recursion limit": (sys.getrecursionlimit, sys.setrecursionlimit),
+    "sys.setswitchinterval": (sys.getswitchinterval, sys.setswitchinterval),
+    "sys.set_int_max_str_digits": (sys.get_int_max_str_digits, _set_digits),
+}
+
+
+def _interpreter() -> Content:
+    return {key: get() for key, (get, _) in _INTERPRETER.items()}
+
+
+def _random_state() -> Any:
+    version, inner, gauss = random.getstate()
+    return (version, array("L", inner).tobytes(), gauss)
+
+
+def _set_random_state(state: Any) -> None:
+    version, inner, gauss = state
+    random.setstate((version, tuple(array("L", inner)), gauss))
+
+
+def _made_modules() -> Content:
+    """Modules that code put there itself: no import made them."""
+    found = {}
+    for name, module in list(sys.modules.items()):
+        spec = getattr(module, "__spec__", None)
+        if spec is None or getattr(spec, "name", name) != name:
+            found[name] = module
+    return found
+
+
+def _set_module(name: str, module: Any) -> None:
+    if module is MISSING:
+        sys.modules.pop(name, None)
+    else:
+        sys.modules[name] = module
+
+
+def _set_interpreter(key: str, value: Any) -> None:
+    _INTERPRETER[key][1](value)
+
+
+class _Context(Settings):
+    """Context variables: decimal's context, NumPy's error state, the user's own.
+
+    A variable can't be unset.  Each request runs in a context of its own, in
+    which what another set is not there to begin with.
+    """
+
+    def put_back(self) -> bool:
+        """Left to the next context."""
+        self.last = self.base
+        return True
+
+
+def _variables() -> Content:
+    return dict(contextvars.copy_context().items())
+
+
+def _set_variable(variable: contextvars.ContextVar[Any], value: Any) -> None:
+    if value is not MISSING:
+        variable.set(value)
+
+
+def _gc() -> tuple[bool, tuple[int, int, int]]:
+    return gc.isenabled(), gc.get_threshold()
+
+
+def _set_gc(state: tuple[bool, tuple[int, int, int]]) -> None:
+    (gc.enable if state[0] else gc.disable)()
+    gc.set_threshold(*state[1])
+
+
+# -- NumPy
+
+
+class _NumpyRandom(SlotValue):
+    """The state of NumPy's global generator; its memory is compared."""
+
+    def __init__(self, name: str, get: Callable[[], Any], put: Callable[[Any], None]) -> None:
+        super().__init__(name, get, put)
+        # (Its own annotations leave it out.)
+        self.generator: Callable[[], Any] = getattr(np.random, "get_bit_generator")  # noqa: B009 - as above
+        self.memory = self._memory()
+
+    def _memory(self) -> bytes:
+        bits = self.generator()
+        return ctypes.string_at(bits.ctypes.state_address, _MT19937_BYTES)
+
+    def unchanged(self) -> bool:
+        """Whether the words of the generator are the same."""
+        memory, self.memory = self.memory, self._memory()
+        return memory == self.memory
+
+
+_MT19937_BYTES: Final = 4 * 625
+
+
+def _numpy_state() -> Any:
+    state = np.random.get_state(legacy=False)
+    inner = state["state"]
+    if not isinstance(inner, dict) or "key" not in inner:
+        return repr(state)  # another generator in its place
+    key = inner["key"].tobytes()
+    return (state["bit_generator"], key, inner["pos"], state["has_gauss"], state["gauss"])
+
+
+def _set_numpy_state(state: Any) -> None:
+    name, key, *rest = state
+    np.random.set_state((name, np.frombuffer(key, np.uint32), *rest))
+
+
+def _set_error(key: str, value: Any) -> None:
+    np.seterr(**{key: value})
+
+
+def _print_options() -> Content:
+    return {k: v for k, v in np.get_printoptions().items() if k != "override_repr"}
+
+
+def _set_print_option(key: str, value: Any) -> None:
+    np.set_printoptions(**{key: value})

@@ -1,0 +1,398 @@
+"""Where state lives: what can be read, compared with before, and put back.
+
+A place has a content, a mapping.  Of objects its values are compared by
+identity, so that comparing runs no code of theirs: what matters is that a
+name was bound to something else, not what that is.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Hashable, MutableMapping, MutableSet
+from typing import Any, ClassVar, Final
+
+Content = dict[Any, Any]
+
+
+class _Missing:
+    def __repr__(self) -> str:
+        return "missing"
+
+
+#: The value of a key that is not there.
+MISSING: Final = _Missing()
+
+_PLAIN: Final = frozenset({int, str, bytes, bool, complex, type(None)})
+
+
+def same(one: Any, two: Any) -> bool:
+    """Whether two values are one object, or plain and equal."""
+    if one is two:
+        return True
+    kind = type(one)
+    if kind is not type(two):
+        return False
+    if kind is float:
+        return repr(one) == repr(two)  # nan, and the sign of 0.0
+    if kind is tuple:
+        return len(one) == len(two) and all(map(same, one, two))
+    return kind in _PLAIN and one == two
+
+
+class StateSlot:
+    """Some state: its content as it was at first, and as it was last seen."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.base = self.read()
+        self.last = self.base
+
+    def read(self) -> Content:
+        """What it holds."""
+        raise NotImplementedError
+
+    def write(self, content: Content) -> None:
+        """Make it hold ``content`` and nothing else."""
+        raise NotImplementedError
+
+    def unchanged(self) -> bool:
+        """Whether it surely holds what it last did; ``False`` has it read."""
+        return False
+
+    def label(self, key: Hashable) -> str:
+        """What messages call one entry."""
+        return f"{self.name}[{key!r}]"
+
+    def counts(self, key: Hashable, old: Any, new: Any) -> bool:
+        """Whether a change is one that another program could see."""
+        return True
+
+    def changes(self) -> list[tuple[Hashable, Any, Any]]:
+        """What changed since the last look: key, before, after."""
+        now, last = self.read(), self.last
+        found = [
+            (key, old, now.get(key, MISSING))
+            for key, old in last.items()
+            if not same(old, now.get(key, MISSING))
+        ]
+        found += [(key, MISSING, new) for key, new in now.items() if key not in last]
+        self.last = now
+        return [change for change in found if self.counts(*change)]
+
+    def put(self, key: Hashable, value: Any) -> bool:
+        """Set one entry as it was seen before; whether that is so now."""
+        content = dict(self.last)
+        if value is MISSING:
+            content.pop(key, None)
+        else:
+            content[key] = value
+        try:
+            self.write(content)
+            self.last = self.read()
+        except Exception:  # of the system's, or of a class that resists
+            return False
+        return same(self.last.get(key, MISSING), value)
+
+    def put_back(self) -> bool:
+        """Make it what it was at first; whether that is so now."""
+        try:
+            self.write(self.base)
+            self.last = self.read()
+        except Exception:  # of the system's, or of a class that resists
+            return False
+        return not self._differs()
+
+    def _differs(self) -> bool:
+        one, two = self.base, self.last
+        return any(
+            not same(one.get(key, MISSING), two.get(key, MISSING))
+            and self.counts(key, one.get(key, MISSING), two.get(key, MISSING))
+            for key in {*one, *two}
+        )
+
+
+class Mapped(StateSlot):
+    """A mapping that is changed in place: a namespace, a registry."""
+
+    ordered: ClassVar = True  # whether programs may see in which order it is
+
+    def __init__(self, name: str, mapping: MutableMapping[Any, Any]) -> None:
+        self.mapping = mapping
+        super().__init__(name)
+        self._look()
+
+    def _look(self) -> None:
+        self.keys, self.values = tuple(self.mapping), tuple(self.mapping.values())
+
+    def read(self) -> Content:
+        """Its items."""
+        return dict(self.mapping)
+
+    def changes(self) -> list[tuple[Hashable, Any, Any]]:
+        """What changed; where that is the order of the keys alone, the first that moved."""
+        last = self.last
+        found = super().changes()
+        if not found and self.ordered and self.last.keys() == last.keys():
+            moved = (key for key, before in zip(self.last, last, strict=False) if key != before)
+            found = [(key, last[key], last[key]) for key in moved][:1]
+        return found
+
+    def unchanged(self) -> bool:
+        """The fast way: the same objects in the same order."""
+        mapping = self.mapping
+        if (
+            len(mapping) == len(self.keys)
+            and all(map(operator.is_, mapping.values(), self.values))
+            and all(map(operator.is_, mapping, self.keys))
+        ):
+            return True
+        self._look()
+        return False
+
+    def write(self, content: Content) -> None:
+        """Item by item; anew where the order would be another."""
+        mapping = self.mapping
+        for key in [key for key in mapping if key not in content]:
+            del mapping[key]
+        for key, value in content.items():
+            if mapping.get(key, MISSING) is not value:
+                mapping[key] = value
+        if list(mapping) != list(content):
+            mapping.clear()
+            mapping.update(content)
+        self._look()
+
+
+class Namespace(Mapped):
+    """The names of a module of the project, or the attributes of an object."""
+
+    def label(self, key: Hashable) -> str:
+        """As code names it."""
+        return f"{self.name}.{key}"
+
+    def counts(self, key: Hashable, old: Any, new: Any) -> bool:
+        """All but what Python itself keeps there; where a package looks is for code to set."""
+        if key == "__path__":
+            return True
+        return not (isinstance(key, str) and key.startswith("__") and key.endswith("__"))
+
+    def write(self, content: Content) -> None:
+        """Item by item: code that is running looks names up here."""
+        mapping = self.mapping
+        for key in [key for key in mapping if key not in content]:
+            if self.counts(key, mapping[key], MISSING):
+                del mapping[key]
+        for key, value in content.items():
+            now = mapping.get(key, MISSING)
+            if now is value:
+                continue
+            if self.counts(key, MISSING, value) or self.counts(key, value, now):
+                mapping[key] = value
+        self._look()
+
+
+class Foreign(Namespace):
+    """The names of a module of a library: functions, classes and numbers that anyone may use.
+
+    What a library keeps for itself, and what it makes when first asked for, is its own affair.
+    """
+
+    ordered: ClassVar = False
+
+    def counts(self, key: Hashable, old: Any, new: Any) -> bool:
+        """A function or a number that became another, or was added; a module that is none now."""
+        if not isinstance(key, str) or key.startswith("_") or _is_module(new):
+            return False
+        before = new if old is MISSING else old
+        return callable(before) or _is_module(before) or isinstance(before, (float, complex))
+
+
+class Public(Foreign):
+    """The names of a public module of JAX or NumPy, which code may use as a notice board."""
+
+    def counts(self, key: Hashable, old: Any, new: Any) -> bool:
+        """Also a plain value."""
+        plain = isinstance(new if old is MISSING else old, (int, str, bytes))
+        return super().counts(key, old, new) or (plain and not str(key).startswith("_"))
+
+
+def _is_module(value: Any) -> bool:
+    return isinstance(value, type(operator))
+
+
+class Attributes(StateSlot):
+    """The attributes of a class, or those in the slots of an object."""
+
+    def __init__(self, name: str, owner: Any, names: Callable[[], Content]) -> None:
+        self.owner, self.names = owner, names
+        super().__init__(name)
+
+    def read(self) -> Content:
+        """Those that are set."""
+        return self.names()
+
+    def label(self, key: Hashable) -> str:
+        """As code names it."""
+        return f"{self.name}.{key}"
+
+    def counts(self, key: Hashable, old: Any, new: Any) -> bool:
+        """All but what Python itself keeps there."""
+        return key not in _KEPT_BY_CLASSES
+
+    def write(self, content: Content) -> None:
+        """One by one, past a class's own ``__setattr__``."""
+        now = self.read()
+        is_class = isinstance(self.owner, type)
+        put = type.__setattr__ if is_class else object.__setattr__
+        drop = type.__delattr__ if is_class else object.__delattr__
+        for key in now:
+            if key not in content and self.counts(key, MISSING, MISSING):
+                drop(self.owner, str(key))
+        for key, value in content.items():
+            if now.get(key, MISSING) is not value and self.counts(key, MISSING, value):
+                put(self.owner, str(key), value)
+
+
+_KEPT_BY_CLASSES: Final = frozenset(
+    {"__abstractmethods__", "_abc_impl", "__dict__", "__weakref__", "__doc__", "__module__"}
+    | {"__annotations__", "__annotate__", "__annotate_func__", "__annotations_cache__"}
+    | {"__static_attributes__", "__firstlineno__"}
+)
+
+
+class Listed(StateSlot):
+    """A list or another sequence that is changed in place."""
+
+    def __init__(self, name: str, items: Any) -> None:
+        self.items = items
+        super().__init__(name)
+
+    def read(self) -> Content:
+        """All items, under one key: they have places, not names."""
+        return {"items": tuple(self.items)}
+
+    def unchanged(self) -> bool:
+        """The fast way: the same objects in the same order."""
+        known = self.last["items"]
+        return len(known) == len(self.items) and all(map(operator.is_, self.items, known))
+
+    def write(self, content: Content) -> None:
+        """In place: others hold the same list."""
+        self.items.clear()
+        self.items.extend(content["items"])
+
+    def label(self, key: Hashable) -> str:
+        """The list itself."""
+        return self.name
+
+
+class Members(StateSlot):
+    """A set."""
+
+    def __init__(self, name: str, members: MutableSet[Any]) -> None:
+        self.members = members
+        super().__init__(name)
+
+    def read(self) -> Content:
+        """Each member as a key."""
+        return dict.fromkeys(self.members, True)
+
+    def unchanged(self) -> bool:
+        """The fast way: the same objects in the same order."""
+        known = self.last
+        return len(known) == len(self.members) and all(map(operator.is_, self.members, known))
+
+    def write(self, content: Content) -> None:
+        """In place: others hold the same set."""
+        self.members.clear()
+        self.members.update(content)  # type: ignore[attr-defined]  # no name of MutableSet
+
+    def label(self, key: Hashable) -> str:
+        """The set itself."""
+        return self.name
+
+
+class Kind(StateSlot):
+    """The class of an object."""
+
+    def __init__(self, name: str, thing: Any) -> None:
+        self.thing = thing
+        self.kind = type(thing)
+        super().__init__(name)
+
+    def read(self) -> Content:
+        """The class alone."""
+        return {"__class__": type(self.thing)}
+
+    def unchanged(self) -> bool:
+        """The fast way."""
+        before, self.kind = self.kind, type(self.thing)
+        return before is self.kind
+
+    def write(self, content: Content) -> None:
+        """Past the object's own ``__setattr__``."""
+        object.__setattr__(self.thing, "__class__", content["__class__"])
+
+    def label(self, key: Hashable) -> str:
+        """As code names it."""
+        return f"{self.name}.{key}"
+
+
+class SlotValue(StateSlot):
+    """One value that is read and written as a whole: a cell, a random state, an array's bytes."""
+
+    def __init__(
+        self, name: str, get: Callable[[], Any], put: Callable[[Any], None] | None
+    ) -> None:
+        self._get, self._put = get, put
+        super().__init__(name)
+
+    def read(self) -> Content:
+        """The value; nothing where it has none."""
+        value = self._get()
+        return {} if value is MISSING else {"": value}
+
+    def unchanged(self) -> bool:
+        """Whether the value is the same."""
+        return same(self._get(), self.last.get("", MISSING))
+
+    def write(self, content: Content) -> None:
+        """The value, where it can be written."""
+        if self._put is None:
+            raise TypeError(f"{self.name} can't be written")
+        if not same(self._get(), content.get("", MISSING)):
+            self._put(content.get("", MISSING))
+
+    def label(self, key: Hashable) -> str:
+        """The thing itself."""
+        return self.name
+
+
+class Settings(StateSlot):
+    """Several settings that are read together, and written one by one."""
+
+    def __init__(
+        self,
+        name: str,
+        read: Callable[[], Content],
+        write: Callable[[Any, Any], None],
+        label: str = "{name}[{key!r}]",
+    ) -> None:
+        self._read, self._write, self._label = read, write, label
+        super().__init__(name)
+
+    def read(self) -> Content:
+        """All of them."""
+        return self._read()
+
+    def write(self, content: Content) -> None:
+        """Those that differ."""
+        now = self._read()
+        for key in {*now, *content}:
+            value = content.get(key, MISSING)
+            if not same(now.get(key, MISSING), value):
+                self._write(key, value)
+
+    def label(self, key: Hashable) -> str:
+        """As code names it."""
+        return self._label.format(name=self.name, key=key)

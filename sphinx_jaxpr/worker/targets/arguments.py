@@ -1,0 +1,329 @@
+"""From the specs of a page to abstract values.  Imports JAX."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import inspect
+import math
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+
+from ...tracing.grammar import DTYPES, KEYS, Aval, Name, Ref, Value, shorten
+from ...tracing.specs import meant_name
+from ..avals import (
+    abstract_leaf,
+    current,
+    in_host_memory,
+    is_abstract,
+    is_ref,
+    mesh_source,
+    only_mesh,
+    printed,
+    ref_of,
+    split,
+    split_axes,
+    type_of,
+)
+from ..failures import RequestError
+from .reach import ReachableNames, Unreachable
+
+# --- from the specs of a page to abstract values.
+
+
+@functools.cache
+def _key_dtype(implementation: str) -> Any:
+    return jax.eval_shape(lambda: jax.random.key(0, impl=implementation)).dtype
+
+
+def abstract(spec: Aval | Ref, mesh: Any = None, what: str = "args") -> Any:
+    """The abstract array of a spec such as ``bf16[32,64]``, ``key<fry>[2]`` or ``Ref{f32[3]}``.
+
+    ``mesh`` is what dimensions are split over; ``what`` is the argument, for messages.
+    """
+    aval = spec.inner if isinstance(spec, Ref) else spec
+    found = jax.ShapeDtypeStruct(aval.shape, _dtype(aval), sharding=split(aval, mesh, what))
+    if aval.memory:
+        found = in_host_memory(found)
+    return ref_of(found) if isinstance(spec, Ref) else found
+
+
+def _dtype(aval: Aval) -> Any:
+    if aval.dtype in KEYS:
+        return _key_dtype(KEYS[aval.dtype])
+    try:
+        dtype = jnp.dtype(DTYPES[aval.dtype])
+    except TypeError:
+        message = f"this JAX ({jax.__version__}) has no dtype {aval.dtype!r}"
+        raise RequestError("option", message, option="args") from None
+    if dtype.itemsize == 8 and dtype.kind in "fiu" and not jax.config.read("jax_enable_x64"):
+        dtype = jnp.dtype(dtype.name.replace("64", "32"))
+    elif dtype.name == "complex128" and not jax.config.read("jax_enable_x64"):
+        dtype = jnp.dtype("complex64")
+    return dtype
+
+
+def attribute(names: ReachableNames, path: str, option: str, what: str) -> Any:
+    """What a dotted name in an option means.
+
+    ``what`` is the argument, as the author wrote it, that the name stands for.
+    """
+    try:
+        return names.reach(path)
+    except Unreachable as error:
+        where = ""
+        if error.inside is not None:
+            where = f"{error.inside!r} " if error.inside else f"module {error.module!r} "
+        meant = meant_name(path)
+        hint = f"; for the value, write {meant}" if meant else ""
+        message = f"{option}: {what}: {where}{error}{hint}"
+        raise RequestError("option", message, option=option) from None
+
+
+def spec_value(value: Value, names: ReachableNames, what: str, trees: list[tuple[Any, str]]) -> Any:
+    """What a spec means, as a pytree in which types of arrays are as they were written.
+
+    ``trees`` is told the structure of each object that is named, and its source.
+    """
+    if isinstance(value, Name):
+        found, text = attribute(names, value.text, "args", what), value.text
+        # What is called and no pytree can be no argument itself.
+        if callable(found) and jax.tree.structure(found) == jax.tree.structure(0):
+            found, text = call(names, found, text, "args"), f"{text}()"
+        trees.append((jax.tree.structure(found), text))
+        return found
+    # Of specs; what is abstract already may be a tree of any other kind.
+    if isinstance(value, dict) and type(value) is dict:
+        return {
+            key: spec_value(item, names, f"{what}[{key!r}]", trees) for key, item in value.items()
+        }
+    if isinstance(value, (tuple, list)) and type(value) in (tuple, list):
+        items = enumerate(value)
+        return type(value)(spec_value(item, names, f"{what}[{i}]", trees) for i, item in items)
+    return value
+
+
+def call(names: ReachableNames, function: Any, path: str, option: str) -> Any:
+    """What a function returns that an option names; it must need no argument."""
+    try:
+        names.check_call(function, path)
+    except Unreachable as error:
+        raise RequestError("option", f"{option}: {error}", option=option) from None
+    try:
+        inspect.signature(function).bind()
+    except ValueError:  # it tells nothing of its parameters
+        pass
+    except TypeError:
+        raise RequestError(
+            "option",
+            f"{option}: {path!r} takes parameters: name a value, or a function without parameters",
+            option=option,
+        ) from None
+    return function()
+
+
+def abstracted(values: dict[str, Any], labels: dict[str, str], mesh: Any) -> dict[str, Any]:
+    """Arguments as they are traced: abstract arrays and Python numbers.
+
+    Specs are split over ``mesh``, or over the one that the other arguments are on.
+    """
+    _check_refs(values, labels)
+    found = {
+        name: jax.tree.map(lambda leaf: leaf if _is_spec(leaf) else abstract_leaf(leaf), tree)
+        for name, tree in values.items()
+    }
+    leaves = [leaf for leaf in jax.tree.leaves(found) if is_abstract(leaf)]
+    over = mesh if mesh is not None else only_mesh(leaves)
+
+    def made(leaf: Any, what: str) -> Any:
+        return abstract(leaf, over, what) if _is_spec(leaf) else leaf
+
+    return {
+        name: jax.tree.map(functools.partial(made, what=labels[name]), tree)
+        for name, tree in found.items()
+    }
+
+
+def _is_spec(leaf: Any) -> bool:
+    return isinstance(leaf, (Aval, Ref))
+
+
+def _check_refs(values: dict[str, Any], labels: dict[str, str]) -> None:
+    """JAX refuses a mutable array that two arguments share; their types would hide it."""
+    owners: dict[int, str] = {}
+    for name, tree in values.items():
+        for leaf in jax.tree.leaves(tree):
+            if not isinstance(leaf, jax.Ref):
+                continue
+            owner = owners.get(id(leaf))
+            if owner is not None:
+                where = labels[name] if owner == labels[name] else f"{owner} and {labels[name]}"
+                raise RequestError(
+                    "option",
+                    f"args: {where} would get one Ref twice, which JAX refuses; name a function"
+                    " that returns a new one",
+                    option="args",
+                )
+            owners[id(leaf)] = labels[name]
+
+
+def static_value(value: Value, names: ReachableNames, what: str) -> Any:
+    """A static value: literals as they are, dotted names as attributes."""
+    if isinstance(value, Name):
+        return attribute(names, value.text, "static", what)
+    if isinstance(value, dict):
+        return {key: static_value(item, names, what) for key, item in value.items()}
+    if isinstance(value, (tuple, list)):
+        return type(value)(static_value(item, names, what) for item in value)
+    return value
+
+
+def roots_of(values: Iterable[Value]) -> set[str]:
+    """The first parts of all dotted names in values."""
+    found: set[str] = set()
+    for value in values:
+        if isinstance(value, Name):
+            found.add(value.text.partition(".")[0])
+        elif isinstance(value, dict):
+            found |= roots_of(value.values())
+        elif isinstance(value, (tuple, list)):
+            found |= roots_of(value)
+    return found
+
+
+def source_text(value: Value) -> str:
+    """A value as Python source, for the call that is shown."""
+    if isinstance(value, Name):
+        return value.text
+    return nested_source(value, source_text) or number_source(value)
+
+
+def nested_source(value: Any, each: Any) -> str:
+    """The source of a dict, tuple or list; ``""`` of anything else."""
+    if type(value) is dict:
+        return "{" + ", ".join(f"{k!r}: {each(v)}" for k, v in value.items()) + "}"
+    if type(value) not in (tuple, list):
+        return ""
+    inner = ", ".join(map(each, value))
+    if isinstance(value, list):
+        return f"[{inner}]"
+    return f"({inner},)" if len(value) == 1 else f"({inner})"
+
+
+def number_source(value: Any) -> str:
+    """Any other value as source: Python has no literal for what is not finite."""
+    if isinstance(value, float) and not math.isfinite(value):
+        return f'float("{float(value)!r}")'
+    if isinstance(value, complex) and not (math.isfinite(value.real) and math.isfinite(value.imag)):
+        return f"complex({number_source(value.real)}, {number_source(value.imag)})"
+    return repr(value)
+
+
+def describe(value: Any) -> str:
+    """An abstract value in the words of the page: ``{'w': f32[2]}``."""
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{k}: {describe(v)}" for k, v in value.items()) + "}"
+    if isinstance(value, (tuple, list)) and type(value) in (tuple, list):
+        inner = ", ".join(map(describe, value))
+        return f"({inner})" if isinstance(value, tuple) else f"[{inner}]"
+    if hasattr(value, "shape") and hasattr(value, "dtype"):
+        return printed(value)
+    if isinstance(value, (bool, int, float, complex)):
+        return repr(value) if not isinstance(value, int) else shorten(repr(value))[1:-1]
+    return type(value).__name__
+
+
+# --- abstract arguments as Python source that makes them.
+
+
+def abstract_source(value: Any, trees: Sequence[tuple[Any, str]]) -> str:
+    """An abstract argument as Python source that makes it.
+
+    ``trees`` has the structures of objects that the page names, and the source of each:
+    what has one of these, and no literal, is written by its leaves.
+    """
+    if _is_leaf(value):
+        return _leaf_source(value)
+    structure = jax.tree.structure(value)
+    if not _is_literal(value):
+        for known, text in trees:
+            if known == structure:
+                leaves = ", ".join(map(_leaf_source, jax.tree.leaves(value)))
+                return f"jax.tree.unflatten(jax.tree.structure({text}), [{leaves}])"
+    if nested := nested_source(value, lambda item: abstract_source(item, trees)):
+        return nested
+    names: Sequence[str] = getattr(value, "_fields", ())
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        names = [field.name for field in dataclasses.fields(value) if field.init]
+    if not names:
+        return repr(value)
+    pairs = ((name, getattr(value, name)) for name in names)
+    inner = ", ".join(f"{name}={abstract_source(item, trees)}" for name, item in pairs)
+    return f"{type(value).__qualname__}({inner})"
+
+
+def _is_leaf(value: Any) -> bool:
+    return bool(jax.tree_util.all_leaves([value]))
+
+
+def _is_literal(value: Any) -> bool:
+    """Whether Python has a literal for the containers of a tree."""
+    if type(value) is dict:
+        return all(map(_is_literal, value.values()))
+    if type(value) in (tuple, list):
+        return all(map(_is_literal, value))
+    return value is None or _is_leaf(value)
+
+
+def _leaf_source(value: Any) -> str:
+    if is_abstract(value):
+        return _type_source(value)
+    if type(value) in (bool, int, float, complex, str):
+        return number_source(value)
+    try:
+        return _struct_source(jax.typeof(value))  # a number of NumPy, a member of an enum
+    except TypeError:
+        return repr(value)
+
+
+def _type_source(value: Any) -> str:
+    aval = type_of(value)
+    if isinstance(value, jax.ShapeDtypeStruct):
+        return _struct_source(aval)
+    ref, split = is_ref(aval), split_axes(aval) is not None
+    if split or current() is not None:  # arrays on a mesh need its devices
+        inner = _struct_source(aval)
+        if ref:
+            made = f"jax.make_jaxpr(lambda x: jax.new_ref(x)[...])({inner})"
+            return f"{made}.eqns[0].outvars[0].aval"
+        return (
+            "jax.make_jaxpr(lambda x: jax.device_put(x, jax.memory.Space.Host))"
+            f"({inner}).out_avals[0]"
+        )
+    array = f"jax.numpy.zeros({aval.shape}, {_dtype_source(aval)})"
+    if ref:
+        return f"jax.typeof(jax.new_ref({array}))"
+    return f"jax.typeof(jax.device_put({array}, jax.memory.Space.Host))"
+
+
+def _dtype_source(aval: Any) -> str:
+    if aval.dtype == jax.dtypes.float0:
+        return "jax.dtypes.float0"
+    if jnp.issubdtype(aval.dtype, jax.dtypes.prng_key):
+        kind = KEYS.get(str(aval.dtype), "threefry2x32")
+        key = f"jax.random.key(0, impl={kind!r})"
+        return f"{key if current() is None else f'jax.eval_shape(lambda: {key})'}.dtype"
+    return repr(str(aval.dtype))
+
+
+def _struct_source(aval: Any) -> str:
+    more = ", weak_type=True" if getattr(aval, "weak_type", False) else ""
+    spec = split_axes(aval)
+    if spec is not None:
+        mesh = mesh_source(aval.sharding.mesh.abstract_mesh)
+        entries = ", ".join(map(repr, tuple(spec)))
+        more += f", sharding=jax.NamedSharding({mesh}, jax.P({entries}))"
+    return f"jax.ShapeDtypeStruct({aval.shape}, {_dtype_source(aval)}{more})"

@@ -1,0 +1,369 @@
+"""What a target takes, and how it is called."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import keyword
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from ...tracing.grammar import Value, nearest, shorten
+from ..failures import RequestError, message_of
+from ..stage import Stage, fresh
+from .arguments import abstracted, roots_of, source_text, spec_value, static_value
+from .reach import ReachableNames
+
+# --- what a target takes, and how it is called
+
+_POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+_ANY = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+
+
+class _Short:
+    """A default in a message: by its name, or as source where that is short."""
+
+    def __init__(self, value: Any) -> None:
+        text = getattr(value, "__name__", None) if callable(value) else repr(value)
+        short = isinstance(text, str) and len(text) <= 20 and not text.startswith("<")
+        self.text = text if short else "..."
+
+    def __repr__(self) -> str:
+        return str(self.text)
+
+
+@dataclass
+class Callee:
+    """The parameters of a target, and which of its arguments are known.
+
+    An argument of ``*rest`` has the name ``rest0``, ``rest1`` and so on; ``starred`` has
+    the place of each that is given.  A target that is ``unsigned`` tells nothing of its
+    parameters; those that are ``claimed`` are of a function that another one wraps, which
+    may give some itself.  ``spoken`` are the names that the page uses.
+    """
+
+    shown: str
+    parameters: dict[str, inspect.Parameter]
+    unsigned: bool = False
+    claimed: bool = False
+    spoken: frozenset[str] = frozenset()
+    starred: dict[str, int] = field(default_factory=dict)
+    known: set[str] = field(default_factory=set)
+
+    def __post_init__(self) -> None:
+        kinds = {name: p.kind for name, p in self.parameters.items()}
+        self.positional = [name for name, kind in kinds.items() if kind in _POSITIONAL]
+        self.star = next((n for n, p in self.parameters.items() if p.kind is p.VAR_POSITIONAL), "")
+        self.takes_any = any(p.kind is p.VAR_KEYWORD for p in self.parameters.values())
+        # ``*args, **kwargs`` themselves are no names to give an argument by.
+        self.named = {
+            name for name, p in self.parameters.items()
+            if p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)
+        }  # fmt: skip
+
+    def __str__(self) -> str:
+        plain = [
+            p.replace(
+                annotation=p.empty, default=p.empty if p.default is p.empty else _Short(p.default)
+            )
+            for p in self.parameters.values()
+        ]
+        return f"{self.shown}{inspect.Signature(plain)}"
+
+    def at(self, position: int) -> str:
+        """The name of the argument at a position, ``""`` where there is none."""
+        if position < len(self.positional):
+            return self.positional[position]
+        if not self.star:
+            return ""
+        place = position - len(self.positional)
+        name = fresh((*self.parameters, *self.spoken), f"{self.star}{place}")
+        self.starred[name] = place
+        return name
+
+    def takes(self, name: str) -> bool:
+        """Whether an argument may be given by this name."""
+        return name in self.named or self.takes_any
+
+    def plan(self) -> list[tuple[str, bool]]:
+        """All known arguments in the order of the call, and whether each goes by keyword."""
+        found: list[tuple[str, bool]] = []
+        skipped = ""
+        for name in self.positional:
+            if name not in self.known:
+                skipped = skipped or name
+                continue
+            only = self.parameters[name].kind is inspect.Parameter.POSITIONAL_ONLY
+            if only and skipped:
+                raise self._gap(name, skipped)
+            found.append((name, bool(skipped)))
+        for place, name in enumerate(sorted(self.starred, key=self.starred.__getitem__)):
+            if place != self.starred[name]:
+                skipped = skipped or f"{self.star}{place}"
+            if skipped:
+                raise self._gap(name, skipped)
+            found.append((name, False))
+        done = {name for name, _ in found}
+        rest = [name for name in self.parameters if name in self.known]
+        rest += sorted(self.known - set(self.parameters))
+        return [*found, *((name, True) for name in rest if name not in done)]
+
+    def _gap(self, name: str, skipped: str) -> RequestError:
+        return RequestError(
+            "option",
+            f"{shorten(name)} of {self} goes by position, so {shorten(skipped)} before it needs"
+            " a value too",
+            option="args",
+        )
+
+    def complete(self, fn: Callable[..., Any]) -> Callable[..., Any]:
+        """``fn``, where it gets all that it needs; only a call shows that of a wrapped one."""
+        missing = [
+            name
+            for name, p in self.parameters.items()
+            if p.default is p.empty and name in self.named and name not in self.known
+        ]
+        if not missing:
+            return fn
+        problem = RequestError(
+            "option",
+            f"no spec for {', '.join(map(repr, missing))} of {self};"
+            f" write args as in {', '.join(f'{name}=f32[8]' for name in missing)}",
+            option="args",
+        )
+        if not self.claimed:
+            raise problem
+
+        @functools.wraps(fn)
+        def called(*given: Any, **named: Any) -> Any:
+            try:
+                return fn(*given, **named)
+            except TypeError as error:
+                said = message_of(error)
+                if " missing " in said and any(repr(name) in said for name in missing):
+                    raise problem from None
+                raise
+
+        return called
+
+
+def callee_of(fn: Callable[..., Any], shown: str) -> Callee:
+    """The parameters of ``fn``, which the page calls ``shown``.
+
+    A wrapper's own are the true ones.  Where it takes any, those of the function that it
+    wraps say what they may be.
+    """
+    try:
+        claimed = inspect.signature(fn)
+    except (TypeError, ValueError):
+        any_ = inspect.Parameter("x", inspect.Parameter.VAR_POSITIONAL)
+        return Callee(shown, {"x": any_}, unsigned=True)
+    own = _own_signature(fn)
+    if own is None or _kinds(own) == _kinds(claimed):
+        return Callee(shown, dict(claimed.parameters))
+    kinds = [p.kind for p in own.parameters.values()]
+    any_place, any_name = _ANY[0] in kinds, _ANY[1] in kinds
+    if not any_place and not any_name:
+        return Callee(shown, dict(own.parameters))
+    parameters = dict(claimed.parameters)
+    if not any_place:
+        count = sum(kind in _POSITIONAL for kind in kinds)
+        for name, p in list(parameters.items())[count:]:
+            if p.kind is p.POSITIONAL_OR_KEYWORD:
+                parameters[name] = p.replace(kind=p.KEYWORD_ONLY)
+    return Callee(shown, parameters, claimed=True)
+
+
+def _kinds(signature: inspect.Signature) -> list[tuple[str, Any]]:
+    return [(name, p.kind) for name, p in signature.parameters.items()]
+
+
+def _own_signature(fn: Any) -> inspect.Signature | None:
+    """The signature of the outermost wrapper that is not JAX's: JAX hands on what it gets."""
+    while hasattr(fn, "__wrapped__") and not inspect.ismethod(fn) and _is_jax(fn):
+        fn = fn.__wrapped__
+    try:
+        return inspect.signature(fn, follow_wrapped=False)
+    except (TypeError, ValueError):
+        return None
+
+
+def _is_jax(fn: Any) -> bool:
+    home = fn.__globals__["__name__"] if inspect.isfunction(fn) else type(fn).__module__
+    return str(home).partition(".")[0] in ("jax", "jaxlib")
+
+
+# --- binds the arguments of a page to the parameters of a target.
+
+
+def bind(
+    fn: Callable[..., Any],
+    shown: str,
+    args: Sequence[tuple[str, Value]],
+    static: Sequence[tuple[str | int, Value]],
+    names_of: ReachableNames,
+    mesh: Any = None,
+) -> Stage:
+    """The target as a function of the traced arguments alone.
+
+    ``mesh`` is the one that specs such as ``f32[4@a,8]`` are split over.
+    """
+    callee = callee_of(fn, shown)
+    callee.spoken = frozenset(str(key) for key, _ in (*args, *static))
+    fixed = _fixed(callee, static)
+    given, labels = _given(callee, args, fixed)
+    fn = callee.complete(fn)
+    plan = callee.plan()
+    trees: list[tuple[Any, str]] = []
+    values = {
+        name: spec_value(value, names_of, labels[name], trees) for name, value in given.items()
+    }
+    values = abstracted(values, labels, mesh)
+    bound = {
+        name: (static_value(value, names_of, name), source_text(value))
+        for name, value in fixed.items()
+    }
+    order = [name for name, _ in plan if name in values]
+    hidden = {"jax", "sum", "leaf", shown.partition(".")[0], *roots_of(fixed.values())}
+    safe = _safe(order, labels, hidden)
+    traced = [values[name] for name in order]
+    if not bound and not any(by_name for _, by_name in plan):
+        stage = Stage.of(fn, traced, [safe[name] for name in order], shown)
+    else:
+        stage = _written(fn, shown, plan, order, traced, bound, safe)
+    stage.trees = tuple(trees)
+    stage.own = {safe[name]: labels[name] for name in order if safe[name] != labels[name]}
+    return stage
+
+
+def _fixed(callee: Callee, static: Sequence[tuple[str | int, Value]]) -> dict[str, Value]:
+    """What ``static`` gives, by the name of the argument."""
+    fixed: dict[str, Value] = {}
+    for key, value in static:
+        if isinstance(key, int):
+            name = callee.at(key) if key < 1_000 else ""
+            if not name:
+                only = [n for n in callee.parameters if n in callee.named - {*callee.positional}]
+                hint = (
+                    f"; give others by name, as in {only[0]}={source_text(value)}" if only else ""
+                )
+                taken = _counted(len(callee.positional), "positional argument")
+                raise _refused(f"static position {str(key)[:20]}: {callee} takes {taken}{hint}")
+        elif callee.unsigned:
+            raise _refused(
+                f"static names {shorten(key)}, but {callee.shown} does not tell its parameters;"
+                " give a position, as in 0=3"
+            )
+        elif not callee.takes(key):
+            raise _refused(
+                f"static names {shorten(key)}, which is no parameter of"
+                f" {callee}{nearest(key, callee.named)}"
+            )
+        else:
+            name = key
+        if name in fixed:
+            raise _refused(f"static gives {shorten(name)} by position and by name")
+        fixed[name] = value
+        callee.known.add(name)
+    return fixed
+
+
+def _counted(count: int, what: str) -> str:
+    return f"{count} {what}{'' if count == 1 else 's'}"
+
+
+def _refused(message: str) -> RequestError:
+    return RequestError("option", message, option="static")
+
+
+def _given(
+    callee: Callee,
+    args: Sequence[tuple[str, Value]],
+    fixed: dict[str, Value],
+) -> tuple[dict[str, Value], dict[str, str]]:
+    """What ``args`` gives, by the name of the argument; and the label of each."""
+    given: dict[str, Value] = {}
+    labels: dict[str, str] = {}
+    position = 0
+    for label, value in args:
+        name = label
+        if not label or callee.unsigned:
+            while (name := callee.at(position)) in fixed and name:
+                position += 1
+            position += 1
+            if not name:
+                raise _too_many(callee, args, fixed)
+        elif not callee.takes(label):
+            raise RequestError(
+                "option",
+                f"args names {shorten(label)}, which is no parameter of"
+                f" {callee}{nearest(label, callee.named)}",
+                option="args",
+            )
+        if name in given:
+            message = f"argument {shorten(name)} is given by position and by name"
+            raise RequestError("option", message, option="args")
+        if name in fixed:
+            message = f"argument {shorten(name)} is in args and in static"
+            raise RequestError("option", message, option="args")
+        given[name] = value
+        labels[name] = label or name
+        callee.known.add(name)
+    return given, labels
+
+
+def _too_many(
+    callee: Callee, args: Sequence[tuple[str, Value]], fixed: dict[str, Value]
+) -> RequestError:
+    count = sum(1 for label, _ in args if not label)
+    free = sum(1 for name in callee.positional if name not in fixed)
+    return RequestError(
+        "option",
+        f"args has {_counted(count, 'spec')}, but {callee} takes"
+        f" {_counted(free, 'positional argument')}",
+        option="args",
+    )
+
+
+def _safe(order: Iterable[str], labels: dict[str, str], hidden: set[str]) -> dict[str, str]:
+    """Parameters of the shown lambda: none is a keyword or hides what the call names."""
+    safe: dict[str, str] = {}
+    for name in order:
+        text = labels[name]
+        while text in hidden or keyword.iskeyword(text) or text in safe.values():
+            text += "_"
+        safe[name] = text
+    return safe
+
+
+def _written(
+    fn: Callable[..., Any],
+    shown: str,
+    plan: list[tuple[str, bool]],
+    order: list[str],
+    traced: list[Any],
+    bound: dict[str, tuple[Any, str]],
+    safe: dict[str, str],
+) -> Stage:
+    """The target wrapped in a lambda that fills in what is fixed."""
+    shown_args = []
+    for name, by_name in plan:
+        text = safe[name] if name in safe else bound[name][1]
+        if by_name and keyword.iskeyword(name):
+            text = f"**{{{name!r}: {text}}}"
+        elif by_name:
+            text = f"{name}={text}"
+        shown_args.append(text)
+
+    def call(*given: Any) -> Any:
+        values = dict(zip(order, given, strict=True))
+        values.update({name: value for name, (value, _) in bound.items()})
+        return fn(
+            *(values[name] for name, by_name in plan if not by_name),
+            **{name: values[name] for name, by_name in plan if by_name},
+        )
+
+    return Stage.written(
+        call, traced, [safe[name] for name in order], f"{shown}({', '.join(shown_args)})"
+    )

@@ -1,0 +1,496 @@
+"""What names may lead to under ``jaxpr_allowed_modules``.  Imports JAX.
+
+Every step of a name and what it ends at is judged by where that was defined: a module that
+is allowed may hold anything of others, which a page must not have called.  What an object
+says of itself is read without running code of it, where that can be had.
+"""
+
+from __future__ import annotations
+
+import enum
+import functools
+import operator
+import re
+import types
+from collections.abc import Iterator
+from dataclasses import dataclass
+from types import ModuleType
+from typing import Any, Final
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from ...tracing.grammar import nearest
+from ...tracing.request import is_within
+from ..facts.jaxprs import is_jaxpr
+
+# --- what names may lead to under ``jaxpr_allowed_modules``.
+
+#: Layers of partials, transforms and decorators that are looked through.
+_LAYERS: Final = 50
+
+#: How deep containers are looked into, and at how many of their items.
+_DEPTH: Final = 8
+_ITEMS: Final = 10_000
+
+#: JAX's modules whose functions are pure, but for ``_IMPURE``.
+_DOCUMENTED: Final = (
+    jnp,
+    jnp.fft,
+    jnp.linalg,
+    jax.lax,
+    jax.lax.linalg,
+    jax.nn,
+    jax.nn.initializers,
+    jax.dtypes,
+)
+#: Modules that are not allowed, and that a name may pass through: of NumPy it finds dtypes.
+_PASSED: Final = {id(one): one for one in (jax, np, jax.checkpoint_policies, *_DOCUMENTED)}
+
+#: What touches a file, a device, the terminal or another process says so in its name.
+_IMPURE: Final = re.compile(
+    r"load|save|file|print|dlpack|feed|callback|debug|profil|host|server|recv|send"
+)
+
+_SCALARS: Final = (bool, int, float, complex)
+_ARRAYS: Final = (jax.Array, np.ndarray, np.generic, jax.ShapeDtypeStruct)
+_OF_ARRAYS: Final = frozenset({"T", "dtype", "imag", "mT", "ndim", "real", "shape", "size"})
+_GETTERS: Final = (operator.attrgetter, operator.itemgetter)
+#: They are no values of a program, and everything hangs on them.
+_INNER: Final = (
+    types.AsyncGeneratorType,
+    types.CodeType,
+    types.CoroutineType,
+    types.FrameType,
+    types.GeneratorType,
+    types.TracebackType,
+)
+#: What JAX and the standard library make of a function refers to it as ``__wrapped__``.
+_WRAPPERS: Final = ("jax", "jaxlib", "functools", "contextlib")
+#: Modules of Python whose classes make objects, and nothing else.
+_BASES: Final = ("abc", "builtins", "collections", "enum", "typing")
+
+
+def _documented() -> Iterator[tuple[Any, str]]:
+    """JAX's pure objects, each with the module that publishes it."""
+    for module in _DOCUMENTED:
+        for name in dir(module):
+            if name.startswith("_") or _IMPURE.search(name):
+                continue
+            found = getattr(module, name, None)
+            if _is_dtype(found) or is_within(str(getattr(found, "__module__", "")), ("jax",)):
+                yield found, module.__name__
+    policies = jax.checkpoint_policies
+    for name in dir(policies):
+        if not name.startswith("_"):
+            yield getattr(policies, name), "jax"
+
+
+def _is_dtype(value: Any) -> bool:
+    # By identity: an object of user code may compare as it likes.
+    return any(value is one for one in _SCALARS) or (
+        issubclass(type(value), type) and issubclass(value, np.generic)
+    )
+
+
+#: Objects of JAX that a page may pass on, by their identity: as they were before user code ran.
+PURE: Final = {id(found): found for found, _ in _documented()}
+#: Of the same, the modules that publish them: a listed one may be such a module.
+PUBLISHED: Final[dict[int, set[str]]] = {}
+for _found, _module in _documented():
+    PUBLISHED.setdefault(id(_found), set()).add(_module)
+
+
+class Permit:
+    """The rules for names where ``allowed`` are the modules that they may lead into."""
+
+    def __init__(self, allowed: tuple[str, ...]) -> None:
+        self.allowed = allowed
+        self.listed = f"jaxpr_allowed_modules ({', '.join(allowed)})"
+
+    # -- on the way
+
+    def ask(self, owner: Any, part: str) -> str:
+        """Why ``owner`` may not be asked for its attribute ``part``, or ``""``."""
+        if part.startswith("__"):
+            if self._is_own_method(owner, part):
+                return ""
+            return (
+                f"has the name {part!r}: of the names that begin with '__', {self.listed} leaves"
+                " those of methods that a class of these modules defines"
+            )
+        if not self._is_open(owner, part):
+            return (
+                f"asks {_what(owner)} for {part!r}: {self.listed} lets names go through modules,"
+                " classes and objects of these modules"
+            )
+        kind = owner if issubclass(type(owner), type) else type(owner)
+        getter = self._getter(owner, part) if self._within(_class_module(kind)) else ""
+        return f"gets {part!r} from {getter}, which is outside {self.listed}" if getter else ""
+
+    def enter(self, module: types.ModuleType) -> str:
+        """Why no name may lead through a module, or ``""``."""
+        if id(module) in _PASSED or self._within(name_of(module)):
+            return ""
+        return f"leads through the module {name_of(module)!r}, which is outside {self.listed}"
+
+    def take(self, owner: Any, found: Any) -> str:
+        """Why what JAX's or NumPy's ``owner`` publishes is no value for a page, or ``""``."""
+        if id(owner) not in _PASSED or id(found) in _PASSED or id(found) in PURE:
+            return ""
+        name = "numpy" if owner is np else "jax"
+        if isinstance(found, (*_SCALARS, type(None), np.dtype)) or self._within(name):
+            return ""
+        if callable(found) and not self._foreign(found, called=False):
+            return ""  # put there by a module that is allowed
+        return (
+            f"is {_what(found)}: of JAX, {self.listed} leaves the functions of jax.numpy, jax.lax"
+            " and jax.nn that touch no file, terminal or process, dtypes and checkpoint policies"
+        )
+
+    def _is_open(self, owner: Any, part: str) -> bool:
+        kind = type(owner)
+        if issubclass(kind, type):
+            return self._within(_class_module(owner)) or (
+                id(owner) in PURE and issubclass(owner, enum.Enum)
+            )
+        if kind is types.FunctionType:  # what its author hung on it
+            return part in owner.__dict__
+        if issubclass(kind, types.ModuleType) or kind is types.SimpleNamespace:
+            return True
+        if issubclass(kind, _ARRAYS) and part in _OF_ARRAYS:
+            return True
+        return self._within(_class_module(kind))
+
+    def _getter(self, owner: Any, part: str) -> str:
+        """What of another module runs to get an attribute of a class or an object, in words."""
+        is_class = issubclass(type(owner), type)
+        definer, found = _defined(owner if is_class else type(owner), part)
+        if definer is None:
+            if part not in _attributes(owner):
+                definer, _ = _defined(type(owner), "__getattr__")
+            return "" if self._plain(definer) else f"the __getattr__ of {_what(definer)}"
+        kind = type(found)
+        if issubclass(kind, (property, functools.cached_property)):
+            getter = found.fget if issubclass(kind, property) else found.func
+            if is_class or _class_module(definer) in _BASES or type(getter) in _GETTERS:
+                return ""
+            return self._foreign(getter, called=True)
+        definer, method = _defined(kind, "__get__")
+        in_python = type(method) is types.FunctionType
+        return f"the __get__ of {_what(definer)}" if in_python and not self._plain(definer) else ""
+
+    def _plain(self, kind: type | None) -> bool:
+        """Whether what a class defines may run: it is allowed, or Python's, or JAX's."""
+        module = _class_module(kind) if kind is not None else "builtins"
+        return module in _BASES or _is_wrapper(module) or self._within(module)
+
+    def _is_own_method(self, owner: Any, name: str) -> bool:
+        kind = owner if issubclass(type(owner), type) else type(owner)
+        definer, found = _defined(kind, name)
+        if isinstance(found, (staticmethod, classmethod)):
+            found = found.__func__
+        return (
+            definer is not None
+            and self._within(_class_module(definer))
+            and callable(found)
+            and not issubclass(type(found), type)
+        )
+
+    # -- at its end
+
+    def call(self, found: Any) -> str:
+        """Why a page may not have ``found`` called, or ``""``."""
+        return self._told(found, called=True)
+
+    def value(self, found: Any) -> str:
+        """Why a page may not pass ``found`` on, or ``""``."""
+        for item in _leaves(found):
+            if isinstance(item, types.ModuleType):
+                if not self._within(name_of(item)):
+                    return f"is the module {name_of(item)!r}, which is outside {self.listed}"
+            elif issubclass(type(item), _INNER):
+                return f"is a {type(item).__name__}, which {self.listed} lets no page pass on"
+            elif callable(item) and not issubclass(type(item), _MESHES):
+                told = self._told(item, called=False)
+                if told:
+                    return told
+        return ""
+
+    def _told(self, found: Any, *, called: bool) -> str:
+        foreign = self._foreign(found, called=called)
+        if not foreign:
+            return ""
+        return (
+            f"is {foreign}, which is outside {self.listed}; a function of yours that uses it can"
+            " be named"
+        )
+
+    def _within(self, module: Any) -> bool:
+        return type(module) is str and is_within(module, self.allowed)
+
+    def _foreign(self, value: Any, *, called: bool, layers: int = _LAYERS) -> str:
+        """What of a callable is of another module, in words; ``""`` where nothing is."""
+        for left in range(layers, 0, -1):
+            if not called and (id(value) in PURE or _is_dtype(value)):
+                return ""
+            if any(map(self._within, PUBLISHED.get(id(value), ()))):
+                return ""
+            kind = type(value)
+            if issubclass(kind, type):
+                return self._foreign_class(value, called=called)
+            if issubclass(kind, functools.partial):
+                definer, _ = _defined(kind, "__call__")
+                if not _is_wrapper(_class_module(definer)):
+                    return self._foreign_call(value, called=called, layers=left)
+                value = functools.partial.func.__get__(value)
+                continue
+            if kind is types.MethodType:
+                holder = value.__self__
+                holder = holder if issubclass(type(holder), type) else type(holder)
+                if not self._within(_class_module(holder)):
+                    return f"a method of {_what(holder)}"
+                value = value.__func__
+                continue
+            wrapped = _wrapped(value)
+            if kind is types.FunctionType:
+                made = wrapped is not None and _is_wrapper(value.__globals__.get("__name__"))
+                if not made and not self._within(value.__module__):
+                    return _what(value)
+            elif self._within(_class_module(kind)):
+                foreign = self._foreign_call(value, called=called, layers=left)
+                if foreign:
+                    return foreign
+            elif kind is types.BuiltinFunctionType:  # of an extension module
+                return "" if self._within(getattr(value, "__module__", None)) else _what(value)
+            elif wrapped is None or not _is_wrapper(_class_module(kind)):
+                return _what(value)
+            if wrapped is None:
+                return ""
+            value = wrapped
+        return "wrapped too often to see what is called"
+
+    def _foreign_class(self, kind: type, *, called: bool) -> str:
+        """What of the making of an object is of another module."""
+        if not self._within(_class_module(kind)):
+            return _what(kind)
+        makers = [(kind, "__new__"), (kind, "__init__")]
+        if called:  # what JAX and others do with a class they are given is their own affair
+            makers.append((type(kind), "__call__"))
+            if _defined(kind, "__dataclass_fields__")[0] is not None:
+                makers.append((kind, "__post_init__"))
+        for owner, name in makers:
+            definer, _ = _defined(owner, name)
+            module = _class_module(definer) if definer is not None else "builtins"
+            if module not in _BASES and not self._within(module):
+                return f"a class with the {name} of {_what(definer)}"
+        return ""
+
+    def _foreign_call(self, value: Any, *, called: bool, layers: int) -> str:
+        """What of the call of an object is of another module."""
+        kind = type(value)
+        definer, found = _defined(kind, "__call__")
+        if definer is None or not self._within(_class_module(definer)):
+            return f"an object with the __call__ of {_what(definer or kind)}"
+        if type(found) is types.WrapperDescriptorType and found.__objclass__ is definer:
+            return ""  # a class of an extension module
+        if isinstance(found, (staticmethod, classmethod)):
+            found = found.__func__
+        if issubclass(type(found), functools.partialmethod):
+            found = found.func
+        if issubclass(type(found), kind):
+            return ""
+        if not callable(found):
+            found = _bound(found, value)
+        return self._foreign(found, called=called, layers=layers - 1)
+
+
+_MESHES: Final = (jax.sharding.Mesh, jax.sharding.AbstractMesh)
+
+
+def _leaves(value: Any) -> Iterator[Any]:
+    """A value, or what plain containers hold."""
+    todo = [(value, 0)]
+    for _ in range(_ITEMS):
+        if not todo:
+            return
+        item, depth = todo.pop()
+        kind = type(item)
+        if kind is dict and depth < _DEPTH:
+            todo += [(inner, depth + 1) for inner in item.values()]
+        elif kind in (tuple, list, set, frozenset) and depth < _DEPTH:
+            todo += [(inner, depth + 1) for inner in item]
+        else:
+            yield item
+
+
+def _bound(descriptor: Any, value: Any) -> Any:
+    """What is called where a class has a descriptor as its ``__call__``."""
+    kind = type(value)
+    found = type(descriptor).__get__(descriptor, None, kind)
+    return found if callable(found) else type(descriptor).__get__(descriptor, value, kind)
+
+
+def _attributes(value: Any) -> dict[str, Any]:
+    """An object's own attributes, whatever its class says."""
+    try:
+        found: dict[str, Any] = object.__getattribute__(value, "__dict__")
+    except AttributeError:
+        return {}
+    return found
+
+
+def _defined(kind: type, name: str) -> tuple[type | None, Any]:
+    """The class that gives ``kind`` an attribute, and what that is there."""
+    for one in type.__dict__["__mro__"].__get__(kind):
+        names = type.__dict__["__dict__"].__get__(one)
+        if name in names:
+            return one, names[name]
+    return None, None
+
+
+def _class_module(kind: Any) -> Any:
+    """``__module__`` of a class, whatever its metaclass says."""
+    try:
+        return type.__dict__["__module__"].__get__(kind)
+    except (AttributeError, TypeError):
+        return None
+
+
+def _wrapped(value: Any) -> Any:
+    """What a wrapper wraps: noted on the object itself, or by one of JAX's own kinds."""
+    if type(value) is not types.FunctionType and _is_wrapper(_class_module(type(value))):
+        return getattr(value, "__wrapped__", None)
+    found = _attributes(value)
+    method = found.get("_partialmethod", found.get("__partialmethod__"))
+    if type(method) is functools.partialmethod:  # asked of its class
+        return method.func
+    return found.get("__wrapped__")
+
+
+def _is_wrapper(module: Any) -> bool:
+    return type(module) is str and is_within(module, _WRAPPERS)
+
+
+def _what(value: Any) -> str:
+    """An object and its module, in the words of a message."""
+    if issubclass(type(value), types.ModuleType):
+        return f"the module {name_of(value)!r}"
+    if issubclass(type(value), type):
+        name = type.__dict__["__name__"].__get__(value)
+        return f"the class {name!r} of {_named(_class_module(value))}"
+    if type(value) in (types.FunctionType, types.BuiltinFunctionType):
+        holder = getattr(value, "__self__", None)
+        if holder is not None and not isinstance(holder, types.ModuleType):
+            kind = holder if issubclass(type(holder), type) else type(holder)
+            return f"a method of {_what(_defined(kind, value.__name__)[0] or type(holder))}"
+        return f"a function of {_named(value.__module__)}"
+    kind = type(value)
+    return f"an object of {_what(kind)}"
+
+
+def name_of(module: Any) -> str:
+    """The name of a module, which its code may have changed or taken away."""
+    found = getattr(module, "__name__", "")
+    return found if type(found) is str else ""
+
+
+def _named(module: Any) -> str:
+    return f"the module {module!r}" if type(module) is str else "no module that it tells"
+
+
+# --- what a dotted name of a page leads to: attributes, step by step, from a module on
+
+
+class Unreachable(Exception):
+    """Why a name leads nowhere.
+
+    ``inside`` is the part of it up to the object that has no such attribute, ``""`` for the
+    module itself; ``None`` where the name leads to what it may not be used for.
+    ``module`` is where the name was looked up.
+    """
+
+    def __init__(self, message: str, inside: str | None, module: str) -> None:
+        super().__init__(message)
+        self.inside = inside
+        self.module = module
+
+
+@dataclass(frozen=True)
+class ReachableNames:
+    """The names of a module; ``allowed`` are the modules that they may lead into, if not all.
+
+    What the module has not is looked up in ``further`` ones, in their order.
+    """
+
+    module: ModuleType
+    allowed: tuple[str, ...] = ()
+    further: tuple[ModuleType, ...] = ()
+
+    def reach(self, path: str) -> Any:
+        """The value that ``path`` names; :class:`Unreachable` where there is none."""
+        return self.find(path)[0]
+
+    def find(self, path: str, *, called: bool = False) -> tuple[Any, ModuleType]:
+        """The attribute that ``path`` names, and the module that has it.
+
+        What is going to be ``called`` must be of a module that is allowed.
+        """
+        problems: list[Unreachable] = []
+        # By identity: a module may have put any object in its place.
+        modules = list({id(one): one for one in (self.module, *self.further)}.values())
+        for module in modules:
+            try:
+                return self._in(module, path, called), module
+            except Unreachable as error:
+                problems.append(error)
+        for problem in problems:
+            if problem.inside != "":  # it leads somewhere there
+                raise problem
+        if len(modules) == 1:
+            raise problems[0]
+        first = path.partition(".")[0]
+        known = [name for module in modules for name in dir(module) if not name.startswith("__")]
+        others = ", ".join(f"module {module.__name__!r}" for module in modules[1:])
+        text = f"has no attribute {first!r}, nor has {others}{nearest(first, known)}"
+        raise Unreachable(text, "", self.module.__name__)
+
+    def check_call(self, found: Any, path: str) -> None:
+        """:class:`Unreachable` where a page may not have ``found`` called."""
+        if self.allowed:
+            self._check(path, self.module, Permit(self.allowed).call(found))
+
+    def _in(self, module: ModuleType, path: str, called: bool) -> Any:
+        permit = Permit(self.allowed) if self.allowed else None
+        found: Any = module
+        done = ""
+        for part in path.split("."):
+            owner = found
+            if permit:
+                self._check(path, module, permit.ask(owner, part))
+            try:
+                found = getattr(owner, part)
+            except AttributeError:
+                known = [name for name in dir(owner) if not name.startswith("__")]
+                text = f"has no attribute {part!r}{nearest(part, known)}"
+                raise Unreachable(text, done, module.__name__) from None
+            done = f"{done}.{part}" if done else part
+            if permit and isinstance(found, ModuleType):
+                self._check(path, module, permit.enter(found))
+            elif permit and not called:
+                self._check(path, module, permit.take(owner, found))
+        if permit:
+            self._check(path, module, self._end(permit, found, called))
+        return found
+
+    @staticmethod
+    def _end(permit: Permit, found: Any, called: bool) -> str:
+        if not called:
+            return permit.value(found)
+        return permit.call(found) if callable(found) and not is_jaxpr(found) else ""
+
+    @staticmethod
+    def _check(path: str, module: ModuleType, refusal: str) -> None:
+        if refusal:
+            raise Unreachable(f"{path!r} {refusal}", None, module.__name__)

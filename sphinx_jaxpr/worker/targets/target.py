@@ -1,0 +1,257 @@
+"""Finds what a page names.  Imports user code."""
+
+from __future__ import annotations
+
+import functools
+import importlib.util
+import inspect
+import os
+import re
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from types import ModuleType
+from typing import Any, Final
+
+from ...tracing.folders import Folders, beneath
+from ...tracing.grammar import nearest
+from ...tracing.request import Request, is_within
+from ..failures import RequestError
+from ..recorder import DependencyRecorder
+from .reach import ReachableNames, Unreachable, name_of
+
+# --- finds what a page names ; Imports user code
+
+#: Names that are proposed for a module that was not found.
+_LISTED: Final = 3
+
+
+def resolve(
+    request: Request,
+    load: Callable[[str], ModuleType],
+    roots: Sequence[str],
+    around: Sequence[ModuleType] = (),
+) -> tuple[Any, ModuleType, str]:
+    """The object that ``module:qualname`` or ``module.qualname`` names.
+
+    ``load`` imports a module by name.  ``around`` are the modules of the text that the
+    target was read in: a bare name is looked up there.  Returns the object, its module
+    and the qualified name inside the module.
+    """
+    target, allowed = request.target, request.allowed
+    if request.bare and around:
+        path = target.partition(":")[2]
+        return *_attribute(ReachableNames(around[0], allowed, tuple(around[1:])), path, roots), path
+    if ":" in target:
+        name, _, path = target.partition(":")
+        return *_attribute(ReachableNames(load(name), allowed), path, roots), path
+    try:
+        module, path = longest(target, load, allowed)
+    except RequestError as error:
+        if around and (hint := _meant(target, around, allowed)):
+            raise RequestError("target", f"{error}; {hint}", **error.more) from None
+        raise
+    return *_attribute(ReachableNames(module, allowed), path, roots), path
+
+
+def longest(
+    dotted: str, load: Callable[[str], ModuleType], allowed: tuple[str, ...] = ()
+) -> tuple[ModuleType, str]:
+    """The module that a dotted name begins with, and the rest of it."""
+    name, *rest = dotted.split(".")
+    # Of a listed ``package.module``, the package itself need not be listed.
+    while len(rest) > 1 and any(one.startswith(f"{name}.") for one in allowed):
+        name = f"{name}.{rest.pop(0)}"
+    module = load(name)
+    while len(rest) > 1 and _is_submodule(module, rest[0]):
+        module = load(f"{module.__name__}.{rest.pop(0)}")
+    return module, ".".join(rest)
+
+
+def _meant(target: str, around: Sequence[ModuleType], allowed: tuple[str, ...]) -> str:
+    """What to write for a dotted name that belongs to a module of the text, or nothing."""
+    try:
+        _, module = ReachableNames(around[0], allowed, tuple(around[1:])).find(target, called=True)
+    except Unreachable:
+        return ""
+    last = target.rpartition(".")[2]
+    return f"in a docstring, write '{module.__name__}:{target}', or '.{last}' inside of its class"
+
+
+def check_allowed(name: str, allowed: tuple[str, ...]) -> None:
+    """Refuse a module that a page may not have imported."""
+    if not allowed:
+        return
+    listed = f"jaxpr_allowed_modules ({', '.join(allowed)})"
+    if not is_within(name, allowed):
+        raise RequestError("option", f"the module {name!r} is outside {listed}")
+    if any(part.startswith("__") for part in name.split(".")):
+        message = f"{name!r} has a name that begins with '__', which is outside {listed}"
+        raise RequestError("option", message)
+
+
+def _is_submodule(package: ModuleType, name: str) -> bool:
+    full = f"{package.__name__}.{name}"
+    try:
+        return full in sys.modules or importlib.util.find_spec(full) is not None
+    except (ImportError, ValueError, AttributeError):
+        return False
+
+
+def load_module(name: str, recorder: DependencyRecorder, roots: Sequence[str]) -> ModuleType:
+    """Import a module; one that isn't there is the page's mistake."""
+    try:
+        module = recorder.load(name)
+    except ModuleNotFoundError as error:
+        # Only a missing module of that very name is a wrong target.
+        if error.name and (name == error.name or name.startswith(error.name + ".")):
+            raise _no_module(error.name, name, roots) from None
+        raise
+    if name in recorder.preloaded:
+        _check_hidden(name, module, roots)
+    return module
+
+
+def _check_hidden(name: str, module: ModuleType, roots: Sequence[str]) -> None:
+    """Refuse a file of the project that a module of that name is in the way of.
+
+    What Python and JAX have imported by themselves is there before any root is searched.
+    """
+    found = Folders().places(name, roots)
+    if found and getattr(module, "__file__", None) not in found:
+        top = name.partition(".")[0]
+        owner = "the standard library" if top in sys.stdlib_module_names else "an installed package"
+        message = f"{name!r} is a module of {owner}, which hides {found[0]}; rename the file"
+        raise RequestError("target", message, wanted=name)
+
+
+def _no_module(missing: str, wanted: str, roots: Sequence[str]) -> RequestError:
+    parent, _, last = missing.rpartition(".")
+    folders: list[str] = list(roots)
+    if parent and parent in sys.modules:
+        folders = list(getattr(sys.modules[parent], "__path__", ()))
+    beside: set[str] = set()
+    for folder in folders:
+        try:
+            beside.update(entry.partition(".")[0] for entry in os.listdir(folder))
+        except OSError:
+            continue
+    elsewhere = [name for name in beneath(last, roots) if name != missing]
+    if elsewhere:
+        listed = " or ".join(map(repr, elsewhere[:_LISTED]))
+        hint = f"; its file can be named as {listed}"
+    else:
+        hint = nearest(last, sorted(name for name in beside if name.isidentifier()))
+    return RequestError(
+        "target", f"no module {missing!r}{hint}", searched=list(roots), wanted=wanted
+    )
+
+
+def _attribute(names: ReachableNames, path: str, roots: Sequence[str]) -> tuple[Any, ModuleType]:
+    try:
+        return names.find(path, called=True)
+    except Unreachable as error:
+        if error.inside is None:
+            raise RequestError("option", str(error)) from None
+        where = f"module {error.module!r}"
+        if error.inside:
+            where = f"object {f'{error.module}:{error.inside}'!r}"
+        raise RequestError("target", f"{where} {error}", searched=list(roots)) from None
+
+
+# --- finds the modules that a docstring's names belong to ; Runs code of no module itself
+
+#: How a source defines a name, or binds it in the module.
+_DEFINED: Final = r"^[ \t]*((async[ \t]+)?def|class)[ \t]+{name}\b|^{name}[ \t]*[:=]"
+
+
+def modules_around(
+    entry: str, load: Callable[[str], ModuleType], allowed: tuple[str, ...] = ()
+) -> list[ModuleType]:
+    """The modules of a text: one named itself, or those of the object ``module:object``.
+
+    A text stands where its object is defined.  ``__module__`` may be another one, as
+    packages set it to where the object is public.  Those outside ``allowed`` are left out.
+    """
+    found = _modules_around(entry, load, allowed)
+    return [one for one in found if not allowed or is_within(name_of(one), allowed)]
+
+
+def _modules_around(
+    entry: str, load: Callable[[str], ModuleType], allowed: tuple[str, ...]
+) -> list[ModuleType]:
+    name, _, path = entry.partition(":")
+    try:
+        module = load(name)
+    except RequestError:  # of a class: the page tells module and class by a dot alone
+        module, path = longest(entry.replace(":", "."), load, allowed)
+    if not path:
+        return [module]
+    try:
+        found = ReachableNames(module, allowed).reach(path)
+    except Unreachable:
+        return [module]
+    if isinstance(found, ModuleType):  # under the name that a package gives it
+        return [found, module]
+    owners = list(dict.fromkeys(_owners(found, path, module)))
+    return owners or [module]
+
+
+def _owners(found: Any, path: str, module: ModuleType) -> Iterator[ModuleType]:
+    """Modules that may hold the text of what ``path`` names in ``module``, the nearest first."""
+    code = _code_module(found)
+    if code is not None:
+        yield code
+    defining = list(_defining(path, module))
+    yield from defining
+    if isinstance(found, type) and not defining:
+        members = map(_code_module, vars(found).values())
+        yield from (member for member in members if member is not None)
+    if isinstance(found, type) or inspect.isroutine(found):
+        public = _own_module(getattr(found, "__module__", None))
+        if public is not None:
+            yield public
+
+
+def _code_module(found: Any) -> ModuleType | None:
+    """The module that holds the code of a function, a method or a property."""
+    if isinstance(found, property):
+        found = found.fget
+    elif isinstance(found, functools.cached_property):
+        found = found.func
+    try:
+        code = inspect.unwrap(found)
+    except ValueError:  # it wraps itself
+        return None
+    if not inspect.isfunction(code):
+        return None
+    return _own_module(code.__globals__.get("__name__"))
+
+
+def _own_module(name: Any) -> ModuleType | None:
+    """The module of that name; what the standard library made of an object has no text there."""
+    if not isinstance(name, str) or name.partition(".")[0] in sys.stdlib_module_names:
+        return None
+    return sys.modules.get(name)
+
+
+def _defining(path: str, module: ModuleType) -> Iterator[ModuleType]:
+    """Modules of the same package whose source defines the object that ``path`` begins with."""
+    first = path.partition(".")[0]
+    root = getattr(module, first)
+    top = module.__name__.partition(".")[0]
+    for name in dict.fromkeys([getattr(root, "__name__", first), first]):
+        if not isinstance(name, str) or not name.isidentifier():
+            continue
+        written = re.compile(_DEFINED.format(name=name), re.MULTILINE)
+        for key, other in list(sys.modules.items()):
+            if key.partition(".")[0] != top or not isinstance(other, ModuleType):
+                continue
+            if vars(other).get(name) is root and written.search(_source(other)):
+                yield other
+
+
+def _source(module: ModuleType) -> str:
+    try:
+        return inspect.getsource(module)
+    except (OSError, TypeError, SyntaxError):  # built in, or no longer there
+        return ""

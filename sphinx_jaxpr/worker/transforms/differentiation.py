@@ -1,0 +1,200 @@
+"""Transforms that differentiate.  Imports JAX."""
+
+from __future__ import annotations
+
+import functools
+import itertools
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+
+from ..avals import another, is_ref
+from ..facts.stacks import scope
+from ..failures import RequestError
+from ..stage import Options, Stage, flag, fresh
+from ..targets.arguments import describe
+
+_LEVELS = itertools.count()
+
+
+def _scalar(stage: Stage, options: Options) -> Stage:
+    """The stage itself where its result is a scalar, else the sum of its result."""
+    out = stage.out
+    leaves = jax.tree.leaves(out)
+    if not leaves:
+        raise RequestError("option", "the function returns nothing that could be differentiated")
+    single = len(leaves) == 1 and jax.tree.structure(out) == jax.tree.structure(0)
+    if not flag(options, "sum", True) or (single and leaves[0].shape == ()):
+        return stage
+    fn = stage.fn
+    if single:
+        return Stage.written(
+            lambda *values: fn(*values).sum(), stage.args, stage.names, f"{stage.applied}.sum()"
+        )
+    return Stage.written(
+        lambda *values: sum(leaf.sum() for leaf in jax.tree.leaves(fn(*values))),
+        stage.args,
+        stage.names,
+        f"sum(leaf.sum() for leaf in jax.tree.leaves({stage.applied}))",
+    )
+
+
+def gradient_of(name: str) -> Callable[[Stage, Options], Stage]:
+    """``grad``, ``value_and_grad`` or ``hessian``: a non-scalar result is summed first."""
+    return _by_position(name, _scalar)
+
+
+def jacobian_of(name: str) -> Callable[[Stage, Options], Stage]:
+    """``jacfwd`` or ``jacrev``."""
+    return _by_position(name, lambda stage, options: stage)
+
+
+def _by_position(
+    name: str, prepared: Callable[[Stage, Options], Stage]
+) -> Callable[[Stage, Options], Stage]:
+    """A transform of JAX that takes ``argnums``, applied to the prepared stage."""
+    transform = getattr(jax, name)
+
+    def differentiate(stage: Stage, options: Options) -> Stage:
+        stage.need(name)
+        where = stage.positions(options.get("argnums", 0), "argnums")
+        _refuse_refs(stage, where, name)
+        inner = prepared(stage, options)
+        shown = "" if where == 0 else f", argnums={where}"
+        apply = _with_tangents_known(transform) if name in _MAKES_TANGENTS else transform
+        return Stage.of(
+            apply(inner.fn, argnums=where),
+            stage.args,
+            stage.names,
+            f"jax.{name}({inner.call}{shown})",
+        )
+
+    return differentiate
+
+
+#: They push all basis tangents through the function, and make them themselves.
+_MAKES_TANGENTS = frozenset({"jacfwd", "hessian"})
+
+
+def _with_tangents_known(transform: Callable[..., Any]) -> Callable[..., Any]:
+    """``transform`` in a named scope, and what it differentiates in another one.
+
+    What JAX makes between the two and hands on are tangents.  Scopes change no text.
+    """
+
+    def apply(fn: Callable[..., Any], **options: Any) -> Callable[..., Any]:
+        level = next(_LEVELS)
+        inner = _scoped(fn, scope("inside", level))
+        return _scoped(transform(inner, **options), scope("outside", level))
+
+    return apply
+
+
+def _scoped(fn: Callable[..., Any], name: str) -> Callable[..., Any]:
+    @functools.wraps(fn, updated=())
+    def scoped(*values: Any) -> Any:
+        with jax.named_scope(name):
+            return fn(*values)
+
+    return scoped
+
+
+def _differentiated(stage: Stage, options: Options, name: str) -> tuple[tuple[int, ...], Stage]:
+    """The positions that vary, and the function of those arguments alone."""
+    stage.need(name)
+    found = stage.positions(options.get("argnums", 0), "argnums")
+    where = found if isinstance(found, tuple) else (found,)
+    if where == tuple(range(len(stage.args))):
+        return where, stage
+    fn, names = stage.fn, [stage.names[i] for i in where]
+    return where, Stage(fn, (), tuple(names), f"lambda {', '.join(names)}: {stage.applied}", "")
+
+
+def _refuse_refs(stage: Stage, where: tuple[int, ...] | int, name: str) -> None:
+    """Refuse a mutable array among what varies: its cotangent would be one as well."""
+    for place in where if isinstance(where, tuple) else (where,):
+        if any(map(is_ref, jax.tree.leaves(stage.args[place]))):
+            names = zip(stage.known_as, stage.args, strict=True)
+            others = [n for n, arg in names if not any(map(is_ref, jax.tree.leaves(arg)))]
+            hint = f"; argnums names another argument ({', '.join(others)})" if others else ""
+            raise RequestError(
+                "option",
+                f"{name} takes no derivative with respect to {stage.known_as[place]!r}, which is"
+                f" {describe(stage.args[place])}{hint}",
+            )
+
+
+def _closed(stage: Stage, where: tuple[int, ...], values: tuple[Any, ...]) -> Callable[..., Any]:
+    """``stage.fn`` as a function of the arguments at ``where``, others fixed."""
+    if where == tuple(range(len(stage.args))):
+        return stage.fn
+
+    def closed(*varying: Any) -> Any:
+        full = list(values[: len(stage.args)])
+        for place, value in zip(where, varying, strict=True):
+            full[place] = value
+        return stage.fn(*full)
+
+    closed.__name__ = closed.__qualname__ = "<lambda>"
+    return closed
+
+
+def _tangent(leaf: Any) -> Any:
+    """The abstract tangent of a leaf; a Python number's is a weakly typed scalar."""
+    aval = jax.eval_shape(lambda: leaf) if not hasattr(leaf, "dtype") else leaf
+    if is_ref(aval):
+        return another(aval)
+    if jnp.issubdtype(aval.dtype, jnp.inexact):
+        return aval
+    return jax.ShapeDtypeStruct(aval.shape, jax.dtypes.float0)
+
+
+def pushforward_of(name: str) -> Callable[[Stage, Options], Stage]:
+    """``jvp`` and ``linearize``: tangents become arguments."""
+
+    def pushforward(stage: Stage, options: Options) -> Stage:
+        where, inner = _differentiated(stage, options, name)
+        count = len(stage.args)
+        names, dots = list(stage.names), []
+        for place in where:
+            dots.append(fresh(tuple(names), f"{stage.known_as[place]}_dot"))
+            names.append(dots[-1])
+        args = [*stage.args, *(jax.tree.map(_tangent, stage.args[i]) for i in where)]
+        primals = ", ".join(stage.names[i] for i in where)
+
+        def run(*values: Any) -> Any:
+            at = tuple(values[i] for i in where)
+            if name == "jvp":
+                return jax.jvp(_closed(stage, where, values), at, tuple(values[count:]))
+            return jax.linearize(_closed(stage, where, values), *at)[1](*values[count:])
+
+        comma = "," if len(where) == 1 else ""
+        body = (
+            f"jax.jvp({inner.call}, ({primals}{comma}), ({', '.join(dots)}{comma}))"
+            if name == "jvp"
+            else f"jax.linearize({inner.call}, {primals})[1]({', '.join(dots)})"
+        )
+        return Stage.written(run, args, names, body, frozenset(range(count, len(args))))
+
+    return pushforward
+
+
+def vjp(stage: Stage, options: Options) -> Stage:
+    """``jax.vjp``: the cotangent of the result becomes an argument."""
+    where, inner = _differentiated(stage, options, "vjp")
+    _refuse_refs(stage, where, "vjp")
+    primals = ", ".join(stage.names[i] for i in where)
+    cotangent = fresh(stage.names, "ct")
+
+    def run(*values: Any) -> Any:
+        at = tuple(values[i] for i in where)
+        return jax.vjp(_closed(stage, where, values), *at)[1](values[-1])
+
+    return Stage.written(
+        run,
+        [*stage.args, jax.tree.map(_tangent, stage.out)],
+        [*stage.names, cotangent],
+        f"jax.vjp({inner.call}, {primals})[1]({cotangent})",
+    )

@@ -1,0 +1,77 @@
+"""The table of built-in transforms: each turns a :class:`Stage` into the next one.
+
+What is traced and the call that is shown are built side by side, and a test
+holds that the shown call, run, gives the shown program.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import jax
+
+from ...tracing.grammar import Call, nearest
+from ..failures import RequestError
+from ..stage import Options, Stage
+from ..targets.arguments import source_text
+from .differentiation import gradient_of, jacobian_of, pushforward_of, vjp
+from .mapping import scan, vmap
+from .sharding import shard_map
+
+
+def jit(stage: Stage, options: Options) -> Stage:
+    """``jax.jit``."""
+    return Stage.of(jax.jit(stage.fn), stage.args, stage.names, f"jax.jit({stage.call})")
+
+
+def _policy(value: Any) -> tuple[Any, str]:
+    """A policy of ``jax.checkpoint_policies`` and its source."""
+    policies = jax.checkpoint_policies
+    name = value.name if isinstance(value, Call) else getattr(value, "text", value)
+    known = [n for n in dir(policies) if not n.startswith("_")]
+    if not isinstance(name, str) or name.rpartition(".")[2] not in known:
+        raise RequestError(
+            "option",
+            f"policy is a name of jax.checkpoint_policies, not {source_text(value)}"
+            f"{nearest(str(name), known)} (known: {', '.join(known)})",
+        )
+    last = name.rpartition(".")[2]
+    policy = getattr(policies, last)
+    if not isinstance(value, Call):
+        return policy, f"jax.checkpoint_policies.{last}"
+    if not all(isinstance(item, str) for item in value.arguments):
+        raise RequestError("option", f'policy {last} takes strings, as in {last}("a", "b")')
+    shown = ", ".join(f'"{item}"' for item in value.arguments)
+    return policy(*value.arguments), f"jax.checkpoint_policies.{last}({shown})"
+
+
+def _checkpoint(name: str) -> Callable[[Stage, Options], Stage]:
+    def checkpoint(stage: Stage, options: Options) -> Stage:
+        value = options.get("policy")
+        if value is None:
+            fn, shown = jax.checkpoint(stage.fn), ""
+        else:
+            policy, text = _policy(value)
+            fn, shown = jax.checkpoint(stage.fn, policy=policy), f", policy={text}"
+        return Stage.of(fn, stage.args, stage.names, f"jax.{name}({stage.call}{shown})")
+
+    return checkpoint
+
+
+BUILTIN: dict[str, Callable[[Stage, Options], Stage]] = {
+    "jit": jit,
+    "grad": gradient_of("grad"),
+    "value_and_grad": gradient_of("value_and_grad"),
+    "hessian": gradient_of("hessian"),
+    "jvp": pushforward_of("jvp"),
+    "linearize": pushforward_of("linearize"),
+    "vjp": vjp,
+    "jacfwd": jacobian_of("jacfwd"),
+    "jacrev": jacobian_of("jacrev"),
+    "vmap": vmap,
+    "scan": scan,
+    "checkpoint": _checkpoint("checkpoint"),
+    "remat": _checkpoint("remat"),
+    "shard_map": shard_map,
+}

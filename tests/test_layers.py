@@ -19,6 +19,7 @@ JAX = frozenset({"jax", "jaxlib", "numpy"})
 SPHINX = frozenset({"sphinx", "docutils", "pygments"})
 PRIVATE_JAX = ("jax._src", "jax.core")
 MAX_LINES = 600
+MAX_FILES = 20  # of one folder
 
 # A room is a file or a folder of the package.  What it may import beside the
 # standard library: other distributions, and parts of this package.
@@ -33,13 +34,9 @@ ROOMS: dict[str, tuple[frozenset[str], tuple[str, ...]]] = {
     "worker/": (JAX, (f"{PACKAGE}.program", f"{PACKAGE}.tracing", f"{PACKAGE}.worker")),
     "ext/": (SPHINX, (PACKAGE,)),
     # Commands run Sphinx as a process and never load it, nor what traces.
-    # The modules of ext/ that make HTML are text in, text out; sphinx_rule holds them to it.
     "commands/": (
         frozenset(),
-        (
-            *(f"{PACKAGE}.{room}" for room in ("commands", "program", "tracing")),
-            *(f"{PACKAGE}.ext.{name}" for name in ("definitions", "html", "markup")),
-        ),
+        tuple(f"{PACKAGE}.{room}" for room in ("commands", "program", "tracing")),
     ),
     "__main__.py": (
         frozenset(),
@@ -51,6 +48,38 @@ ROOMS: dict[str, tuple[frozenset[str], tuple[str, ...]]] = {
         tuple(f"{PACKAGE}.{room}" for room in ("program", "tracing", "worker")),
     ),
     "lesson/": (SPHINX, (PACKAGE,)),
+}
+# The order inside a room: a floor imports itself and the floors before it in this list.
+# A name that ends in ``/`` is a sub-package; every module of the room is on one floor.
+FLOORS: dict[str, tuple[tuple[str, ...], ...]] = {
+    "program/": (
+        ("text.py", "model.py", "renames.py", "facts.py"),
+        ("parser/",),
+        ("matching/",),
+        ("glossary/",),
+        ("query/",),
+        ("drift/",),
+        ("html/",),
+        ("__init__.py",),
+    ),
+    "worker/": (
+        ("__init__.py",),
+        ("facts/",),
+        ("access.py", "avals.py", "failures.py", "recorder.py", "stage.py"),
+        ("targets/",),
+        ("transforms/",),
+        ("isolation/",),
+        ("tracer.py",),
+        ("keeper.py", "process.py", "server.py"),
+    ),
+    "ext/": (
+        ("__init__.py", "config.py", "links.py", "nodes.py", "pages.py", "records.py"),
+        ("reading/",),
+        ("judging/",),
+        ("showing/",),
+        ("builders/",),
+        ("assets.py", "extension.py"),
+    ),
 }
 # The rooms that work inside Sphinx.
 SPHINX_SIDE = ("ext/", "lesson/")
@@ -191,10 +220,13 @@ def check(sources: dict[str, str]) -> list[str]:
     for module in modules:
         findings += room_rule(module)
         findings += private_rule(module)
+        findings += floor_rule(module)
         findings += length_rule(module)
     findings += reach_rule(modules)
     findings += sphinx_rule(modules)
     findings += cycle_rule(modules)
+    findings += folder_rule(modules)
+    findings += class_rule(modules)
     return [f"{PACKAGE}/{path}:{line}: {text}" for path, line, text in sorted(set(findings))]
 
 
@@ -214,6 +246,57 @@ def room_rule(module: Module) -> Iterator[Finding]:
         ):
             continue
         yield module.path, found.line, f"{module.room} must not import {found.full}"
+
+
+def floor_of(room: str, path: str) -> int:
+    """The floor of a module, by its path within the package; -1 where it is on none."""
+    inside = path.removeprefix(room)
+    for number, floor in enumerate(FLOORS[room]):
+        if any(inside == name or (name[-1] == "/" and inside.startswith(name)) for name in floor):
+            return number
+    return -1
+
+
+def floor_rule(module: Module) -> Iterator[Finding]:
+    """Inside a room data flows one way, as from reading to judging to showing."""
+    if module.room not in FLOORS:
+        return
+    own = floor_of(module.room, module.path)
+    if own < 0:
+        yield module.path, 1, f"is on no floor of {module.room}; see FLOORS"
+        return
+    package = f"{PACKAGE}.{module.room.rstrip('/')}."
+    for imported in module.imports():
+        if not imported.full.startswith(package):
+            continue
+        inside = imported.full.removeprefix(package).replace(".", "/")
+        floors = [floor_of(module.room, f"{module.room}{inside}{end}") for end in (".py", "/")]
+        if imported.name and "/" in inside:  # ``from .text import words``: the module is one up
+            floors.append(floor_of(module.room, f"{module.room}{inside.rpartition('/')[0]}.py"))
+        if max(floors) > own:
+            yield module.path, imported.line, f"imports {imported.full} from a later floor"
+
+
+def folder_rule(modules: list[Module]) -> Iterator[Finding]:
+    """A folder is small enough to keep in mind."""
+    folders: dict[str, int] = {}
+    for module in modules:
+        folder = module.path.rpartition("/")[0]
+        folders[folder] = folders.get(folder, 0) + 1
+    for folder, count in folders.items():
+        if count > MAX_FILES:
+            yield folder, 1, f"has {count} modules; {MAX_FILES} is the most"
+
+
+def class_rule(modules: list[Module]) -> Iterator[Finding]:
+    """One name means one thing: no two modules have a class of the same name."""
+    first: dict[str, str] = {}
+    for module in modules:
+        for node in ast.walk(module.tree):
+            if isinstance(node, ast.ClassDef):
+                other = first.setdefault(node.name, module.path)
+                if other != module.path:
+                    yield module.path, node.lineno, f"class {node.name} is also in {other}"
 
 
 def private_rule(module: Module) -> Iterator[Finding]:
@@ -360,30 +443,35 @@ def test_package_keeps_its_layers() -> None:
         ("worker/process.py", "from jax import core", "jax.core: jax._src and"),
         ("worker/process.py", "import jax\njax.core.Jaxpr", ":2: jax.core.Jaxpr: jax._src"),
         ("worker/process.py", "import jax as j\nj._src.core", ":2: jax._src.core: jax._src"),
-        ("worker/values.py", "import jax.extend\njax.core", ":2: jax.core: jax._src"),
-        ("ext/events.py", "import jax", "ext/ must not import jax"),
-        ("ext/events.py", "import myst_parser", "ext/ must not import myst_parser"),
-        ("ext/events.py", "from sphinx.util import _files", "sphinx.util._files is private"),
+        ("worker/stage.py", "import jax.extend\njax.core", ":2: jax.core: jax._src"),
+        ("ext/nodes.py", "import jax", "ext/ must not import jax"),
+        ("ext/nodes.py", "import myst_parser", "ext/ must not import myst_parser"),
+        ("ext/nodes.py", "from sphinx.util import _files", "sphinx.util._files is private"),
         ("lesson/show.py", "from sphinx.util import _files", "sphinx.util._files is private"),
         ("lesson/show.py", "import jax", "lesson/ must not import jax"),
-        ("ext/html.py", "from sphinx.writers._html4 import X", "is private to sphinx"),
-        ("ext/html.py", "from docutils import nodes\nnodes._x", ":2: docutils.nodes._x is"),
+        ("ext/nodes.py", "from sphinx.writers._html4 import X", "is private to sphinx"),
+        ("ext/nodes.py", "from docutils import nodes\nnodes._x", ":2: docutils.nodes._x is"),
         ("lexer.py", "import sphinx", "lexer.py must not import sphinx"),
         ("commands/show.py", "import jax", "commands/ must not import jax"),
         ("commands/show.py", "from docutils import nodes", "commands/ must not import docutils"),
-        (
-            "commands/show.py",
-            "from ..ext import figure",
-            "must not import sphinx_jaxpr.ext.showing.figures",
-        ),
+        ("commands/show.py", "from ..ext import nodes", "must not import sphinx_jaxpr.ext.nodes"),
         ("commands/show.py", "from ..worker import tracer", "must not import sphinx_jaxpr.worker"),
-        ("__main__.py", "from .ext import html", "__main__.py must not import sphinx_jaxpr.ext"),
-        ("testing.py", "from .ext import html", "testing.py must not import sphinx_jaxpr.ext"),
+        ("__main__.py", "from .ext import nodes", "__main__.py must not import sphinx_jaxpr.ext"),
+        ("testing.py", "from .ext import nodes", "testing.py must not import sphinx_jaxpr.ext"),
         ("__init__.py", "import sphinx_jaxpr.ext.extension", "must not import sphinx_jaxpr.ext"),
         ("__init__.py", "from sphinx.application import Sphinx", "__init__.py must not import"),
+        ("ext/records.py", "from .reading import notes", "ext.reading.notes from a later floor"),
+        ("ext/reading/notes.py", "from ..judging.scopes import x", "judging.scopes.x from a later"),
+        ("ext/judging/scopes.py", "from ..showing import block", "showing.block from a later"),
+        ("ext/showing/block.py", "from ..builders.check import x", "builders.check.x from a later"),
+        ("ext/builders/lock.py", "from ..extension import setup", "extension.setup from a later"),
+        ("ext/judging/scopes.py", "def f():\n    from .. import extension", ":2: imports sphinx"),
+        ("program/parser/parser.py", "from ..query import views", "query.views from a later floor"),
+        ("program/text.py", "from . import parser", "program.parser from a later floor"),
+        ("ext/other.py", "", "is on no floor of ext/"),
         ("util.py", "", "is in no room of ROOMS"),
         ("lexer.py", "\ndef broken(:", ":2: is no Python 3.11: invalid syntax"),
-        ("program/paths.py", "\n" * 601, ":601: has 601 lines; 600 is the most"),
+        ("program/query/syntax.py", "\n" * 601, ":601: has 601 lines; 600 is the most"),
     ],
 )
 def test_bad_source_is_found(path: str, source: str, finding: str) -> None:
@@ -396,19 +484,19 @@ def test_bad_source_is_found(path: str, source: str, finding: str) -> None:
     ("path", "source"),
     [
         ("program/model.py", "from __future__ import annotations\nimport ast, tomllib"),
-        ("program/paths.py", "from sphinx_jaxpr.program.model import Program"),
-        ("program/paths.py", "from .model import Program\nfrom . import match"),
+        ("program/query/syntax.py", "from sphinx_jaxpr.program.model import Program"),
+        ("program/query/syntax.py", "from ..model import Program\nfrom . import scope"),
         ("tracing/store.py", "from sphinx_jaxpr.program import model"),
         ("worker/process.py", "import jax.extend.core, numpy\njax.extend.core.Jaxpr"),
         ("tracing/client.py", "COMMAND = ['-m', 'sphinx_jaxpr.worker.process']"),
-        ("ext/events.py", "from docutils import nodes\nfrom sphinx_jaxpr import __version__"),
+        ("ext/extension.py", "from docutils import nodes\nfrom sphinx_jaxpr import __version__"),
         ("ext/nodes.py", "from sphinx.locale import _, __\nimport sphinx\nsphinx.__version__"),
         ("lexer.py", "from pygments.lexer import RegexLexer"),
-        ("commands/show.py", "from ..ext.html import code\nfrom ..tracing import pool"),
+        ("commands/show.py", "from ..program.html.code import code\nfrom ..tracing import client"),
         ("testing.py", "def f():\n    import jax\n    from .worker import tracer"),
         ("__init__.py", "def setup(app):\n    from sphinx_jaxpr.ext import setup"),
         ("__init__.py", "if TYPE_CHECKING:\n    from sphinx.application import Sphinx"),
-        ("program/paths.py", "\n" * 600),
+        ("program/query/syntax.py", "\n" * 600),
     ],
 )
 def test_good_source_is_not(path: str, source: str) -> None:
@@ -418,56 +506,72 @@ def test_good_source_is_not(path: str, source: str) -> None:
 def test_jax_is_found_behind_other_modules() -> None:
     findings = check(
         {
-            "ext/events.py": "from sphinx_jaxpr.tracing.client import run",
-            "tracing/__init__.py": "\nfrom sphinx_jaxpr.worker import transforms",
+            "ext/extension.py": "from sphinx_jaxpr.tracing.client import run",
+            "tracing/__init__.py": "\nfrom sphinx_jaxpr.worker import stage",
             "tracing/client.py": "",
-            "worker/transforms.py": "import jax",
+            "worker/stage.py": "import jax",
         }
     )
     assert len(findings) == 2  # by what it loads, and by the room it stands in
     assert findings[0].startswith("sphinx_jaxpr/tracing/__init__.py:2: loads ")
-    assert "sphinx_jaxpr.worker.transforms.table, which imports JAX" in findings[0]
+    assert "sphinx_jaxpr.worker.stage, which imports JAX" in findings[0]
 
 
 def test_ext_may_not_load_a_jax_module() -> None:
-    findings = check({"ext/a.py": "from ..worker import process", "worker/process.py": ""})
+    findings = check({"ext/nodes.py": "from ..worker import process", "worker/process.py": ""})
     assert len(findings) == 1
     assert "loads sphinx_jaxpr.worker.process" in findings[0]
 
 
 def test_sphinx_is_found_behind_other_modules() -> None:
     sources = {
-        "commands/show.py": "\nfrom ..ext.html import code",
-        "ext/html.py": "from .nodes import x",
+        "commands/show.py": "\nfrom ..tracing.client import run",
+        "tracing/client.py": "from ..ext.nodes import x",
         "ext/nodes.py": "from docutils import nodes",
     }
-    (finding,) = check(sources)
-    assert finding == "sphinx_jaxpr/ext/html.py:1: loads sphinx_jaxpr.ext.nodes, which needs Sphinx"
+    assert check(sources) == [
+        "sphinx_jaxpr/tracing/client.py:1: loads sphinx_jaxpr.ext.nodes, which needs Sphinx",
+        "sphinx_jaxpr/tracing/client.py:1: tracing/ must not import sphinx_jaxpr.ext.nodes.x",
+    ]
     typing = "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from docutils import nodes"
-    assert not check({**sources, "ext/nodes.py": typing})
+    assert len(check({**sources, "ext/nodes.py": typing})) == 1
+
+
+def test_folders_stay_small() -> None:
+    full = {f"tracing/a{number}.py": "" for number in range(MAX_FILES)}
+    assert check(full) == []
+    assert check({**full, "tracing/b.py": ""}) == [
+        f"sphinx_jaxpr/tracing:1: has {MAX_FILES + 1} modules; {MAX_FILES} is the most"
+    ]
+
+
+def test_class_names_are_unique() -> None:
+    sources = {"tracing/a.py": "class Pack: ...", "worker/facts/b.py": "\nclass Pack: ..."}
+    (finding,) = check(sources)
+    assert finding == "sphinx_jaxpr/worker/facts/b.py:2: class Pack is also in tracing/a.py"
 
 
 def test_cycles_are_found() -> None:
     findings = check(
         {
-            "program/a.py": "from sphinx_jaxpr.program import b",
-            "program/b.py": "\nfrom .c import x",
-            "program/c.py": "def late():\n    import sphinx_jaxpr.program.a",
-            "program/d.py": "from .a import y",
+            "tracing/a.py": "from sphinx_jaxpr.tracing import b",
+            "tracing/b.py": "\nfrom .c import x",
+            "tracing/c.py": "def late():\n    import sphinx_jaxpr.tracing.a",
+            "tracing/d.py": "from .a import y",
         }
     )
     assert [found.partition(": ")[0] for found in findings] == [
-        "sphinx_jaxpr/program/a.py:1",
-        "sphinx_jaxpr/program/b.py:2",
-        "sphinx_jaxpr/program/c.py:2",
+        "sphinx_jaxpr/tracing/a.py:1",
+        "sphinx_jaxpr/tracing/b.py:2",
+        "sphinx_jaxpr/tracing/c.py:2",
     ]
-    assert "leads back to sphinx_jaxpr.program.a" in findings[0]
+    assert "leads back to sphinx_jaxpr.tracing.a" in findings[0]
 
 
 def test_the_hand_over_in_setup_is_no_cycle() -> None:
     assert not check(
         {
             "__init__.py": "def setup(app):\n    from sphinx_jaxpr.ext.extension import setup",
-            "ext/events.py": "from sphinx_jaxpr import __version__",
+            "ext/extension.py": "from sphinx_jaxpr import __version__",
         }
     )

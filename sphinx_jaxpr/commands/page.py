@@ -14,7 +14,8 @@ from ..program.html import definitions, markup
 from ..program.html.code import Marks, code, equation_ids
 from ..program.html.folding import folds
 from ..program.matching import summary
-from .programs import Program
+from ..tracing.outcome import error_parts
+from .programs import TracedProgram
 
 STATIC: Final = Path(__file__).parents[1] / "static"
 #: Printed lines up to which a block starts open under ``auto``.
@@ -26,7 +27,7 @@ _STYLE: Final = (
 )
 
 
-def page(target: str, programs: Sequence[Program], opened: str) -> str:
+def page(target: str, programs: Sequence[TracedProgram], opened: str) -> str:
     """The whole page."""
     style = f"\n{_STYLE}\n{(STATIC / 'jaxpr.css').read_text('utf-8')}"
     script = f"\n{(STATIC / 'jaxpr.js').read_text('utf-8')}"
@@ -55,12 +56,12 @@ def _policy(style: str, script: str) -> str:
     return "; ".join(parts)
 
 
-def _figure(program: Program, opened: str, explained: definitions.Explained) -> str:
+def _figure(program: TracedProgram, opened: str, explained: definitions.Explained) -> str:
     identity = f"jaxpr-{program.name}"
     header = markup.call(program.call or program.name)
     if program.error is not None:
         kind = "jaxpr-raises" if program.is_expected else "jaxpr-error"
-        state, body = True, markup.error(program.error)
+        state, body = True, markup.error(*error_parts(program.error))
     else:
         kind, state, body = "", _is_open(program, opened), _body(program, identity, explained)
         phases = summary.phases(program.printed, program.facts)
@@ -77,7 +78,7 @@ def _figure(program: Program, opened: str, explained: definitions.Explained) -> 
     return before + after
 
 
-def _body(program: Program, identity: str, explained: definitions.Explained) -> str:
+def _body(program: TracedProgram, identity: str, explained: definitions.Explained) -> str:
     printed, facts = program.printed, program.facts
     ids = equation_ids(printed, identity)
     known = definitions.of_block(builtin(), printed, facts, ids, lambda primitive: ("", False))
@@ -92,7 +93,7 @@ def _body(program: Program, identity: str, explained: definitions.Explained) -> 
     return markup.code(lines)
 
 
-def _is_open(program: Program, opened: str) -> bool:
+def _is_open(program: TracedProgram, opened: str) -> bool:
     if opened == "auto":
         return program.printed.text.count("\n") < OPEN_LINES
     return opened == "all" or (program.label or "base") in opened.split(",")

@@ -14,7 +14,7 @@ from ..program.parser.parser import parse
 from ..tracing.outcome import describe, remarks, unmet
 
 
-class Program:
+class TracedProgram:
     """The function itself (``label`` is ``""``), or what a transform made of it.
 
     ``outcome`` is the worker's answer, ``base`` that of the function itself; ``raises``

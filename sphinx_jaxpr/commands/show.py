@@ -25,13 +25,13 @@ from ..tracing.jobs import Job, seconds
 from ..tracing.masking import PathMasker
 from ..tracing.outcome import error_parts
 from ..tracing.request import Request, check_name, is_target, local_name, variants
-from .programs import Program
+from .programs import TracedProgram
 from .usage import FAILED, WRONG, UsageError
 
 # --- programs as text: what JAX prints, and lines around it that begin with ``#``
 
 
-def text(target: str, programs: Sequence[Program], opened: str) -> str:
+def text(target: str, programs: Sequence[TracedProgram], opened: str) -> str:
     """All programs, a blank line between two; one that failed is told elsewhere."""
     shown = [
         _expected(one) if one.is_expected else _one(one)
@@ -41,11 +41,11 @@ def text(target: str, programs: Sequence[Program], opened: str) -> str:
     return "\n\n".join(shown) + "\n" * bool(shown)
 
 
-def _head(program: Program) -> str:
+def _head(program: TracedProgram) -> str:
     return f"# {program.name}: {program.call}".rstrip(": ")
 
 
-def _one(program: Program) -> str:
+def _one(program: TracedProgram) -> str:
     acted = [f"{part.verb} {part.text}".strip() for part in program.acted]
     marks = summary.marks(program.printed, program.facts, program.match.change)
     return "\n".join(
@@ -58,7 +58,7 @@ def _one(program: Program) -> str:
     )
 
 
-def _expected(program: Program) -> str:
+def _expected(program: TracedProgram) -> str:
     """The error that was expected."""
     assert program.error is not None
     lines = "\n".join(filter(None, error_parts(program.error))).split("\n")
@@ -71,7 +71,7 @@ def _expected(program: Program) -> str:
 SCHEMA: Final = 1
 
 
-def data(target: str, programs: Sequence[Program], opened: str) -> str:
+def data(target: str, programs: Sequence[TracedProgram], opened: str) -> str:
     """One object with all programs."""
     version = next((one.result["jax"] for one in programs if "jax" in one.result), None)
     found = {
@@ -83,7 +83,7 @@ def data(target: str, programs: Sequence[Program], opened: str) -> str:
     return json.dumps(found, indent=2, ensure_ascii=False) + "\n"
 
 
-def _block(program: Program) -> dict[str, Any]:
+def _block(program: TracedProgram) -> dict[str, Any]:
     result = program.result
     found: dict[str, Any] = {
         "name": program.name,
@@ -104,7 +104,7 @@ def _block(program: Program) -> dict[str, Any]:
     }
 
 
-def _equations(program: Program) -> list[dict[str, Any]]:
+def _equations(program: TracedProgram) -> list[dict[str, Any]]:
     """Every equation at any depth, in printed order."""
     ids = equation_ids(program.printed, f"jaxpr-{program.name}")
     found = []
@@ -186,7 +186,7 @@ def run(options: argparse.Namespace) -> int:
     opened = _opened(options.open, labels)
     traced = _traced(options, requests)
     programs = [
-        Program(
+        TracedProgram(
             f"{name}.{label}" if label else name,
             label,
             found,
@@ -304,7 +304,7 @@ def _shown(outcome: dict[str, Any], paths: PathMasker) -> dict[str, Any]:
     return shown
 
 
-def _complain(programs: list[Program]) -> int:
+def _complain(programs: list[TracedProgram]) -> int:
     """Say what could not be traced; the exit status."""
     alike: dict[str, list[str]] = {}
     status = 0

@@ -15,6 +15,7 @@ from ...program.html.definitions import Explained, links
 from ...program.html.folding import Run, folds, runs
 from ...program.html.side_by_side import Column, Unaligned, align
 from ...program.matching.summary import in_words
+from ...tracing.outcome import error_parts
 from ..judging.path_targets import PathTarget
 from ..nodes import jaxpr_figure, jaxpr_source, jaxpr_words
 from ..records import Block
@@ -111,7 +112,7 @@ class HtmlRenderer(BlockRenderer):
         error = self.error(block)
         if error is not None:
             kind = "jaxpr-raises" if self.is_expected(block) else "jaxpr-error"
-            return kind, True, summary, markup.error(error)
+            return kind, True, summary, markup.error(*error_parts(error))
         found = self.engine.printed(block)
         assert found is not None
         printed, facts = found

@@ -5,9 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from html import escape
-from typing import Any
 
-from ...tracing.outcome import error_parts
 from ..matching.summary import SummaryPart
 
 
@@ -83,9 +81,8 @@ def paragraph(text: str) -> str:
 _LINK = re.compile(r"(https://[\w./#?=&%+-]+\w)")
 
 
-def error(found: dict[str, Any]) -> str:
-    """What went wrong, and where."""
-    headline, detail = error_parts(found)
+def error(headline: str, detail: str) -> str:
+    """What went wrong, and the lines below it."""
     said = f'<p class="jaxpr-message">{_linked(headline)}</p>\n'
     if detail:
         said += f'<pre class="jaxpr-detail">{_linked(detail)}</pre>\n'

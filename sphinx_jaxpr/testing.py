@@ -30,9 +30,8 @@ from .program.query.base import View
 from .program.query.blocks import QueryBlock
 from .program.query.evaluate import evaluate, judge
 from .program.query.explain import instead
-from .program.query.scope import Scope
 from .program.query.syntax import PathError
-from .program.query.views import Uses
+from .program.query.views import Scope, Uses
 from .program.text import spelled_all
 from .tracing import grammar
 from .tracing.grammar import GrammarError

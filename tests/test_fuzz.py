@@ -36,7 +36,7 @@ from sphinx_jaxpr.program.query.explain import instead
 from sphinx_jaxpr.tracing.grammar import GrammarError, arguments, static, transforms
 from sphinx_jaxpr.tracing.request import Request, check_chain, variants
 from tests.program import lesson
-from tests.program.test_evaluate import _PIECES, _SEEDS
+from tests.program.query.test_evaluate import _PIECES, _SEEDS
 from tests.tracing.test_grammar import REFUSED, SPECS
 
 pytestmark = pytest.mark.slow

@@ -15,7 +15,7 @@ from ..program.html.code import Marks, code, equation_ids
 from ..program.html.folding import folds
 from ..program.matching import summary
 from ..tracing.outcome import error_parts
-from .programs import TracedProgram
+from .traced import TracedProgram
 
 STATIC: Final = Path(__file__).parents[1] / "static"
 #: Printed lines up to which a block starts open under ``auto``.

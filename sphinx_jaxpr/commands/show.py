@@ -21,11 +21,10 @@ from ..program.matching import summary
 from ..program.text import on_one_line, spelled_all
 from ..tracing import client, fingerprint, grammar
 from ..tracing.grammar import WIDE, GrammarError, nearest, shorten
-from ..tracing.jobs import Job, seconds
 from ..tracing.masking import PathMasker
 from ..tracing.outcome import error_parts
-from ..tracing.request import Request, check_name, is_target, local_name, variants
-from .programs import TracedProgram
+from ..tracing.request import Job, Request, check_name, is_target, local_name, seconds, variants
+from .traced import TracedProgram
 from .usage import FAILED, WRONG, UsageError
 
 # --- programs as text: what JAX prints, and lines around it that begin with ``#``

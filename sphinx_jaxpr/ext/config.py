@@ -18,8 +18,7 @@ from sphinx.config import Config
 from ..program.text import echoed, shorten
 from ..tracing import fingerprint
 from ..tracing.folders import SITE_FOLDERS, project_in
-from ..tracing.jobs import Setup, seconds
-from ..tracing.request import is_target
+from ..tracing.request import Setup, is_target, seconds
 
 MODES: Final = ("trace", "locked", "skip")
 #: In place of modules that can't be read: one that no name leads into.

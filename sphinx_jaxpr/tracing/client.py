@@ -12,11 +12,10 @@ from dataclasses import replace
 from typing import Any, Final
 
 from .frames import Unusable
-from .jobs import Job, Limit, Setup
 from .needs import Needs
 from .outcome import error_problem, is_text, problem
 from .process import Ended, Process
-from .request import Request
+from .request import Job, Limit, Request, Setup
 
 # --- what the worker may answer to a request, and nothing else
 

@@ -19,9 +19,8 @@ from typing import Any, Final
 from .. import __version__
 from . import descendants
 from .files import Cache, digest, loads
-from .jobs import Setup
 from .masking import PathMasker
-from .request import SCHEMA
+from .request import SCHEMA, Setup
 from .streams import REPLIES, streams
 
 # --- versions of what is installed for an interpreter, without importing any of it

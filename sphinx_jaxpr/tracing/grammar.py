@@ -1,34 +1,20 @@
-"""The small language of the directive's options: values, specs, transforms.
-
-A hand-written parser.  It builds plain data and never evaluates anything.
-
-====================  =====================================================
-text                  value
-====================  =====================================================
-``3``, ``-1.5``       ``int``, ``float``, ``complex``
-``inf``, ``nan``      ``float``
-``"a"``, ``True``     ``str``, ``bool``, ``None``
-``(1, 2)``, ``[1]``   ``tuple``, ``list``
-``{x: 0, "d": 8}``    ``dict`` (a bare key is its name)
-``bf16[32,64]``       :class:`Aval`
-``f32[4@a,8]``        :class:`Aval`, split over axes of a mesh
-``Ref{f32[3]}``       :class:`Ref`
-``jax.nn.relu``       :class:`Name`
-``policy("a")``       :class:`Call`
-====================  =====================================================
-"""
+"""Reads tokens and values of the directive's options.  Never evaluates anything."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any
+import difflib
+import math
+import re
+from collections.abc import Iterable, Iterator
+from typing import Any, Final
 
+from ..program.text import message as bounded
 from ..program.text import shorten
-from .reader import MAX_DIMENSION, GrammarError, Reader, nearest
 from .specs import (
     AXIS_TYPES,
     DTYPES,
     KEYS,
+    MEMORIES,
     WIDE,
     Aval,
     Call,
@@ -39,7 +25,342 @@ from .specs import (
     Step,
     Value,
     meant_call,
+    meant_dtype,
+    separating,
 )
+
+# --- reader: Reads tokens and values of the directive's options.  Never evaluates anything.
+
+MAX_LENGTH: Final = 10_000
+MAX_DEPTH: Final = 40
+#: Python reads no integer of more digits.
+MAX_DIGITS: Final = 4_300
+#: Longest position of an argument, in digits.
+MAX_POSITION: Final = 9
+#: Sizes of arrays end before this one.
+MAX_DIMENSION: Final = 2**63
+
+
+class GrammarError(ValueError):
+    """A text that can't be read; ``offset`` is the character where it stops."""
+
+    def __init__(self, message: str, offset: int) -> None:
+        super().__init__(bounded(message))
+        self.offset = offset
+
+
+def nearest(word: str, known: Iterable[str]) -> str:
+    """``", did you mean 'x'?"`` for the nearest known word, or nothing."""
+    found = difflib.get_close_matches(word[:80], list(known), n=1, cutoff=0.5)
+    return f", did you mean {shorten(found[0])}?" if found else ""
+
+
+_TOKEN = re.compile(
+    r"""(?P<number>[+-]?(?:[0-9][0-9_]*\.?[0-9_]*|\.[0-9][0-9_]*)(?:[eE][+-]?[0-9_]+)?[jJ]?)
+      | (?P<name>[^\W\d]\w*(?:\.[^\W\d]\w*)*)
+      | (?P<string>"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*')
+      | (?P<mark>[()\[\]{},:=|<>])""",
+    re.VERBOSE,
+)
+#: Python's own ``isdigit`` knows digits of other scripts, which ``int`` or nobody reads.
+_DIGITS = frozenset("0123456789")
+_ESCAPE = re.compile(r"\\(.)", re.DOTALL)
+_WORDS: Final[dict[str, bool | float | None]] = {
+    "True": True,
+    "False": False,
+    "None": None,
+    "inf": math.inf,
+    "nan": math.nan,
+}
+_SINGLE = frozenset({"True", "False", "None"})
+_INFINITE = re.compile(r"[+-](inf|nan)\b(?![.(\[])")
+
+
+class Reader:
+    """Reads tokens and values from one text, left to right."""
+
+    def __init__(self, text: str) -> None:
+        if len(text) > MAX_LENGTH:
+            raise GrammarError(f"longer than {MAX_LENGTH} characters", MAX_LENGTH)
+        self.text = text
+        self.offset = 0
+        self.depth = 0
+        self.started = False
+
+    # -- tokens
+
+    def skip(self, newlines: bool = True) -> None:
+        while self.offset < len(self.text) and (
+            self.text[self.offset].isspace() and (newlines or self.text[self.offset] != "\n")
+        ):
+            self.offset += 1
+
+    def match(self, kind: str) -> str | None:
+        start = self.offset
+        self.skip()
+        found = _TOKEN.match(self.text, self.offset)
+        if found is None or found.lastgroup != kind:
+            self.offset = start  # a new line stays, it may separate items
+            return None
+        self.offset = found.end()
+        return found[0]
+
+    def peek(self, mark: str) -> bool:
+        start = self.offset
+        self.skip()
+        if self.text.startswith(mark, self.offset):
+            return True
+        self.offset = start  # a new line stays, it may separate items
+        return False
+
+    def accept(self, mark: str) -> bool:
+        if not self.peek(mark):
+            return False
+        self.offset += len(mark)
+        return True
+
+    def accept_word(self, word: str) -> bool:
+        start = self.offset
+        if self.match("name") == word:
+            return True
+        self.offset = start
+        return False
+
+    def at_number(self) -> bool:
+        self.skip()
+        return self.text[self.offset : self.offset + 1] in _DIGITS
+
+    def more(self) -> bool:
+        """At an item of the outermost list: past its separator, a comma or a new line."""
+        self.skip(newlines=False)
+        separated = not self.started
+        while self.text[self.offset : self.offset + 1] in {",", "\n"}:
+            separated = True
+            self.offset += 1
+            self.skip(newlines=False)
+        if self.offset >= len(self.text):
+            return False
+        if not separated:
+            hint = separating(self.text[self.offset :])
+            raise GrammarError(f"expected ',' before {self.rest()}{hint}", self.offset)
+        self.started = True
+        return True
+
+    def rest(self) -> str:
+        """What follows, quoted for a message."""
+        return shorten(self.text[self.offset :].lstrip().split("\n")[0][:20] or "the end")
+
+    # -- values
+
+    def name(self, what: str) -> str:
+        found = self.match("name")
+        if found is None:
+            raise GrammarError(f"expected {what}, found {self.rest()}", self.offset)
+        return found
+
+    def keyword(self) -> str:
+        """``name=`` if it stands here, else ``""``."""
+        start = self.offset
+        found = self.match("name")
+        if found is not None and "." not in found and self.accept("="):
+            return found
+        self.offset = start
+        return ""
+
+    def position(self) -> int | None:
+        start = self.offset
+        found = self.match("number")
+        if found is not None and set(found) <= _DIGITS and self.accept("="):
+            if len(found) > MAX_POSITION:
+                raise GrammarError(f"no function has a position {shorten(found)}", start)
+            return int(found)
+        self.offset = start
+        return None
+
+    def value(self) -> Value:
+        self.depth += 1
+        if self.depth > MAX_DEPTH:
+            raise GrammarError(f"nested more than {MAX_DEPTH} deep", self.offset)
+        try:
+            return self._value()
+        finally:
+            self.depth -= 1
+
+    def _value(self) -> Value:
+        start = self.offset
+        if self.accept("("):
+            items, commas = self.items(")")
+            return items[0] if len(items) == 1 and not commas else tuple(items)
+        if self.accept("["):
+            return self.items("]")[0]
+        if self.accept("{"):
+            return self.mapping()
+        if (string := self.match("string")) is not None:
+            return _ESCAPE.sub(r"\1", string[1:-1])
+        if (number := self.match("number")) is not None:
+            return _number(number, start)
+        if (sign := self.signed()) is not None:
+            return sign
+        if (name := self.match("name")) is not None:
+            return self.named(name, start)
+        raise GrammarError(f"expected a value, found {self.rest()}", self.offset)
+
+    def signed(self) -> float | None:
+        """``-inf`` and its like, which no number's token is."""
+        start = self.offset
+        self.skip()
+        found = _INFINITE.match(self.text, self.offset)
+        if found is None:
+            self.offset = start
+            return None
+        self.offset = found.end()
+        return float(found[0])
+
+    def items(self, close: str) -> tuple[list[Any], int]:
+        items: list[Any] = []
+        commas = 0
+        while not self.accept(close):
+            items.append(self.value())
+            if self.accept(","):
+                commas += 1
+            elif not self.peek(close):
+                raise GrammarError(f"expected ',' or {close!r}, found {self.rest()}", self.offset)
+        return items, commas
+
+    def mapping(self) -> dict[str | int, Any]:
+        result: dict[str | int, Any] = {}
+        while not self.accept("}"):
+            start = self.offset
+            word = self.match("name")
+            plain = word is not None and word not in _SINGLE and self.peek(":")
+            if not plain:
+                self.offset = start
+            key = word if plain and word is not None else self.value()
+            if isinstance(key, Name):
+                key = key.text
+            if not isinstance(key, (str, int)) or isinstance(key, bool):
+                raise GrammarError("a key is a name, a string or an integer", start)
+            if not self.accept(":"):
+                raise GrammarError(f"expected ':' after the key {shorten(str(key))}", self.offset)
+            result[key] = self.value()
+            if not self.accept(",") and not self.peek("}"):
+                raise GrammarError(f"expected ',' or '}}', found {self.rest()}", self.offset)
+        return result
+
+    def named(self, name: str, start: int) -> Value:
+        if name == "key" and self.accept("<"):
+            name = f"key<{self.match('name') or ''}>"
+            if not self.accept(">"):
+                raise GrammarError("expected '>' as in key<fry>[]", self.offset)
+        if name == "lambda":
+            raise GrammarError(
+                "options hold no code: define the function in a module and name it", start
+            )
+        if name == "Ref" and self.text.startswith("{", self.offset):
+            return self.ref(start)
+        if name == "Ref" and self.text.startswith(("[", "("), self.offset):
+            raise GrammarError("a mutable array is written Ref{f32[3]}", start)
+        if self.text.startswith("<", self.offset) and name in DTYPES:
+            return self.aval(name, start, self.memory(name))
+        if self.text.startswith("[", self.offset):
+            return self.aval(name, start)
+        if self.text.startswith("(", self.offset):
+            return self.call(name, start)
+        return _WORDS[name] if name in _WORDS else Name(name)
+
+    def call(self, name: str, start: int) -> Call:
+        if name in DTYPES or name in KEYS:
+            raise GrammarError(f"dimensions stand in brackets, as in {name}[8,128]", start)
+        self.offset += 1
+        place = self.offset
+        if self.keyword():
+            raise GrammarError(
+                f"{shorten(name)[1:-1]}(...) takes no keywords here; where it makes an argument,"
+                " name an attribute of the target's module instead, or a function without"
+                " parameters that returns one",
+                start,
+            )
+        self.offset = place
+        return Call(name, tuple(self.items(")")[0]))
+
+    def ref(self, start: int) -> Ref:
+        self.offset += 1
+        inner = self.value()
+        if not isinstance(inner, Aval):
+            raise GrammarError("a Ref holds one array, as in Ref{f32[3]}", start)
+        if not self.accept("}"):
+            raise GrammarError(
+                f"expected '}}' as in Ref{{f32[3]}}, found {self.rest()}", self.offset
+            )
+        return Ref(inner)
+
+    def memory(self, dtype: str) -> str:
+        """A memory space, as in ``f32<host>[4]``."""
+        self.offset += 1
+        place = self.offset
+        space = self.match("name") or ""
+        if space not in MEMORIES:
+            hint = nearest(space, MEMORIES)
+            raise GrammarError(f"unknown memory space {shorten(space)}{hint}", place)
+        if not self.accept(">") or not self.text.startswith("[", self.offset):
+            raise GrammarError(f"expected '>[' as in {dtype}<{space}>[4]", self.offset)
+        return "" if space == MEMORIES[-1] else space  # the default is not printed
+
+    def aval(self, dtype: str, start: int, memory: str = "") -> Aval:
+        if dtype not in DTYPES and dtype not in KEYS:
+            meant = meant_dtype(dtype)
+            hint = (
+                f", did you mean {shorten(meant)}?"
+                if meant
+                else "; an attribute takes no index here"
+            )
+            raise GrammarError(f"unknown dtype {shorten(dtype)}{hint}", start)
+        self.offset += 1
+        dims: list[int] = []
+        axes: list[tuple[str, ...]] = []
+        while not self.accept("]"):
+            dim = None if self.peek("@") else self.value()
+            if self.peek("@") and not isinstance(dim, int):
+                message = f"before @ is a dimension, as in {dtype}[4@a,8]"
+                raise GrammarError(message, start)
+            if not isinstance(dim, int) or isinstance(dim, bool) or not 0 <= dim < MAX_DIMENSION:
+                raise GrammarError(
+                    f"a dimension of {dtype}[...] is a number, as in {dtype}[8,128]", start
+                )
+            dims.append(dim)
+            axes.append(self.split() if self.accept("@") else ())
+            if not self.accept(",") and not self.peek("]"):
+                raise GrammarError(f"expected ',' or ']', found {self.rest()}", self.offset)
+        used = [axis for names in axes for axis in names]
+        for axis in used:
+            if used.count(axis) > 1:
+                raise GrammarError(f"mesh axis {shorten(axis)} splits more than once", start)
+        return Aval(dtype, tuple(dims), tuple(axes) if used else (), memory)
+
+    def split(self) -> tuple[str, ...]:
+        """The mesh axes behind ``@``: ``a``, or ``(a,b)``."""
+        place = self.offset
+        found: list[Any] = [self.value()]
+        if isinstance(found[0], tuple):
+            found = list(found[0])
+        names = [item.text if isinstance(item, Name) else item for item in found]
+        if not names or not all(isinstance(name, str) and name.isidentifier() for name in names):
+            raise GrammarError("behind @ is an axis of the mesh, as in f32[4@a,8@(b,c)]", place)
+        return tuple(names)
+
+
+def _number(text: str, offset: int) -> int | float | complex:
+    try:
+        if text[-1] in "jJ":
+            return complex(text)
+        return float(text) if set(text) & set(".eE") else int(text)
+    except ValueError:
+        pass
+    problem = "has too many digits" if len(text) > MAX_DIGITS else "is no number"
+    raise GrammarError(f"{shorten(text)} {problem}", offset)
+
+
+# --- grammar: The small language of the directive's options: values, specs, transforms.
 
 __all__ = [
     "DTYPES",

@@ -16,8 +16,8 @@ from typing import Any, Final
 
 from . import descendants
 from .frames import Frames, Unusable
-from .jobs import Setup
 from .outcome import is_text
+from .request import Setup
 from .streams import LIFE, REPLIES, Streams, streams
 
 WORKER: Final = str(Path(__file__).parents[1] / "worker" / "process.py")

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Page, sync_playwright
 
-from tests.ext import book
+from tests.ext.builds import book
 from tests.support import Build, Project
 
 ARGS = (

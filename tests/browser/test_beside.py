@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 import pytest
 from playwright.sync_api import Browser, Page
 
-from tests.ext import beside
+from tests.ext.builds import beside
 
 pytestmark = [pytest.mark.browser, pytest.mark.once]
 

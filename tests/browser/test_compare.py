@@ -14,7 +14,7 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Page
 
 from tests.browser.test_block import OPEN_ALL, OVERFLOW
-from tests.ext.test_compare import CODE, CONF, PAGE
+from tests.ext.showing.test_compare import CODE, CONF, PAGE
 from tests.support import Build, Project, require
 
 pytestmark = pytest.mark.browser

@@ -13,7 +13,7 @@ from playwright.sync_api import Browser, Page, expect
 
 from sphinx_jaxpr.commands import page as standalone
 from tests.browser import test_lesson as lesson
-from tests.ext.test_compare import CODE
+from tests.ext.showing.test_compare import CODE
 from tests.lesson.support import CONF
 from tests.support import Project
 

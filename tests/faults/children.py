@@ -26,8 +26,7 @@ import psutil
 
 from sphinx_jaxpr.tracing import process
 from sphinx_jaxpr.tracing.client import Client
-from sphinx_jaxpr.tracing.jobs import Job, Setup
-from sphinx_jaxpr.tracing.request import Request
+from sphinx_jaxpr.tracing.request import Job, Request, Setup
 from tests.support import Project
 from tests.tracing.test_replies import GOOD, PLAYER
 
@@ -279,7 +278,7 @@ _CALLER = """
 import os, sys
 from sphinx_jaxpr.tracing import process
 from sphinx_jaxpr.tracing.client import Client
-from sphinx_jaxpr.tracing.jobs import Job, Setup
+from sphinx_jaxpr.tracing.request import Job, Setup
 from sphinx_jaxpr.tracing.request import Request
 process.WORKER = sys.argv[1]
 client = Client(Setup(sys.executable, dict(os.environ), ()))

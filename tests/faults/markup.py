@@ -335,5 +335,5 @@ def hostile_text(chance: random.Random, count: int) -> tuple[int, list[str]]:
 
 
 #: For the table: once with few texts and builders, more often with all of them.
-#: In CI tests/ext/test_characters.py does the former.
+#: In CI tests/ext/builds/test_characters.py does the former.
 ROWS: Final = (as_row(hostile_text, short=0, long=2),)

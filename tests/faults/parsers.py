@@ -43,7 +43,6 @@ from sphinx_jaxpr.program.query.explain import instead
 from sphinx_jaxpr.program.text import MAX_MESSAGE
 from sphinx_jaxpr.tracing import lock
 from sphinx_jaxpr.tracing.grammar import GrammarError, arguments, mesh, static, transforms
-from sphinx_jaxpr.tracing.jobs import seconds
 from sphinx_jaxpr.tracing.outcome import problem
 from sphinx_jaxpr.tracing.request import (
     Request,
@@ -51,10 +50,11 @@ from sphinx_jaxpr.tracing.request import (
     check_name,
     is_target,
     local_name,
+    seconds,
     variants,
 )
 from tests.program import lesson
-from tests.program.test_evaluate import _SEEDS
+from tests.program.query.test_evaluate import _SEEDS
 from tests.tracing.test_grammar import REFUSED, SPECS
 
 from .rows import as_row

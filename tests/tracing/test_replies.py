@@ -17,9 +17,8 @@ import pytest
 from sphinx_jaxpr.tracing import client, process
 from sphinx_jaxpr.tracing.client import Client, unfit
 from sphinx_jaxpr.tracing.frames import LONGEST, NOISE, Frames, Unusable, frame
-from sphinx_jaxpr.tracing.jobs import Job, Limit, Setup
 from sphinx_jaxpr.tracing.needs import Needs
-from sphinx_jaxpr.tracing.request import Request
+from sphinx_jaxpr.tracing.request import Job, Limit, Request, Setup
 from sphinx_jaxpr.tracing.streams import ThreadedStreams
 
 pytestmark = pytest.mark.once

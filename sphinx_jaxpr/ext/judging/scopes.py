@@ -12,7 +12,7 @@ from .session import BuildSession
 
 if TYPE_CHECKING:
     from ...program.query import blocks as programs
-    from ...program.query.scope import Scope
+    from ...program.query.views import Scope
     from .domain import JaxprDomain
 
 _WORD = re.compile(r"[^\W\d]\w*")
@@ -80,7 +80,7 @@ class Scopes:
 
     def of(self, page: str, text: str, inside: DirectiveRecord | None = None) -> Scope:
         """The scope of one expression, of a page or ``inside`` of a directive."""
-        from ...program.query.scope import Scope
+        from ...program.query.views import Scope
 
         met = self.met(self.mentioned(page, text, inside))
         primitives = frozenset((*met, *self.spoken(page)))

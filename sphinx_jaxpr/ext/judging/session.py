@@ -17,11 +17,10 @@ from ... import __version__
 from ...program.text import on_one_line, spelled, spelled_all
 from ...tracing import lock
 from ...tracing.files import digest
-from ...tracing.jobs import Job, Limit, seconds
 from ...tracing.lock import LockFolder
 from ...tracing.masking import PathMasker, mask
 from ...tracing.needs import Needs
-from ...tracing.request import Request
+from ...tracing.request import Job, Limit, Request, seconds
 from ...tracing.store import FAILED, Seen, Store
 from .. import config as settings
 from ..records import Block, DirectiveRecord, Finding, Judge, PrimitiveList

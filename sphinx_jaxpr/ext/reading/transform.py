@@ -10,8 +10,7 @@ from docutils import nodes
 
 from ...tracing import grammar
 from ...tracing.grammar import Chain, GrammarError, nearest, shorten
-from ...tracing.jobs import seconds
-from ...tracing.request import Request, checked, is_target, is_within, local_name
+from ...tracing.request import Request, checked, is_target, is_within, local_name, seconds
 from ..config import value as config_value
 from ..nodes import jaxpr_gallery, jaxpr_note
 from ..records import COMPARE, Block, DirectiveRecord, Finding, Note

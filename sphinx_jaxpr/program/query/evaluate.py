@@ -6,14 +6,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from .base import Version
-from .comparing import kind
+from .equality import kind
 from .evidence import Idle, SaysNothing, nothing
 from .given import plain
 from .operators import truth
-from .scope import BlockView, Scope
 from .skipped import Skipped
 from .syntax import PathError, parse
-from .views import Equations, EquationView, Programs, ProgramView
+from .views import BlockView, Equations, EquationView, Programs, ProgramView, Scope
 from .walker import Walker
 
 __all__ = [

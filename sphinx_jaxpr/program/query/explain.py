@@ -8,10 +8,9 @@ from typing import Any, Final
 
 from ..renames import table
 from .base import View, words
-from .comparing import elements, program_of
-from .scope import Scope
+from .equality import elements, program_of
 from .syntax import PathError, nearest, parse
-from .views import Equations, EquationView
+from .views import Equations, EquationView, Scope
 from .walker import Walker
 
 #: Longest shown value, in characters.

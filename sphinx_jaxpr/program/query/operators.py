@@ -8,8 +8,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from .base import Asking, View, words
-from .comparing import SIGNS, elements, kind, number_of, program_of, sets_of, settled, weigh
-from .equality import aligned
+from .equality import SIGNS, aligned, elements, kind, number_of, program_of, sets_of, settled, weigh
 from .equivalence import same
 from .evidence import Idle, Nothing, drawn, emptiness, idle, listing, pile, reason_of, verdict_of
 from .syntax import PathError

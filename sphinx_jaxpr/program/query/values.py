@@ -1,17 +1,215 @@
-"""Values of a program as paths see them: operands, results, inputs, constants."""
+"""What views look up in a block, and how they say that there is nothing."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
 from ..facts import NO_NAMES, InputNames
-from ..model import Operand, Variable
-from . import lookups
+from ..model import Equation, Operand, Program, Variable
 from .base import Asking, View
-from .blocks import INPUT, LITERAL, QueryBlock
+from .blocks import INPUT, LITERAL, QueryBlock, dtype_of, shape_of
+from .given import sizes
 from .syntax import PathError, nearest
-from .vocabulary import Origin
+from .vocabulary import Dtype, Origin, Phase
+
+# --- lookups: What views look up in a block, and how they say that there is nothing.
+
+
+def count_of(count: int, what: str) -> str:
+    """``a list of 2 equations``."""
+    return f"a list of {count} {what}{'' if count == 1 else 's'}"
+
+
+def is_whole(block: QueryBlock, program: Program) -> bool:
+    """Whether a program is that of the block itself."""
+    return block.printed is not None and program is block.printed.program
+
+
+def everything(block: QueryBlock, program: Program) -> list[Equation]:
+    """Equations at any depth, a shared program once, as printed.
+
+    A program that is printed twice, which JAX does with what objects hold, is
+    there once: where paths lead to it, else where it was printed first.
+    """
+    index = block.index
+    if program.start not in index.everything:
+        found = {one.start: one for one in map(index.meant, inside(block, program))}
+        equations = (e for one in found.values() for e in one.equations)
+        index.everything[program.start] = sorted(equations, key=lambda e: e.start)
+    return index.everything[program.start]
+
+
+def inside(block: QueryBlock, program: Program) -> list[Program]:
+    """A program and all that it holds, in printed order."""
+    index = block.index
+    found = {program.start: program}
+    if block.printed is not None and is_whole(block, program):
+        found.update((shared.start, shared) for _, shared in block.printed.shared)
+    todo = list(found.values())
+    while todo:
+        for equation in todo.pop().equations:
+            for parameter in equation.parameters:
+                held: list[Program | str] = [*parameter.programs, *parameter.references]
+                for member in held:
+                    inner = index.member(member)
+                    if inner is not None and inner.start not in found:
+                        found[inner.start] = inner
+                        todo.append(inner)
+    return [found[start] for start in sorted(found)]
+
+
+def unread(block: QueryBlock, program: Program, path: str) -> None:
+    """Refuse what is asked of all equations where some can't be read."""
+    index = block.index
+    if program.start not in index.refusals:
+        reasons = ((one, index.opaque(one)) for one in inside(block, program))
+        where, reason = next(((one, said) for one, said in reasons if said), (program, ""))
+        index.refusals[program.start] = (
+            f"{'' if where is program else ' further inside'} {reason}" if reason else ""
+        )
+    if reason := index.refusals[program.start]:
+        raise PathError(
+            f"`{path}` can't be answered:{reason}; ask for the equations of a program"
+            " that is read whole"
+        )
+
+
+def cost(block: QueryBlock, program: Program, name: str) -> int:
+    """How much work an attribute of a program is."""
+    if name == "text":
+        return (program.end - program.start) // 100
+    if name in ("inputs", "outputs", "consts"):
+        return 4 * (len(program.inputs) + len(program.outputs) + len(program.constants))
+    if name == "variables":
+        return 9 * (len(program.equations) + len(program.inputs))
+    return 4 * len(block.index.home)
+
+
+def phase(block: QueryBlock, equation: Equation, path: str, asking: Asking) -> Phase:
+    """The phase of an equation, ``""`` where it has none."""
+    known = block.index.facts.get(equation.start)
+    if known is None:
+        raise PathError(f"`{path}`: nothing is known of its phase")
+    if not block.index.has_phases:
+        asking.hint(no_phases(block.name, True))
+    return Phase(known.phase)
+
+
+def no_phases(path: str, is_traced: bool) -> str:
+    """That no equation has a phase, and why."""
+    why = "JAX records them where a program is differentiated"
+    return f"`{path}` has no phases: {why if is_traced else 'only its text is known'}"
+
+
+def variables(program: Program) -> list[Variable]:
+    """All values of a program: constants, inputs, results, in this order."""
+    made = [v for equation in program.equations for v in equation.outputs]
+    return [*program.constants, *program.inputs, *made]
+
+
+def effects(block: QueryBlock, program: Program, path: str) -> tuple[str, ...]:
+    """The names of the effects of a program."""
+    place = block.index.tables.get(program.start)
+    programs = block.facts.get("programs") or []
+    if place is None or place >= len(programs):
+        raise PathError(f"`{path}`: nothing is known of its effects")
+    return tuple(programs[place].get("effects", ()))
+
+
+def readers(block: QueryBlock, equation: Equation) -> list[Equation]:
+    """The equations that read a result of ``equation``, each once, in printed order."""
+    index = block.index.readers
+    found = {e.start: e for v in equation.outputs for e in index.get(v.index, ())}
+    return [found[start] for start in sorted(found)]
+
+
+def line(block: QueryBlock, equation: Equation, path: str) -> int:
+    """The line of the user's source."""
+    known = block.index.facts.get(equation.start)
+    if known is None or known.source is None:
+        raise PathError(f"`{path}`: no line of the source is known")
+    return known.source[1]
+
+
+def missing(
+    path: str, wanted: str, equations: Sequence[Equation], deeper: Iterable[Equation]
+) -> str:
+    """That ``path`` has no equation ``wanted``, and what is near."""
+    present = Counter(e.primitive for e in equations)
+    near = [name for name in nearest(wanted, present)[len("; nearest: ") :].split(", ") if name]
+    listed = near or [name for name, _ in present.most_common(8)]
+    said = ", ".join(f"{name} ({present[name]})" for name in listed) or "none"
+    text = f"`{path}` has no equation `{wanted}`"
+    count = sum(e.primitive == wanted for e in deeper)
+    if count:
+        text += f"; {count} further inside: `{path}.all[{wanted}]`"
+    return f"{text}; {'nearest' if near else 'it has'}: {said}"
+
+
+def shape(path: str, kind: str) -> tuple[Any, ...]:
+    """The shape of a printed type."""
+    found = shape_of(kind)
+    if found is None:
+        raise PathError(f"`{path}` has no shape{f': its type is {kind}' if kind else ''}")
+    return sizes(found)
+
+
+def dtype(path: str, kind: str) -> Dtype:
+    """The short dtype of a printed type."""
+    found = dtype_of(kind)
+    if not found:
+        raise PathError(f"`{path}` has no dtype{f': its type is {kind}' if kind else ''}")
+    return Dtype(found)
+
+
+def at(items: tuple[Any, ...], place: int, path: str, what: str) -> Any:
+    """One of several, by position."""
+    if -len(items) <= place < len(items):
+        return items[place]
+    count = f"{len(items)} {what}{'' if len(items) == 1 else 's'}"
+    raise PathError(f"`{path}` has {count}, there is no `[{place}]`")
+
+
+def sliced(count: int, key: slice, path: str, what: str, is_computed: bool) -> None:
+    """An error where a slice of ``count`` things begins beyond their end.
+
+    A number that is written points at something; one that is computed measures, as in
+    ``f.grad[len(f):]``, and may be the end itself.
+    """
+    start = key.start or 0
+    if start > count or (start == count > 0 and not is_computed):
+        have = f"{count} {what}{'' if count == 1 else 's'}"
+        raise PathError(
+            f"`{path}` has {have}, so `{slice_text(key)}` begins beyond the end"
+            + (f"; the last one is `[{count - 1}]`" if count else "")
+        )
+
+
+def slice_text(key: slice) -> str:
+    """A slice as written."""
+    parts = ["" if part is None else str(part) for part in (key.start, key.stop)]
+    return f"[{':'.join(parts)}{'' if key.step is None else f':{key.step}'}]"
+
+
+def of_one(path: str, name: str, count: int, what: str) -> str:
+    """That something is asked of several things."""
+    name = name if name.startswith("[") else f".{name}"
+    if not count:
+        return f"`{path}` has no {what}s, so no `{name}`"
+    return f"`{name}` is of exactly one {what}; `{path}` has {count}: write `{path}[0]{name}`"
+
+
+def no_attribute(view: View, name: str, known: Iterable[str]) -> str:
+    """That there is no such attribute, and what there is."""
+    known = tuple(known)
+    return f"`{view.path}` is {view.what} and has no `.{name}`" + (
+        nearest(name, known) or f" (it has: {', '.join(known)})"
+    )
+
+
+# --- values: Values of a program as paths see them: operands, results, inputs, constants.
 
 #: Names of inputs that a message lists.
 MOST_NAMES: Final = 12
@@ -59,9 +257,9 @@ class Value(View):
             raise PathError(f"`{self.path}` is printed as `_`, which does not say what it is")
         match name:
             case "shape":
-                return lookups.shape(self.path, self.type)
+                return shape(self.path, self.type)
             case "dtype":
-                return lookups.dtype(self.path, self.type)
+                return dtype(self.path, self.type)
             case "origin":
                 return self.origin
             case "text" if self.variable is None and self.operand is not None:
@@ -70,7 +268,7 @@ class Value(View):
                 raise PathError(
                     f"`{self.path}` is a variable: its letter changes between JAX releases"
                 )
-        raise PathError(lookups.no_attribute(self, name, OF_VALUES))
+        raise PathError(no_attribute(self, name, OF_VALUES))
 
     def words(self) -> str:
         return (self.operand.text if self.operand and not self.variable else "") or self.type
@@ -105,18 +303,18 @@ class Values(View):
 
     @property
     def what(self) -> str:
-        return lookups.count_of(len(self.values), "value")
+        return count_of(len(self.values), "value")
 
     def attribute(self, name: str, asking: Asking) -> Any:
         if len(self.values) == 1:
             return self.values[0].attribute(name, asking)
-        raise PathError(lookups.of_one(self.path, name, len(self.values), "value"))
+        raise PathError(of_one(self.path, name, len(self.values), "value"))
 
     def item(self, key: Any, asking: Asking) -> Any:
         if isinstance(key, slice):
             return self.sliced(key)
         if isinstance(key, int):
-            return lookups.at(self.values, key, self.path, "value")
+            return at(self.values, key, self.path, "value")
         return self.named(str(key))
 
     def named(self, key: str) -> Any:
@@ -135,7 +333,7 @@ class Values(View):
 
     def sliced(self, key: slice) -> Values:
         """Some of them, by position."""
-        path = self.path + lookups.slice_text(key)
+        path = self.path + slice_text(key)
         return self._some(path, self.values[key], self.names.sliced(key))
 
     def _some(self, path: str, values: tuple[Value, ...], names: InputNames) -> Values:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from keyword import iskeyword
 from typing import Any
 
@@ -11,13 +12,15 @@ from ..glossary.glossary import builtin, printed_value
 from ..matching.match import ADDED, KEPT, RESHAPED
 from ..model import Equation, Parameter, Program
 from ..renames import table
-from . import lookups
-from .base import Asking, View
+from . import values
+from .base import Asking, Error, View
 from .blocks import PHASES, QueryBlock
 from .given import freeze
-from .syntax import PathError
+from .syntax import NoProgram, PathError, nearest
 from .values import Value, Values
-from .vocabulary import PRINTED, ParametersView, Primitive, near_primitive
+from .vocabulary import PRINTED, ParametersView, Phase, Primitive, near_primitive
+
+# --- views: Programs, equations and values as paths see them: frozen views of a block.
 
 CHANGES = frozenset({ADDED, KEPT, RESHAPED})
 OF_EQUATIONS = tuple(
@@ -82,27 +85,27 @@ class EquationView(View):
             case "shape" | "dtype":
                 if len(equation.outputs) != 1:
                     count = len(equation.outputs)
-                    raise PathError(lookups.of_one(f"{self.path}.outputs", name, count, "output"))
+                    raise PathError(values.of_one(f"{self.path}.outputs", name, count, "output"))
                 kind = self.block.index.type_of(equation.outputs[0])
-                return (lookups.shape if name == "shape" else lookups.dtype)(self.path, kind)
+                return (values.shape if name == "shape" else values.dtype)(self.path, kind)
             case "params":
                 asking.spend(8 * len(equation.parameters))
                 return self.parameters(path)
             case "phase":
-                return lookups.phase(self.block, equation, self.path, asking)
+                return values.phase(self.block, equation, self.path, asking)
             case "inputs":
                 return Values(self.block, path, equation.inputs, OperandView)
             case "outputs":
                 return Values(self.block, path, equation.outputs, OperandView)
             case "uses":
-                found = lookups.readers(self.block, equation)
+                found = values.readers(self.block, equation)
                 asking.spend(4 * len(found))
                 return Uses(self.block, path, found)
             case "text":
                 asking.spend((equation.end - equation.start) // 100)
                 return self.text
             case "line":
-                return lookups.line(self.block, equation, self.path)
+                return values.line(self.block, equation, self.path)
             case "calls":
                 return self.calls
             case "primitive":
@@ -149,7 +152,7 @@ class EquationView(View):
             raise PathError(
                 f"`{name}` is a parameter without a printed program: `{self.path}.params[{name}]`"
             )
-        raise PathError(lookups.no_attribute(self, name, (*holding, *OF_EQUATIONS)))
+        raise PathError(values.no_attribute(self, name, (*holding, *OF_EQUATIONS)))
 
     def words(self) -> str:
         return " ".join(self.text.split())
@@ -188,7 +191,7 @@ class Equations(View):
 
     @property
     def what(self) -> str:
-        return lookups.count_of(len(self.equations), "equation")
+        return values.count_of(len(self.equations), "equation")
 
     def differ(self, kind: str, name: str) -> None:
         """An error where all have another word of a kind in common: there never is one."""
@@ -223,7 +226,7 @@ class Equations(View):
         if self.origin is None or not self.wanted:
             return f"`{self.path}` has no equations"
         origin = self.origin
-        return lookups.missing(origin.path, self.wanted, origin.equations, origin.deeper())
+        return values.missing(origin.path, self.wanted, origin.equations, origin.deeper())
 
     def deeper(self) -> Iterable[Equation]:
         """The equations of the programs inside, where that makes sense."""
@@ -238,13 +241,13 @@ class Equations(View):
         if name == "calls":
             return sum(EquationView(self.block, "", e).calls for e in self.equations)
         if len(self.equations) > 1:
-            raise PathError(lookups.of_one(self.path, name, len(self.equations), "equation"))
+            raise PathError(values.of_one(self.path, name, len(self.equations), "equation"))
         return self.only().attribute(name, asking)
 
     def in_phase(self, phase: str) -> Equations:
         index = self.block.index
         if not index.has_phases:
-            raise PathError(lookups.no_phases(self.path, bool(index.facts)))
+            raise PathError(values.no_phases(self.path, bool(index.facts)))
         self.differ("phase", phase)
         known = index.facts
         found = [e for e in self.equations if e.start in known and known[e.start].phase == phase]
@@ -266,7 +269,7 @@ class Equations(View):
             return Equations(
                 base,
                 path,
-                [e for e in lookups.everything(base, base.printed.program) if e.start in gone],
+                [e for e in values.everything(base, base.printed.program) if e.start in gone],
                 self,
             )
         kept = [e for e in equations if found.change.get(e.start) == change]
@@ -276,12 +279,12 @@ class Equations(View):
         asking.spend(len(self.equations))
         if isinstance(key, slice):
             return Equations(
-                self.block, self.path + lookups.slice_text(key), self.equations[key], self
+                self.block, self.path + values.slice_text(key), self.equations[key], self
             )
         if isinstance(key, int):
             if not self.equations and self.wanted:
                 raise PathError(self.missing())
-            equation = lookups.at(self.equations, key, self.path, "equation")
+            equation = values.at(self.equations, key, self.path, "equation")
             return EquationView(self.block, f"{self.path}[{key}]", equation)
         return self.select(str(key), asking)
 
@@ -349,7 +352,7 @@ class ProgramView(Equations):
     @property
     def is_whole(self) -> bool:
         """Whether it is the program of the block itself."""
-        return lookups.is_whole(self.block, self.program)
+        return values.is_whole(self.block, self.program)
 
     @property
     def what(self) -> str:
@@ -357,7 +360,7 @@ class ProgramView(Equations):
 
     def everything(self) -> list[Equation]:
         """Its equations at any depth, a shared program once, as printed."""
-        return lookups.everything(self.block, self.program)
+        return values.everything(self.block, self.program)
 
     def deeper(self) -> Iterable[Equation]:
         own = {e.start for e in self.program.equations}
@@ -365,10 +368,10 @@ class ProgramView(Equations):
 
     def attribute(self, name: str, asking: Asking) -> Any:
         block, path = self.block, f"{self.path}.{name}"
-        asking.spend(lookups.cost(block, self.program, name))
+        asking.spend(values.cost(block, self.program, name))
         match name:
             case "all":
-                lookups.unread(block, self.program, path)
+                values.unread(block, self.program, path)
                 found = self.everything()
                 return Equations(block, path, found)
             case "inputs":
@@ -379,9 +382,9 @@ class ProgramView(Equations):
             case "consts":
                 return Values(block, path, self.program.constants, OperandView)
             case "variables":
-                return Values(block, path, lookups.variables(self.program), OperandView)
+                return Values(block, path, values.variables(self.program), OperandView)
             case "effects":
-                return lookups.effects(block, self.program, self.path)
+                return values.effects(block, self.program, self.path)
             case "calls":
                 return block.index.calls.get(self.program.start, 1)
             case "text":
@@ -394,7 +397,7 @@ class ProgramView(Equations):
             raise PathError(
                 f"`{self.path}` is a program; `.{name}` is of one equation, `{self.path}[0].{name}`"
             )
-        raise PathError(lookups.no_attribute(self, name, OF_PROGRAMS))
+        raise PathError(values.no_attribute(self, name, OF_PROGRAMS))
 
     def in_this_phase(self, phase: str, asking: Asking) -> Equations:
         found = self.in_phase(phase)
@@ -422,21 +425,94 @@ class Programs(View):
 
     @property
     def what(self) -> str:
-        return lookups.count_of(len(self.programs), "program")
+        return values.count_of(len(self.programs), "program")
 
     def attribute(self, name: str, asking: Asking) -> Any:
         if len(self.programs) == 1:
             return self.programs[0].attribute(name, asking)
-        raise PathError(lookups.of_one(self.path, name, len(self.programs), "program"))
+        raise PathError(values.of_one(self.path, name, len(self.programs), "program"))
 
     def item(self, key: Any, asking: Asking) -> Any:
         if isinstance(key, slice):
             return self.programs[key]
         if isinstance(key, int):
-            return lookups.at(self.programs, key, self.path, "program")
+            return values.at(self.programs, key, self.path, "program")
         if len(self.programs) == 1:
             return self.programs[0].item(key, asking)
-        raise PathError(lookups.of_one(self.path, f"[{key}]", len(self.programs), "program"))
+        raise PathError(values.of_one(self.path, f"[{key}]", len(self.programs), "program"))
 
     def members(self) -> tuple[ProgramView, ...]:
         return self.programs
+
+
+# --- scope: Where names lead: blocks by their names, and versions.
+
+
+@dataclass(frozen=True)
+class Scope:
+    """What an expression may name.
+
+    ``blocks`` maps full names (``dense``, ``dense.grad``) to blocks; where a page
+    has a block of its own by a name, the caller puts that one.  ``versions`` has
+    ``jax``, ``jaxlib`` and ``python``, as far as they are known.  ``primitives``
+    are names that count as known beside those of the built-in definitions;
+    ``left_out`` are blocks that the page has, and this build does not show.
+    """
+
+    blocks: Mapping[str, QueryBlock]
+    versions: Mapping[str, str] = field(default_factory=dict)
+    primitives: frozenset[str] = frozenset()
+    left_out: frozenset[str] = frozenset()
+
+
+class BlockView(View):
+    """A block by its name; its program, where it has one."""
+
+    __slots__ = ("block",)
+    block: QueryBlock
+
+    def __init__(self, block: QueryBlock) -> None:
+        super().__init__(block.name, (id(block), "block"))
+        object.__setattr__(self, "block", block)
+
+    def program(self) -> ProgramView:
+        """Its program; an error says why there is none."""
+        block = self.block
+        if block.printed is not None and block.printed.program is not None:
+            return ProgramView(block, block.name, block.printed.program)
+        if block.failed:
+            raise NoProgram(f"`{block.name}` could not be traced")
+        if block.error is not None:
+            raise PathError(f"`{block.name}` has no program: {block.error[0]}: {block.error[1]}")
+        raise PathError(f"`{block.name}` has no program that could be read")
+
+    def attribute(self, name: str, asking: Asking) -> Any:
+        inner = asking.blocks.get(f"{self.path}.{name}")
+        if inner is not None:
+            return BlockView(inner)
+        if name == "error":
+            if self.block.failed:
+                self.program()
+            if self.block.error is None:
+                raise PathError(f"`{self.path}` has no error: it could be traced")
+            return Error(f"{self.path}.error", self.block.error)
+        if name in OF_PROGRAMS or name in OF_EQUATIONS:
+            return self.program().attribute(name, asking)
+        raise PathError(self.unknown(name, asking))
+
+    def unknown(self, name: str, asking: Asking) -> str:
+        """That it has no such variant or attribute, and what is near."""
+        if name in OF_EQUATIONS:
+            return (
+                f"`{self.path}` is a program; `.{name}` is of one equation, `{self.path}[0].{name}`"
+            )
+        start = self.path + "."
+        labels = [key[len(start) :] for key in asking.blocks if key.startswith(start)]
+        if self.block.printed is not None and name in self.block.primitives:
+            return f"`{self.path}` has no variant `{name}`; equations are `{self.path}[{name}]`"
+        meant = Phase.meant.get(name.lower())  # as `.backward`
+        known = f"; nearest: {meant}" if meant else nearest(name, (*labels, *OF_PROGRAMS))
+        if not known:
+            said = "variants" if labels else "it has"
+            known = f" ({said}: {', '.join(labels or OF_PROGRAMS)})"
+        return f"`{self.path}` has no variant or attribute `{name}`{known}"

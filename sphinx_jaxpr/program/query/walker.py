@@ -13,18 +13,16 @@ from functools import cache
 from typing import Any, Final
 
 from ..glossary.glossary import known
-from . import lookups
+from . import values
 from .base import Asking, Version, View
-from .comparing import elements, kind, number_of, program_of, weigh
-from .equality import compare, denied
+from .equality import compare, denied, elements, kind, number_of, program_of, weigh
 from .equivalence import same
 from .evidence import EvidenceList, Idle, Nothing, Pile, emptiness, idle, listing, verdict_of
 from .given import is_flag
 from .operators import MAX_ITEMS, binary, call, make_set, number, truth
-from .scope import BlockView, Scope
 from .syntax import FUNCTIONS, VERSIONS, Expression, PathError, nearest
 from .values import Values
-from .views import OF_PROGRAMS, Equations
+from .views import OF_PROGRAMS, BlockView, Equations, Scope
 from .vocabulary import Word, part_of
 
 _WORDS_OF_PROGRAMS: Final = frozenset(OF_PROGRAMS)
@@ -216,7 +214,7 @@ class Walker:
             case _:
                 return
         is_computed = isinstance(key, ast.Slice) and not isinstance(key.lower, ast.Constant)
-        lookups.sliced(count, place, path, what, is_computed)
+        values.sliced(count, place, path, what, is_computed)
 
     def key(self, node: ast.expr) -> int | slice | str:
         """What stands in brackets after a path: a word is itself, unless it is bound."""

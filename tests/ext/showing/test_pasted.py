@@ -13,7 +13,7 @@ from tests.support import Build, Project
 
 pytestmark = pytest.mark.once
 
-DATA = Path(__file__).parents[1] / "program/data"
+DATA = Path(__file__).parents[2] / "program/data"
 
 #: As JAX 0.4.38 printed it: a shared program, and others inside parameters.
 OLD = re.sub(" +$", "", (DATA / "jax-0.4.38.txt").read_text("utf-8").strip(), flags=re.MULTILINE)

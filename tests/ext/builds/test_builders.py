@@ -13,7 +13,7 @@ from xml.etree import ElementTree
 import pytest
 from bs4 import BeautifulSoup
 
-from tests.ext import book
+from tests.ext.builds import book
 from tests.support import Build, Project, require
 
 FOREIGN = '''

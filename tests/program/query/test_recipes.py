@@ -17,9 +17,9 @@ from jax.sharding import PartitionSpec as P
 
 from sphinx_jaxpr.program.query.evaluate import Scope, judge
 from tests.program.lesson import block
-from tests.program.test_silence import _summed
+from tests.program.query.test_silence import _summed
 
-PAGE = Path(__file__).parents[2] / "docs" / "reference" / "paths.md"
+PAGE = Path(__file__).parents[3] / "docs" / "reference" / "paths.md"
 RECIPES = dict(
     re.findall(
         r'^\| ("[^|]+) \| `(.+)` \|$',

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from babel.messages.pofile import read_po
 
-from tests.ext import book
+from tests.ext.builds import book
 from tests.support import Project
 
 PAGES = {

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.ext.test_rebuild import WATCH, Watched, page
+from tests.ext.judging.test_rebuild import WATCH, Watched, page
 from tests.support import PROJECT, Build, Project, interpreter
 
 pytestmark = pytest.mark.once

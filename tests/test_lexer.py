@@ -10,7 +10,7 @@ from pygments.token import Error, Keyword, Name, Number, Token, _TokenType
 
 from sphinx_jaxpr.lexer import JaxprLexer
 
-DATA = sorted((Path(__file__).parent / "data").glob("*.txt"))
+DATA = sorted((Path(__file__).parent / "program/data").glob("*.txt"))
 
 
 def coloured(text: str) -> list[tuple[str, _TokenType]]:

@@ -7,7 +7,7 @@ import pytest
 from sphinx_jaxpr.program.query.evaluate import PathError, evaluate
 from sphinx_jaxpr.program.query.explain import MAX_VALUE, instead
 from tests.program.lesson import scope
-from tests.program.test_evaluate import CLAIMS
+from tests.program.query.test_evaluate import CLAIMS
 
 SAID = [
     ("len(dense) == 5", "`len(dense)` is 4"),

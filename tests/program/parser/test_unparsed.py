@@ -9,11 +9,11 @@ import pytest
 from sphinx_jaxpr.program.parser.parser import parse
 from sphinx_jaxpr.program.parser.unparsed import unread
 from tests.program import corpus
-from tests.program.test_printed import NOT_UNDERSTOOD
+from tests.program.parser.test_parser import NOT_UNDERSTOOD
 
 pytestmark = pytest.mark.once
 
-DATA = Path(__file__).parent / "data"
+DATA = Path(__file__).parents[1] / "data"
 HEAD = "{ lambda ; a:f32[]. let\n    b:f32[] = sin a\n"
 END = "  in (b,) }"
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.ext import beside
+from tests.ext.builds import beside
 from tests.ext.cases import warned
 from tests.support import Build, Project
 

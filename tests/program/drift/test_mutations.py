@@ -13,7 +13,7 @@ from sphinx_jaxpr.program.drift.compare import compare
 from sphinx_jaxpr.program.drift.levels import Level
 from sphinx_jaxpr.program.model import Operand, Program, Variable
 from sphinx_jaxpr.program.parser.parser import parse
-from tests.program.mutations import (
+from tests.program.drift.mutations import (
     MUTATIONS,
     Mutation,
     body,

@@ -15,7 +15,7 @@ from jax import lax
 from sphinx_jaxpr.program.matching.match import KEPT, match
 from sphinx_jaxpr.program.parser.parser import parse
 from tests.program import corpus
-from tests.program.scopes import named, scoped
+from tests.program.matching.scopes import named, scoped
 
 Function = Callable[..., Any]
 ARRAY = np.arange(4.0, dtype=np.float32)

@@ -14,13 +14,12 @@ import pytest
 from sphinx_jaxpr.tracing import fingerprint
 from sphinx_jaxpr.tracing.client import Client
 from sphinx_jaxpr.tracing.grammar import arguments
-from sphinx_jaxpr.tracing.jobs import Job
-from sphinx_jaxpr.tracing.request import Request
+from sphinx_jaxpr.tracing.request import Job, Request
 from sphinx_jaxpr.worker.isolation.isolation import meddles, words
 from sphinx_jaxpr.worker.isolation.objects import Walk
 from sphinx_jaxpr.worker.isolation.state import MISSING, Mapped, same
 
-HERE = Path(__file__).parent / "neighbours"
+HERE = Path(__file__).parents[1] / "neighbours"
 
 #: Target -> a part of what it gives alone.  Each has another that would disturb it.
 ALONE = {

@@ -17,7 +17,7 @@ from sphinx_jaxpr.program.parser import scanner
 from sphinx_jaxpr.program.parser.parser import MAX_DEPTH, parse
 from tests.program import corpus
 
-DATA = Path(__file__).parent / "data"
+DATA = Path(__file__).parents[1] / "data"
 RANDOM_PROGRAMS = 200
 # JAX prints these in words of their own, so that parameters or operands differ.
 PRINTED_DIFFERENTLY = {"get", "swap", "addupdate", "masked_load", "masked_swap"} | {

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.ext.test_rebuild import QUIET, page, traced
+from tests.ext.judging.test_rebuild import QUIET, page, traced
 from tests.support import Project
 from tests.tracing.test_files import put
 

@@ -11,7 +11,7 @@ import pytest
 from sphinx_jaxpr.tracing.request import Request
 from sphinx_jaxpr.worker.failures import RequestError
 from sphinx_jaxpr.worker.tracer import Tracer
-from tests.worker.test_transforms import MODULE, by_hand, ignore, request, trace, tracer
+from tests.worker.transforms.test_transforms import MODULE, by_hand, ignore, request, trace, tracer
 
 __all__ = ["tracer"]
 
@@ -130,7 +130,7 @@ def test_no_module_names_the_nearest_and_what_was_searched() -> None:
 
     from sphinx_jaxpr.worker.recorder import DependencyRecorder
 
-    here = str(Path(__file__).parent)
+    here = str(Path(__file__).parents[1])
     tracer = Tracer(DependencyRecorder("/nowhere"), [here])
     with pytest.raises(RequestError) as caught:
         tracer.prepare(Request("target:f"), ignore)

@@ -18,7 +18,7 @@ from bs4 import BeautifulSoup, Tag
 
 from sphinx_jaxpr.program.html.code import Marks, code
 from sphinx_jaxpr.program.parser.parser import parse
-from tests.ext import book
+from tests.ext.builds import book
 from tests.support import Build, Project
 
 pytestmark = pytest.mark.once

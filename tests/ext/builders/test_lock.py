@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from tests.ext import book
+from tests.ext.builds import book
 from tests.ext.cases import warned
 from tests.support import Build, Project
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.ext import book
+from tests.ext.builds import book
 from tests.support import Project, require
 
 pytestmark = pytest.mark.latex

@@ -7,7 +7,7 @@ import re
 import pytest
 
 from tests.program.lesson import NEW_TANH
-from tests.program.test_evaluate import CLAIMS, MODERN
+from tests.program.query.test_evaluate import CLAIMS, MODERN
 from tests.support import Build, Project
 
 STEPS = (

@@ -38,7 +38,7 @@ def _assets(builder: Any) -> list[str]:
 
 def copy_assets(app: Sphinx, builder: Any) -> None:
     """Put style sheet and script where pages look for them."""
-    if cast(JaxprDomain, app.env.get_domain("jaxpr")).galleries:
+    if cast(JaxprDomain, app.env.get_domain("jaxpr")).all_directives:
         copy_static(_assets(builder), Path(app.outdir))
 
 

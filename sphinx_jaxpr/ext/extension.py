@@ -29,13 +29,13 @@ from .nodes import (
     HTML,
     PLAIN,
     SOURCE,
+    jaxpr_blocks,
     jaxpr_claims,
     jaxpr_figure,
-    jaxpr_gallery,
     jaxpr_note,
     jaxpr_primitives,
-    jaxpr_quote,
     jaxpr_source,
+    jaxpr_statement,
     jaxpr_when,
     jaxpr_words,
 )
@@ -50,7 +50,7 @@ from .reading.transform import JaxprTransform
 from .reading.when import JaxprWhen
 from .showing.glossary import ShowGlossaries
 from .showing.index import PrimitiveIndex
-from .showing.post_transforms import ShowBlocks, ShowQuotes
+from .showing.post_transforms import ShowBlocks, ShowStatements
 
 # --- connects everything with Sphinx: what happens when in a build
 
@@ -65,7 +65,7 @@ def connect(app: Sphinx) -> dict[str, Any]:
         # Of any type for Sphinx: what is wrong with a value is told by us, once.
         app.add_config_value(option.name, option.registered, option.rebuild, types=Any)
     plain: dict[str, Any] = dict.fromkeys(_BUILDERS, PLAIN)
-    for kind in (jaxpr_gallery, jaxpr_primitives, jaxpr_note, jaxpr_quote, jaxpr_when):
+    for kind in (jaxpr_blocks, jaxpr_primitives, jaxpr_note, jaxpr_statement, jaxpr_when):
         app.add_node(kind, **plain)
     app.add_node(jaxpr_figure, **{**plain, "html": HTML})
     app.add_node(jaxpr_source, **{**plain, "html": SOURCE})
@@ -88,7 +88,7 @@ def connect(app: Sphinx) -> dict[str, Any]:
     app.add_builder(JaxprRecord)
     app.add_post_transform(ShowBlocks)
     app.add_post_transform(ShowGlossaries)
-    app.add_post_transform(ShowQuotes)
+    app.add_post_transform(ShowStatements)
     COMPLAINTS.install()
     app.connect("config-inited", check_config)
     app.connect("doctree-read", clear_titles, priority=100)  # before Sphinx copies them
@@ -140,38 +140,38 @@ def update(app: Sphinx, env: BuildEnvironment) -> list[str]:
         app.statuscode = 1
         return []
     tags = every_kind(app.tags) if pageless else app.tags
-    galleries = pageless.galleries(domain) if pageless else domain.visible(tags)
-    domain.engine = engine = judging(app, galleries)
-    engine.prepare(gallery for page in galleries.values() for gallery in page)
-    sentences = StatementChecker(engine, domain.visible_quotes(tags))
-    if engine.mode != "skip":
-        found = [*findings(engine, galleries), *domain.findings(), *sentences.findings()]
+    directives = pageless.directives(domain) if pageless else domain.visible(tags)
+    domain.session = session = judging(app, directives)
+    session.prepare(directive for page in directives.values() for directive in page)
+    sentences = StatementChecker(session, domain.visible_statements(tags))
+    if session.mode != "skip":
+        found = [*findings(session, directives), *domain.findings(), *sentences.findings()]
         checks = pageless if isinstance(pageless, CheckBuilder) else None
-        found += checks.compared(engine, galleries, domain.galleries) if checks else []
-        engine.findings = report(found, str(app.srcdir))
+        found += checks.compared(session, directives, domain.all_directives) if checks else []
+        session.findings = report(found, str(app.srcdir))
         if checks:
-            checks.checked = Checked(engine, galleries, sentences, checks.drifts)
-    shown = sentences.digests() if engine.mode != "skip" else {}
-    engine.verdicts.save()
+            checks.checked = Checked(session, directives, sentences, checks.drifts)
+    shown = sentences.digests() if session.mode != "skip" else {}
+    session.verdicts.save()
     if pageless:
         return []
-    engine.pages = engine.page_digests(galleries, domain.visible_lists(tags), shown)
-    engine.written = Written(app, Path(app.doctreedir) / "jaxpr", engine.pages)
-    return engine.written.outdated()
+    session.pages = session.page_digests(directives, domain.visible_lists(tags), shown)
+    session.written = Written(app, Path(app.doctreedir) / "jaxpr", session.pages)
+    return session.written.outdated()
 
 
 def note_page(app: Sphinx, doctree: nodes.document, docname: str) -> None:
     """A page is about to be written: a list of files on the command line leaves some out."""
-    engine = _domain(app.env).engine
-    if engine is not None and engine.written is not None:
-        engine.written.resolved.add(docname)
+    session = _domain(app.env).session
+    if session is not None and session.written is not None:
+        session.written.resolved.add(docname)
 
 
 def finish(app: Sphinx, exception: Exception | None) -> None:
     """Remember what the pages show now."""
-    engine = _domain(app.env).engine
-    if engine is not None and engine.written is not None and exception is None:
-        engine.written.keep()
+    session = _domain(app.env).session
+    if session is not None and session.written is not None and exception is None:
+        session.written.keep()
 
 
 # --- the lexer ``jaxpr`` for Sphinx, loaded when a page first needs it

@@ -1,6 +1,6 @@
 """The nodes of this extension.
 
-``jaxpr_gallery`` is what the directive leaves; the post-transform replaces it.
+``jaxpr_blocks`` is what the directive leaves; the post-transform replaces it.
 ``jaxpr_figure`` and ``jaxpr_source`` are what HTML builders get; all others get
 standard nodes.
 """
@@ -16,8 +16,8 @@ from docutils import nodes
 from sphinx.util.docutils import SphinxTranslator
 
 
-class jaxpr_gallery(nodes.General, nodes.Element):
-    """One directive, not yet shown; ``gallery`` is its record, its child a caption."""
+class jaxpr_blocks(nodes.General, nodes.Element):
+    """One directive, not yet shown; ``directive`` is its record, its child a caption."""
 
 
 class jaxpr_note(nodes.General, nodes.Element):
@@ -28,7 +28,7 @@ class jaxpr_primitives(nodes.General, nodes.Element):
     """A list of primitives, not yet made; ``scope`` says of which pages."""
 
 
-class jaxpr_quote(nodes.Inline, nodes.TextElement):
+class jaxpr_statement(nodes.Inline, nodes.TextElement):
     """A role, not yet shown: ``what`` it is, its ``expression``; its text are the words."""
 
 

@@ -156,7 +156,7 @@ class BlockOnPage:
     """A block with the directive and the page that it stands on."""
 
     page: str
-    gallery: DirectiveRecord
+    directive: DirectiveRecord
     block: Block
 
 
@@ -206,10 +206,10 @@ class Judge(Protocol):
     def link(self, page: str, primitive: str) -> nodes.reference | None:
         """An empty link on a page to where a primitive is explained."""
 
-    def of(self, page: str, quote: Statement, inside: DirectiveRecord | None = None) -> Verdict:
+    def of(self, page: str, statement: Statement, inside: DirectiveRecord | None = None) -> Verdict:
         """The verdict on a quote of a page; ``inside`` its directive, for the path of a note."""
 
-    def is_pasted(self, page: str, quote: Statement) -> bool:
+    def is_pasted(self, page: str, statement: Statement) -> bool:
         """Whether all that a quote asks of stands on a page as text."""
 
     def place(self, page: str, verdict: Verdict) -> BlockOnPage | None:

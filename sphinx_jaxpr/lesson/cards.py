@@ -15,7 +15,7 @@ from sphinx import addnodes
 from sphinx.environment import BuildEnvironment
 from sphinx.util import docname_join
 
-from ..ext.nodes import jaxpr_gallery
+from ..ext.nodes import jaxpr_blocks
 from ..ext.pages import PageTransform
 from . import records as settings
 from .domain import LessonDomain
@@ -24,7 +24,7 @@ from .nodes import element, is_interactive, lesson_element, words
 
 #: What a card leaves out of a definition: what is elsewhere, or has an address.
 _LEFT_OUT: Final = (
-    jaxpr_gallery,
+    jaxpr_blocks,
     nodes.target,
     nodes.footnote_reference,
     nodes.citation_reference,
@@ -83,7 +83,7 @@ def digests(env: BuildEnvironment, domain: LessonDomain) -> dict[str, str]:
     """For each page that links terms what its cards show."""
     terms = GlossaryTerms(env)
     blocks = jaxprs(env)
-    values = blocks.engine.pages if blocks and blocks.engine else {}
+    values = blocks.session.pages if blocks and blocks.session else {}
     found: dict[str, str] = {}
     for page, names in domain.uses.items():
         shown = []

@@ -24,9 +24,9 @@ def findings(env: BuildEnvironment, domain: LessonDomain) -> list[Finding]:
 def blocks_of(env: BuildEnvironment, docname: str) -> dict[str, str]:
     """The ids of the jaxpr blocks that a page shows, by name."""
     domain = jaxprs(env)
-    galleries = domain.galleries.get(docname, ()) if domain else ()
+    directives = domain.all_directives.get(docname, ()) if domain else ()
     found: dict[str, str] = {}
-    for block in (block for gallery in galleries for block in gallery.blocks if block.shown):
+    for block in (block for directive in directives for block in directive.blocks if block.shown):
         found.setdefault(block.name, block.identity)
     return found
 

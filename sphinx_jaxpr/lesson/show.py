@@ -123,7 +123,7 @@ class ShowChecklists(PageTransform):
         if auto.verb == "open":
             identity = blocks_of(self.env, page).get(auto.target, "")
             domain = jaxprs(self.env)
-            renamed = domain.engine.renamed if domain and domain.engine else {}
+            renamed = domain.session.renamed if domain and domain.session else {}
             return renamed.get((page, identity), identity)
         domain_data = cast(LessonDomain, self.env.get_domain("lesson"))
         questions = dict(domain_data.lessons.get(page, Lesson()).questions)

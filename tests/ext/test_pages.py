@@ -48,14 +48,14 @@ class _App:
 def test_another_claim_than_was_read_is_not_believed() -> None:
     """``==`` and ``<=`` differ by a bit."""
     app = _App(JaxprDomain)
-    quotes = app.domain.data["quotes"]
+    quotes = app.domain.data["statements"]
     quotes["index"] = [CLAIM]
     app.emit("env-updated")
     app.domain.data["judged"] = "has a digest of its own"
     assert app.outdated() == []
     quotes["index"] = [replace(CLAIM, expression="len(dense) <= 7")]
     assert app.outdated() == ["index", "other"]
-    assert app.domain.data["quotes"] == {} and app.domain.data["judged"] == ""
+    assert app.domain.data["statements"] == {} and app.domain.data["judged"] == ""
     app.emit("env-updated")
     assert app.outdated() == []
 

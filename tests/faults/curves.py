@@ -132,7 +132,7 @@ SHAPES: Final[dict[str, Callable[[int], str]]] = {
     "opening brackets": _repeated(_ONE + "f[x=", "[", " in (b,) }"),
     "closing brackets": _repeated(_ONE + "f[x=", "]", " in (b,) }"),
     "brackets that cross": _repeated(_ONE + "f[x=", "([{)]}", "] a in (b,) }"),
-    "quotes": _repeated(_ONE + "f[x=", "'", "] a in (b,) }"),
+    "statements": _repeated(_ONE + "f[x=", "'", "] a in (b,) }"),
     "nested quotes": _repeated(_ONE + "f[x=", "'\"'\"", "] a in (b,) }"),
     "half programs": _repeated("", "{ lambda ; a. let b = f[x="),
     "lambdas": _repeated("", "{ lambda "),

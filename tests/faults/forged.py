@@ -413,7 +413,7 @@ def _forge(path: Path, number: int, part: int, at: Path_, value: Any) -> Callabl
 
 
 #: What a bit makes another claim, name, state or address of, in what Sphinx pickles.
-_KEPT = (b"len(steady) == 7", b"not steady[sin]", b"len(steady.nothing)", b"quotes", b'"false"')
+_KEPT = (b"len(steady) == 7", b"not steady[sin]", b"len(steady.nothing)", b"statements", b'"false"')
 
 
 @row(short=0, long=100)

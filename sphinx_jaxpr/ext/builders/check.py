@@ -67,50 +67,52 @@ class CheckBuilder(PagelessBuilder):
 
     def compared(
         self,
-        engine: BuildSession,
-        galleries: dict[str, list[DirectiveRecord]],
+        session: BuildSession,
+        directives: dict[str, list[DirectiveRecord]],
         everything: dict[str, list[DirectiveRecord]],
     ) -> list[Finding]:
         """What differs from the lock, and from what was stored before."""
-        if engine.mode != "trace":
+        if session.mode != "trace":
             return []
         from .lock_check import compared
 
-        found = compared(engine, galleries, everything)
+        found = compared(session, directives, everything)
         self.drifts = found.drifts
-        return [*found.findings, *_stale(engine, galleries)]
+        return [*found.findings, *_stale(session, directives)]
 
     def finish(self) -> None:
         """Write both files; the exit status is 1 where anything is false."""
         if self.checked is not None:
-            engine = self.checked.engine
+            session = self.checked.session
             try:
                 self.checked.write(Path(self.outdir), Path(self.srcdir))
             except OSError as error:  # a full disk, a folder in a file's place
-                place = engine.paths.stored(str(self.outdir))
+                place = session.paths.stored(str(self.outdir))
                 reason = on_one_line(f"findings can't be written to {place!r}: {error.strerror}")
                 logger.warning("%s", reason)
-                engine.app.statuscode = 1
-            engine.app.statuscode = engine.app.statuscode or int(bool(engine.findings))
+                session.app.statuscode = 1
+            session.app.statuscode = session.app.statuscode or int(bool(session.findings))
 
 
-def _stale(engine: BuildSession, galleries: dict[str, list[DirectiveRecord]]) -> Iterator[Finding]:
+def _stale(
+    session: BuildSession, directives: dict[str, list[DirectiveRecord]]
+) -> Iterator[Finding]:
     """Stored results that a fresh trace does not give again."""
     seen: set[str] = set()
-    for gallery in (gallery for page in galleries.values() for gallery in page):
-        for block in gallery.blocks:
-            known, now = engine.stored.get(block.digest), engine.outcome(block)
+    for directive in (directive for page in directives.values() for directive in page):
+        for block in directive.blocks:
+            known, now = session.stored.get(block.digest), session.outcome(block)
             if known is None or now is None or now.error or block.digest in seen:
                 continue
             seen.add(block.digest)
             before, settings = known
             if before.program != now.seen.program:
-                differ = differences(settings, (engine.result(block) or {}).get("settings", []))
+                differ = differences(settings, (session.result(block) or {}).get("settings", []))
                 yield Finding(
                     "trace",
                     f"{block.name}: a fresh trace gives another program than the one that was"
                     f" stored; {differ or _UNSEEN}",
-                    gallery.source,
+                    directive.source,
                     block.line,
                 )
 
@@ -125,8 +127,8 @@ _UNSEEN: Final = (
 class Checked:
     """What a build found out about its pages."""
 
-    engine: BuildSession
-    galleries: dict[str, list[DirectiveRecord]]
+    session: BuildSession
+    directives: dict[str, list[DirectiveRecord]]
     sentences: StatementChecker
     drifts: dict[str, Drift]
 
@@ -145,49 +147,51 @@ class Checked:
 
     def to_json(self, srcdir: Path) -> dict[str, Any]:
         """All of it as plain data; places are relative to the folder of the pages."""
-        quotes = [
-            (page, quote, verdict)
-            for page in self.sentences.quotes
-            for quote, verdict in self.sentences.judged(page)
+        statements = [
+            (page, statement, verdict)
+            for page in self.sentences.statements
+            for statement, verdict in self.sentences.judged(page)
         ]
         return {
             "schema": SCHEMA,
             "versions": self.sentences.verdicts.versions,
             "findings": [
                 {"type": f"jaxpr.{one.kind}", **_place(one, srcdir), "message": one.message}
-                for one in self.engine.findings
+                for one in self.session.findings
             ],
             "hints": [
-                {**_place(quote, srcdir), "message": f"{quote.expression}: {hint}"}
-                for _, quote, verdict in quotes
+                {**_place(statement, srcdir), "message": f"{statement.expression}: {hint}"}
+                for _, statement, verdict in statements
                 for hint in (verdict.hints if verdict else ())
             ],
             "sentences": [
                 {
-                    **_place(quote, srcdir),
+                    **_place(statement, srcdir),
                     "page": page,
-                    "what": quote.what,
-                    "words": quote.words,
-                    "expression": quote.expression,
+                    "what": statement.what,
+                    "words": statement.words,
+                    "expression": statement.expression,
                     "state": verdict.state if verdict else WRONG,
-                    "value": verdict.text if verdict and quote.what == "val" else "",
+                    "value": verdict.text if verdict and statement.what == "val" else "",
                 }
-                for page, quote, verdict in quotes
+                for page, statement, verdict in statements
             ],
-            "claims_of_nothing": sum(bool(v and v.is_empty) for _, _, v in quotes),
-            "pages": self._pages(quotes),
-            "blocks": dict(self._blocks(quotes)),
+            "claims_of_nothing": sum(bool(v and v.is_empty) for _, _, v in statements),
+            "pages": self._pages(statements),
+            "blocks": dict(self._blocks(statements)),
             "lock": {name: drift.level.words for name, drift in sorted(self.drifts.items())},
         }
 
-    def _pages(self, quotes: list[tuple[str, Statement, Verdict | None]]) -> dict[str, Any]:
+    def _pages(self, statements: list[tuple[str, Statement, Verdict | None]]) -> dict[str, Any]:
         """For each page how many sentences of each kind are true, false, wrong, not judged."""
         pages: dict[str, dict[str, Counter[str]]] = {}
-        for page, quote, verdict in quotes:
-            counted = pages.setdefault(page, {}).setdefault(quote.what, Counter())
+        for page, statement, verdict in statements:
+            counted = pages.setdefault(page, {}).setdefault(statement.what, Counter())
             counted[verdict.state if verdict else WRONG] += 1
-        for page, found in self.galleries.items():
-            for one in (one for gallery in found for one in note_targets(self.engine, gallery)):
+        for page, found in self.directives.items():
+            for one in (
+                one for directive in found for one in note_targets(self.session, directive)
+            ):
                 state = TRUE if one.block else WRONG if one.problem else UNJUDGED
                 pages.setdefault(page, {}).setdefault("note", Counter())[state] += 1
         return {
@@ -196,27 +200,27 @@ class Checked:
         }
 
     def _blocks(
-        self, quotes: list[tuple[str, Statement, Verdict | None]]
+        self, statements: list[tuple[str, Statement, Verdict | None]]
     ) -> Iterator[tuple[str, dict[str, Any]]]:
         """For each block its equations, and those that no sentence points at."""
         pointed: dict[tuple[str, str], set[int]] = {}
-        for page, _, verdict in quotes:
+        for page, _, verdict in statements:
             where = self.sentences.verdicts.place(page, verdict) if verdict else None
             if where and verdict and verdict.start >= 0:
                 identity = (where.page, where.block.identity)
                 pointed.setdefault(identity, set()).add(verdict.start)
-        for page, gallery in ((p, g) for p, found in self.galleries.items() for g in found):
-            for one in note_targets(self.engine, gallery):
+        for page, directive in ((p, g) for p, found in self.directives.items() for g in found):
+            for one in note_targets(self.session, directive):
                 if one.block:
                     identity = (page, one.block.identity)
                     pointed.setdefault(identity, set()).add(one.start)
-            for block in gallery.blocks:
+            for block in directive.blocks:
                 known = self._equations(block, pointed.get((page, block.identity), set()))
                 if known is not None:
                     yield f"{page}#{block.identity}", {"name": block.name, **known}
 
     def _equations(self, block: Block, pointed: set[int]) -> dict[str, Any] | None:
-        found = self.engine.printed(block) if block.shown else None
+        found = self.session.printed(block) if block.shown else None
         if found is None:
             return None
         seen: Counter[str] = Counter()

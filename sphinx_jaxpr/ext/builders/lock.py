@@ -125,23 +125,23 @@ class Plan:
         return ""
 
 
-def plan(engine: BuildSession, blocks: Iterable[Block], hidden: set[str] | None) -> Plan:
+def plan(session: BuildSession, blocks: Iterable[Block], hidden: set[str] | None) -> Plan:
     """Compare what was traced with what is there.
 
     ``hidden`` are files of blocks that this build does not show; with ``None`` no
     file is an orphan.
     """
-    locks = engine.locks
-    installed = engine.store.installed
+    locks = session.locks
+    installed = session.store.installed
     versions = {"jaxlib": installed.version("jaxlib"), "python": installed.python_version}
     changes: dict[str, LockChange] = {}
     for block in blocks:
         if block.lock in changes:  # one docstring on two pages
             continue
-        if engine.from_lock(block):
+        if session.from_lock(block):
             changes[block.lock] = LockChange(block.full_name, block.lock, KEPT)
             continue
-        result = engine.result(block)
+        result = session.result(block)
         if result is None or block.request is None:  # a base that only its variants need
             continue
         new = lock.encoded(block.name, block.request, result, versions)
@@ -172,16 +172,16 @@ class _Recording(PagelessBuilder):
         return cast("JaxprDomain", self.env.get_domain("jaxpr"))
 
     @property
-    def engine(self) -> BuildSession:
-        engine = self.domain.engine
-        assert engine is not None
-        return engine
+    def session(self) -> BuildSession:
+        session = self.domain.session
+        assert session is not None
+        return session
 
     def blocks(self) -> Iterator[tuple[DirectiveRecord, Block]]:
-        for page in self.galleries(self.domain).values():
-            for gallery in page:
-                for block in gallery.blocks:
-                    yield gallery, block
+        for page in self.directives(self.domain).values():
+            for directive in page:
+                for block in directive.blocks:
+                    yield directive, block
 
 
 class JaxprRecord(_Recording):
@@ -198,10 +198,10 @@ class JaxprRecord(_Recording):
         out = Path(self.outdir)
         written = set()
         for _, block in self.blocks():
-            outcome = self.engine.outcome(block)
-            if block.request is None or outcome is None or self.engine.from_lock(block):
+            outcome = self.session.outcome(block)
+            if block.request is None or outcome is None or self.session.from_lock(block):
                 continue
-            result = self.engine.result(block)
+            result = self.session.result(block)
             if result is None:
                 result = {"error": outcome.error}
             data = lock.encoded(block.name, block.request, result, {})
@@ -229,19 +229,19 @@ class JaxprLock(_Recording):
         name = block.full_name
         return name in self.only or name.removesuffix(f".{block.label}") in self.only
 
-    def galleries(self, domain: JaxprDomain) -> dict[str, list[DirectiveRecord]]:
-        found = super().galleries(domain)
+    def directives(self, domain: JaxprDomain) -> dict[str, list[DirectiveRecord]]:
+        found = super().directives(domain)
         return {
             docname: [g for g in page if not self.only or any(map(self.is_named, g.blocks))]
             for docname, page in found.items()
         }
 
-    def traces(self, engine: BuildSession, block: Block) -> bool:
+    def traces(self, session: BuildSession, block: Block) -> bool:
         """A locked block is traced where it is named, or has nothing to be taken from."""
         if block.request is None:
             return False
         return bool(
-            self.is_named(block) or engine.locks.look(block.lock, block.request, block.digest)[1]
+            self.is_named(block) or session.locks.look(block.lock, block.request, block.digest)[1]
         )
 
     def finish(self) -> None:
@@ -251,7 +251,7 @@ class JaxprLock(_Recording):
         if problem:
             self.leave(f"the lock is as it was: {problem}")
             return
-        found = plan(self.engine, self.chosen(), self.expected())
+        found = plan(self.session, self.chosen(), self.expected())
         for line in found.lines():
             logger.info("%s", on_one_line(line))
         problem = found.write()
@@ -267,13 +267,13 @@ class JaxprLock(_Recording):
         if self.only:
             return None
         shown = {block.lock for _, block in self.blocks()}
-        everything = {b.lock for _, gallery in self.domain.ordered() for b in gallery.blocks}
+        everything = {b.lock for _, directive in self.domain.ordered() for b in directive.blocks}
         return everything - shown
 
     def problem(self) -> str:
         """Why nothing is written, or ``""``."""
-        pages = super().galleries(self.domain).values()
-        blocks = [block for page in pages for gallery in page for block in gallery.blocks]
+        pages = super().directives(self.domain).values()
+        blocks = [block for page in pages for directive in page for block in directive.blocks]
         known = {b.full_name for b in blocks}
         known |= {b.full_name.removesuffix(f".{b.label}") for b in blocks}
         unknown = [name for name in self.only if name not in known]
@@ -282,7 +282,7 @@ class JaxprLock(_Recording):
 
             near = nearest(unknown[0], known)
             return f"jaxpr_lock_only: no block is named {shorten(unknown[0])}{near}"
-        count = sum(finding.kind in REFUSED for finding in self.engine.findings)
+        count = sum(finding.kind in REFUSED for finding in self.session.findings)
         if count:
             return f"{count} finding{'s' * (count != 1)} above"
         return ""
@@ -291,4 +291,4 @@ class JaxprLock(_Recording):
         """Say that the lock could not be made."""
         place = settings.place_of("jaxpr_lock_", Path(self.confdir))
         logger.warning("%s", on_one_line(message), location=place, type="jaxpr", subtype="lock")
-        self.engine.app.statuscode = 1
+        self.session.app.statuscode = 1

@@ -38,61 +38,63 @@ class Compared:
 
 
 def compared(
-    engine: BuildSession,
-    galleries: Mapping[str, Iterable[DirectiveRecord]],
+    session: BuildSession,
+    directives: Mapping[str, Iterable[DirectiveRecord]],
     everything: Mapping[str, Iterable[DirectiveRecord]],
 ) -> Compared:
-    """Compare the results of ``galleries`` with the lock, where the project has one.
+    """Compare the results of ``directives`` with the lock, where the project has one.
 
     ``everything`` are all directives of the project, those too that this build hides:
     a file that none of them asks for is an orphan.
     """
     found = Compared()
-    if not engine.locks.exists:
+    if not session.locks.exists:
         return found
     seen: set[str] = set()
-    for page in galleries.values():
-        for gallery in page:
-            for block in gallery.blocks:
-                if block.lock not in seen and not engine.from_lock(block):
+    for page in directives.values():
+        for directive in page:
+            for block in directive.blocks:
+                if block.lock not in seen and not session.from_lock(block):
                     seen.add(block.lock)
-                    _block(engine, gallery, block, found)
+                    _block(session, directive, block, found)
     asked = {b.lock for page in everything.values() for g in page for b in g.blocks}
-    for file in lock.stored(engine.locks.folder):
+    for file in lock.stored(session.locks.folder):
         if file not in asked:
-            damaged = engine.locks.data(file) is None
+            damaged = session.locks.data(file) is None
             more = "it is no whole lock file either" if damaged else f"{_MAKE} removes it"
             message = f"no block asks for it; {more}"
-            place = str(Path(engine.locks.folder) / file)
+            place = str(Path(session.locks.folder) / file)
             found.findings.append(Finding("lock", message, place, 1))
     return found
 
 
 def findings(
-    engine: BuildSession,
-    galleries: Mapping[str, Iterable[DirectiveRecord]],
+    session: BuildSession,
+    directives: Mapping[str, Iterable[DirectiveRecord]],
     everything: Mapping[str, Iterable[DirectiveRecord]],
 ) -> list[Finding]:
     """The findings alone."""
-    return compared(engine, galleries, everything).findings
+    return compared(session, directives, everything).findings
 
 
-def _block(engine: BuildSession, gallery: DirectiveRecord, block: Block, found: Compared) -> None:
+def _block(
+    session: BuildSession, directive: DirectiveRecord, block: Block, found: Compared
+) -> None:
     """Compare one block; what could not be traced is told already."""
-    result = engine.result(block)
+    result = session.result(block)
     if result is None or block.request is None:
         return
-    problem = engine.locks.problem(block.lock, block.request)
-    data = engine.locks.data(block.lock)
+    problem = session.locks.problem(block.lock, block.request)
+    data = session.locks.data(block.lock)
     if problem or data is None:
         message = f"{block.name}: {problem}"
-        found.findings.append(Finding("lock", message, gallery.source, block.line))
+        found.findings.append(Finding("lock", message, directive.source, block.line))
         return
     drift = compare(lock.decoded(data), result)
     found.drifts[block.full_name] = drift
     if drift.level is Level.PROGRAM:
         message = f"{block.name}: {_words(block, drift, data['versions']['jax'], result)}"
-        found.findings.append(Finding("drift", message, gallery.source, block.line))
+        found.findings.append(Finding("drift", message, directive.source, block.line))
 
 
 def _words(block: Block, drift: Drift, made: str, result: dict[str, str]) -> str:

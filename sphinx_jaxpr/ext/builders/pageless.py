@@ -48,11 +48,11 @@ class PagelessBuilder(Builder):
         """For the engine: itself, where blocks are traced whatever pages come from."""
         return self
 
-    def traces(self, engine: BuildSession, block: Block) -> bool:
+    def traces(self, session: BuildSession, block: Block) -> bool:
         """Whether a block that is ``locked`` is traced all the same."""
         return False
 
-    def galleries(self, domain: JaxprDomain) -> dict[str, list[DirectiveRecord]]:
+    def directives(self, domain: JaxprDomain) -> dict[str, list[DirectiveRecord]]:
         """The directives to look at: what any builder shows."""
         return domain.visible_anywhere(self.tags)
 

@@ -48,16 +48,16 @@ BUILDERS: Final = (
 
 
 class JaxprDomain(PageDomain):
-    """Blocks by page.  ``engine`` holds the results of the running build."""
+    """Blocks by page.  ``session`` holds the results of the running build."""
 
     name = "jaxpr"
     label = "jaxpr"
     object_types: ClassVar[dict[str, ObjType]] = {"block": ObjType("block", "ref")}
     initial_data: ClassVar[dict[str, Any]] = {
-        "galleries": {},
+        "directives": {},
         "lists": {},
         "findings": {},
-        "quotes": {},
+        "statements": {},
         "judged": "",  # see verdicts.py
         "seal": "",
     }
@@ -66,24 +66,24 @@ class JaxprDomain(PageDomain):
         *(Block, Finding, DirectiveRecord, PrimitiveList, Note, Pasted, Statement),
         *(Aval, Call, Chain, Mesh, Name, Ref, Request, Step),
     )
-    engine: BuildSession | None = None
+    session: BuildSession | None = None
 
     @property
-    def galleries(self) -> dict[str, list[DirectiveRecord]]:
+    def all_directives(self) -> dict[str, list[DirectiveRecord]]:
         """The directives of each page, in the order of the page."""
-        found: dict[str, list[DirectiveRecord]] = self.data["galleries"]
+        found: dict[str, list[DirectiveRecord]] = self.data["directives"]
         return found
 
     def get_objects(self) -> Iterable[tuple[str, str, str, str, str, int]]:
         """Blocks with an explicit name that this build shows, for inventories and the search."""
         seen: set[str] = set()
-        for docname, gallery in self.ordered():
-            if not gallery.explicit or gallery.name in seen:
+        for docname, directive in self.ordered():
+            if not directive.explicit or directive.name in seen:
                 continue
-            if self.engine and not are_met(gallery.only, self.engine.app.tags):
+            if self.session and not are_met(directive.only, self.session.app.tags):
                 continue
-            seen.add(gallery.name)
-            for block in gallery.blocks:
+            seen.add(directive.name)
+            for block in directive.blocks:
                 if block.shown:
                     yield block.name, block.name, "block", docname, block.identity, 1
 
@@ -97,7 +97,7 @@ class JaxprDomain(PageDomain):
         contnode: nodes.Element,
     ) -> list[tuple[str, nodes.reference]]:
         """Blocks with a name for the whole project, for ``any`` and Markdown links."""
-        renamed = self.engine.renamed if self.engine else {}
+        renamed = self.session.renamed if self.session else {}
         for name, _, _, docname, identity, _ in self.get_objects():
             if name == target:
                 identity = renamed.get((docname, identity), identity)
@@ -109,16 +109,16 @@ class JaxprDomain(PageDomain):
 
     def ordered(self) -> Iterator[tuple[str, DirectiveRecord]]:
         """All directives of the project, by page name and place."""
-        for docname in sorted(self.galleries):
-            for gallery in self.galleries[docname]:
-                yield docname, gallery
+        for docname in sorted(self.all_directives):
+            for directive in self.all_directives[docname]:
+                yield docname, directive
 
     def keep(self, docname: str, page: PageRecords) -> None:
         """Keep what a page asks for, until it is read again or gone."""
         for kind, records in (
-            ("galleries", page.directives),
+            ("directives", page.directives),
             ("lists", page.lists),
-            ("quotes", page.statements),
+            ("statements", page.statements),
         ):
             if records:
                 self.data[kind][docname] = list(records)
@@ -147,15 +147,15 @@ class JaxprDomain(PageDomain):
 
     def visible(self, tags: Any) -> dict[str, list[DirectiveRecord]]:
         """The directives that this build shows: those in ``only`` may not be."""
-        return {page: self.visible_galleries(tags, page) for page in sorted(self.galleries)}
+        return {page: self.visible_directives(tags, page) for page in sorted(self.all_directives)}
 
-    def visible_galleries(self, tags: Any, page: str) -> list[DirectiveRecord]:
+    def visible_directives(self, tags: Any, page: str) -> list[DirectiveRecord]:
         """The directives of one page that are shown; ``tags`` may be those of several builders."""
-        return [one for one in self.galleries.get(page, ()) if are_met(one.only, tags)]
+        return [one for one in self.all_directives.get(page, ()) if are_met(one.only, tags)]
 
-    def visible_quotes(self, tags: Any) -> dict[str, list[Statement]]:
+    def visible_statements(self, tags: Any) -> dict[str, list[Statement]]:
         """The quotes that this build shows, by page."""
-        said: dict[str, list[Statement]] = self.data["quotes"]
+        said: dict[str, list[Statement]] = self.data["statements"]
         return {
             page: [one for one in found if are_met(one.only, tags)] for page, found in said.items()
         }
@@ -164,32 +164,32 @@ class JaxprDomain(PageDomain):
         """The directives that some builder shows, with the other tags of this build."""
         return self.visible(every_kind(tags))
 
-    def _place(self, gallery: DirectiveRecord) -> str:
-        source = gallery.source
+    def _place(self, directive: DirectiveRecord) -> str:
+        source = directive.source
         if "docstring of" not in source:
             source = os.path.relpath(source, self.env.srcdir)
-        return f"{source}:{gallery.line}"
+        return f"{source}:{directive.line}"
 
     def clashes(self) -> list[Finding]:
         """Names that two directives claim for the whole project."""
         first: dict[str, tuple[str, DirectiveRecord]] = {}
         findings = []
-        for docname, gallery in self.ordered():
-            if not gallery.explicit:
+        for docname, directive in self.ordered():
+            if not directive.explicit:
                 continue
-            if gallery.name not in first:
-                first[gallery.name] = (docname, gallery)
+            if directive.name not in first:
+                first[directive.name] = (docname, directive)
                 continue
-            other_page, other = first[gallery.name]
-            if _same_directive(gallery, other) and docname != other_page:
+            other_page, other = first[directive.name]
+            if _same_directive(directive, other) and docname != other_page:
                 continue
             findings.append(
                 Finding(
                     "option",
-                    f"name {gallery.name!r} is also used at {self._place(other)};"
+                    f"name {directive.name!r} is also used at {self._place(other)};"
                     " a name holds for the whole project",
-                    gallery.source,
-                    gallery.line,
+                    directive.source,
+                    directive.line,
                 )
             )
         return findings
@@ -217,17 +217,17 @@ def _holds(condition: str, tags: Any) -> bool:
 def _same_directive(one: DirectiveRecord, other: DirectiveRecord) -> bool:
     """A docstring that autodoc shows twice, or a file that two pages include: no clash."""
     # Autodoc may name the file of the module that re-exports the object.
-    documented = {gallery.source.rpartition(":docstring of ")[1:] for gallery in (one, other)}
+    documented = {directive.source.rpartition(":docstring of ")[1:] for directive in (one, other)}
     if len(documented) == 1 and all(documented.pop()):
         return _asked(one) == _asked(other)
-    digests = [[block.digest for block in gallery.blocks] for gallery in (one, other)]
+    digests = [[block.digest for block in directive.blocks] for directive in (one, other)]
     return one.source == other.source and one.line == other.line and digests[0] == digests[1]
 
 
-def _asked(gallery: DirectiveRecord) -> list[str]:
+def _asked(directive: DirectiveRecord) -> list[str]:
     """What a docstring asks for, whatever module it is shown in."""
     found = []
-    for block in gallery.blocks:
+    for block in directive.blocks:
         request = block.request
         if request is not None:
             path = request.target.rpartition(":")[2]

@@ -41,16 +41,16 @@ _WIDE = ("import", "worker")
 _Cause = tuple[Any, ...]
 
 
-def findings(engine: BuildSession, galleries: dict[str, list[DirectiveRecord]]) -> list[Finding]:
-    """All findings about the blocks of ``galleries``, in the order of the pages."""
+def findings(session: BuildSession, directives: dict[str, list[DirectiveRecord]]) -> list[Finding]:
+    """All findings about the blocks of ``directives``, in the order of the pages."""
     found: list[Finding] = []
     wide: dict[_Cause, list[int]] = {}  # place in ``found``, number of other blocks
-    for page in galleries.values():
-        for gallery in page:
-            found.extend(gallery.findings)
-            found.extend(_of_gallery(engine, gallery, wide, len(found)))
-    found.extend(_of_modules(engine, galleries))
-    found.extend(_of_glossary(engine, galleries))
+    for page in directives.values():
+        for directive in page:
+            found.extend(directive.findings)
+            found.extend(_of_directive(session, directive, wide, len(found)))
+    found.extend(_of_modules(session, directives))
+    found.extend(_of_glossary(session, directives))
     for place, others in wide.values():
         if others:
             more = f" ({others} more block{'s' * (others != 1)} for the same reason)"
@@ -58,17 +58,19 @@ def findings(engine: BuildSession, galleries: dict[str, list[DirectiveRecord]]) 
     return found
 
 
-def _of_modules(engine: BuildSession, galleries: dict[str, list[DirectiveRecord]]) -> list[Finding]:
+def _of_modules(
+    session: BuildSession, directives: dict[str, list[DirectiveRecord]]
+) -> list[Finding]:
     """Modules that pages name and that several import roots have, each at its first block."""
     named: dict[str, Finding] = {}
-    if engine.mode != "trace":
+    if session.mode != "trace":
         return []
-    for gallery in (gallery for page in galleries.values() for gallery in page):
-        for request in (block.request for block in gallery.blocks if not block.pasted):
+    for directive in (directive for page in directives.values() for directive in page):
+        for request in (block.request for block in directive.blocks if not block.pasted):
             for module in request.modules if request else ():
                 if module not in named:
-                    text = _ambiguity(engine.paths, module)
-                    named[module] = Finding("option", text, gallery.source, gallery.line)
+                    text = _ambiguity(session.paths, module)
+                    named[module] = Finding("option", text, directive.source, directive.line)
     return [finding for finding in named.values() if finding.message]
 
 
@@ -85,14 +87,16 @@ def _ambiguity(paths: PathMasker, module: str) -> str:
 
 
 def _of_glossary(
-    engine: BuildSession, galleries: dict[str, list[DirectiveRecord]]
+    session: BuildSession, directives: dict[str, list[DirectiveRecord]]
 ) -> list[Finding]:
     """What ``jaxpr_glossary`` names and nobody knows: terms, and primitives."""
-    meanings = engine.meanings
-    if not meanings.terms_of or engine.mode == "skip":
+    meanings = session.meanings
+    if not meanings.terms_of or session.mode == "skip":
         return []
-    blocks = [block for page in galleries.values() for gallery in page for block in gallery.blocks]
-    outcomes = [engine.outcome(block) for block in blocks]
+    blocks = [
+        block for page in directives.values() for directive in page for block in directive.blocks
+    ]
+    outcomes = [session.outcome(block) for block in blocks]
     met = {name for one in outcomes if one and not one.error for name in one.seen.names}
     known = {*meanings.glossary.known(), *met}
     messages = []
@@ -105,7 +109,7 @@ def _of_glossary(
             messages.append(
                 f"{shorten(name)} is not a primitive that JAX's jaxprs or these pages have{near}"
             )
-    place, _, line = settings.place_of("jaxpr_glossary", engine.confdir).rpartition(":")
+    place, _, line = settings.place_of("jaxpr_glossary", session.confdir).rpartition(":")
     return [
         Finding("glossary", f"jaxpr_glossary: {message}", place, int(line)) for message in messages
     ]
@@ -140,36 +144,36 @@ def _cause(error: dict[str, Any]) -> _Cause:
     return error["kind"], error["type"], where, error.get("option")
 
 
-def _line(gallery: DirectiveRecord, block: Block, error: dict[str, Any]) -> int:
+def _line(directive: DirectiveRecord, block: Block, error: dict[str, Any]) -> int:
     """The line of the option that is at fault, or of the directive."""
     option = error.get("option")
     if option == "transforms" or error["kind"] == "lock":
         return block.line
-    return gallery.line_of(option or "")
+    return directive.line_of(option or "")
 
 
-def _of_gallery(
-    engine: BuildSession, gallery: DirectiveRecord, wide: dict[_Cause, list[int]], offset: int
+def _of_directive(
+    session: BuildSession, directive: DirectiveRecord, wide: dict[_Cause, list[int]], offset: int
 ) -> list[Finding]:
     """Findings about one directive; they will stand from ``offset`` on."""
     found: list[Finding] = []
     alike: dict[_Cause, list[Block]] = {}
-    base_matters = _base_matters(engine, gallery)
-    for block in gallery.blocks:
-        outcome = engine.outcome(block)
+    base_matters = _base_matters(session, directive)
+    for block in directive.blocks:
+        outcome = session.outcome(block)
         if outcome is None or (not block.label and not base_matters):
             continue
         expects = block.request is not None and block.request.expects_error
         if expects and not _is_unlocked(outcome):
-            if not gallery.raises:  # it could not be read, which was said
+            if not directive.raises:  # it could not be read, which was said
                 continue
-            text = unmet(engine, gallery, block)
+            text = unmet(session, directive, block)
             if text:
-                found.append(Finding("raises", text, gallery.source, gallery.line))
+                found.append(Finding("raises", text, directive.source, directive.line))
         elif outcome.error is not None:
             error = outcome.error
             cause = _cause(error)
-            if error["kind"] == "option" and gallery.findings:
+            if error["kind"] == "option" and directive.findings:
                 continue  # an option that was not understood is missing now
             if error["kind"] not in _WIDE and not error.get("whole_module"):
                 alike.setdefault(cause, []).append(block)
@@ -178,14 +182,14 @@ def _of_gallery(
             else:
                 wide[cause] = [offset + len(found), 0]
                 subtype = _subtype(error["kind"])
-                found.append(Finding(subtype, describe(error), gallery.source, gallery.line))
-    found.extend(_of_cause(engine, gallery, blocks) for blocks in alike.values())
+                found.append(Finding(subtype, describe(error), directive.source, directive.line))
+    found.extend(_of_cause(session, directive, blocks) for blocks in alike.values())
     paths = [
-        *path_targets.note_targets(engine, gallery),
-        *path_targets.elided_targets(engine, gallery),
+        *path_targets.note_targets(session, directive),
+        *path_targets.elided_targets(session, directive),
     ]
     found.extend(path_targets.findings(paths))
-    found.extend(_constants(engine, gallery))
+    found.extend(_constants(session, directive))
     return found
 
 
@@ -194,51 +198,51 @@ def _is_unlocked(outcome: Outcome) -> bool:
     return outcome.error is not None and outcome.error["kind"] == "lock"
 
 
-def _of_cause(engine: BuildSession, gallery: DirectiveRecord, blocks: list[Block]) -> Finding:
+def _of_cause(session: BuildSession, directive: DirectiveRecord, blocks: list[Block]) -> Finding:
     first, *others = blocks
-    outcome = engine.outcome(first)
+    outcome = session.outcome(first)
     assert outcome is not None and outcome.error is not None
     text = f"{first.name}: {describe(outcome.error)}"
     if others:
         text += f" (and so for {', '.join(block.name for block in others)})"
-    line = _line(gallery, first, outcome.error)
-    return Finding(_subtype(outcome.error["kind"]), text, gallery.source, line)
+    line = _line(directive, first, outcome.error)
+    return Finding(_subtype(outcome.error["kind"]), text, directive.source, line)
 
 
-def _base_matters(engine: BuildSession, gallery: DirectiveRecord) -> bool:
+def _base_matters(session: BuildSession, directive: DirectiveRecord) -> bool:
     """A hidden base that can't be traced alone is no fault where its variants can.
 
     (A function that uses an axis name traces only under the transform that binds it.)
     """
-    base, *variants = gallery.blocks
-    if not gallery.tolerates(base):
+    base, *variants = directive.blocks
+    if not directive.tolerates(base):
         return True
-    return all((o := engine.outcome(block)) is None or o.error is not None for block in variants)
+    return all((o := session.outcome(block)) is None or o.error is not None for block in variants)
 
 
-def unmet(engine: BuildSession, gallery: DirectiveRecord, block: Block) -> str:
+def unmet(session: BuildSession, directive: DirectiveRecord, block: Block) -> str:
     """How a block differs from the error that is expected of it, or ``""``."""
-    known = engine.outcome(block)
-    error = (known and known.error) or (engine.result(block) or {}).get("error")
-    found = outcome.unmet(gallery.raises, error)
+    known = session.outcome(block)
+    error = (known and known.error) or (session.result(block) or {}).get("error")
+    found = outcome.unmet(directive.raises, error)
     return f"{block.name}: {found}" if found else ""
 
 
-def _constants(engine: BuildSession, gallery: DirectiveRecord) -> list[Finding]:
-    limit = settings.value(engine.app.config, "jaxpr_max_constants")
-    for block in gallery.blocks:
-        outcome = engine.outcome(block)
+def _constants(session: BuildSession, directive: DirectiveRecord) -> list[Finding]:
+    limit = settings.value(session.app.config, "jaxpr_max_constants")
+    for block in directive.blocks:
+        outcome = session.outcome(block)
         total = outcome.seen.captured if outcome else 0
         if total > limit:
-            sizes = (engine.result(block) or {}).get("constants", [])
+            sizes = (session.result(block) or {}).get("constants", [])
             listed = ", ".join(f"{kind} ({megabytes(size)})" for kind, size in sizes[:5])
             return [
                 Finding(
                     "trace",
                     f"{block.name}: {megabytes(total)} captured: {listed}; pass large arrays as"
                     f" arguments, or raise jaxpr_max_constants ({limit})",
-                    gallery.source,
-                    gallery.line,
+                    directive.source,
+                    directive.line,
                 )
             ]
     return []
@@ -261,23 +265,23 @@ _NAMES: Final = {
 class StatementChecker:
     """The quotes that a build shows, by page."""
 
-    def __init__(self, engine: BuildSession, quotes: Mapping[str, list[Statement]]) -> None:
-        self.engine = engine
-        self.verdicts: Judge = engine.verdicts
-        self.quotes = {page: list(found) for page, found in sorted(quotes.items())}
+    def __init__(self, session: BuildSession, statements: Mapping[str, list[Statement]]) -> None:
+        self.session = session
+        self.verdicts: Judge = session.verdicts
+        self.statements = {page: list(found) for page, found in sorted(statements.items())}
 
     def judged(self, page: str) -> Iterator[tuple[Statement, Verdict | None]]:
         """The quotes of a page that count, each with its verdict; ``None`` where it has none.
 
         What stands in a part that is left out is not judged.
         """
-        for quote in self.quotes.get(page, ()):
-            if all(self.is_kept(page, condition) for condition in quote.when):
-                yield quote, None if quote.problem else self.verdicts.of(page, quote)
+        for statement in self.statements.get(page, ()):
+            if all(self.is_kept(page, condition) for condition in statement.when):
+                yield statement, None if statement.problem else self.verdicts.of(page, statement)
 
     def is_kept(self, page: str, condition: str) -> bool:
         """Whether a part under a condition is shown: also where that can't be told."""
-        if self.engine.mode == "skip" or not condition:
+        if self.session.mode == "skip" or not condition:
             return True
         return self.verdicts.of(page, Statement("when", condition, "", "", 0)).state != FALSE
 
@@ -285,55 +289,62 @@ class StatementChecker:
         """What is false or leads nowhere, in the order of the pages."""
         return [
             found
-            for page in self.quotes
-            for quote, verdict in self.judged(page)
-            if (found := self.finding(page, quote, verdict)) is not None
+            for page in self.statements
+            for statement, verdict in self.judged(page)
+            if (found := self.finding(page, statement, verdict)) is not None
         ]
 
-    def finding(self, page: str, quote: Statement, verdict: Verdict | None) -> Finding | None:
+    def finding(self, page: str, statement: Statement, verdict: Verdict | None) -> Finding | None:
         """What to tell of one quote, if anything."""
         if verdict is None:
-            kind = "claim" if quote.what == "claim" else "path"
-            return Finding(kind, f"jaxpr:{quote.what}: {quote.problem}", quote.source, quote.line)
+            kind = "claim" if statement.what == "claim" else "path"
+            return Finding(
+                kind,
+                f"jaxpr:{statement.what}: {statement.problem}",
+                statement.source,
+                statement.line,
+            )
         message = ""
-        if verdict.state == FALSE and quote.what == "claim":
-            words = f"claim {clipped(quote.words, _ECHO)!r}" if quote.words else "claim"
-            where = self._version(page, quote)
-            message = f"{words} is false{where}: {verdict.text} [{echo(quote.expression, _ECHO)}]"
+        if verdict.state == FALSE and statement.what == "claim":
+            words = f"claim {clipped(statement.words, _ECHO)!r}" if statement.words else "claim"
+            where = self._version(page, statement)
+            message = (
+                f"{words} is false{where}: {verdict.text} [{echo(statement.expression, _ECHO)}]"
+            )
         elif verdict.state == WRONG:
-            name = _NAMES.get(quote.what, quote.what)
-            message = f"{name} {clipped(quote.expression, _ECHO)!r}: {verdict.text}"
-        elif verdict.state == TRUE and quote.what in ("ref", "eqn"):
-            message = self._hidden(page, quote, verdict)
-        kind = verdict.kind if quote.what == "claim" else "path"
-        return Finding(kind, message, quote.source, quote.line) if message else None
+            name = _NAMES.get(statement.what, statement.what)
+            message = f"{name} {clipped(statement.expression, _ECHO)!r}: {verdict.text}"
+        elif verdict.state == TRUE and statement.what in ("ref", "eqn"):
+            message = self._hidden(page, statement, verdict)
+        kind = verdict.kind if statement.what == "claim" else "path"
+        return Finding(kind, message, statement.source, statement.line) if message else None
 
-    def _version(self, page: str, quote: Statement) -> str:
+    def _version(self, page: str, statement: Statement) -> str:
         """On which JAX: on none, where all that is asked of stands on the page as text."""
-        if self.verdicts.is_pasted(page, quote):
+        if self.verdicts.is_pasted(page, statement):
             return ""
         jax = self.verdicts.versions.get("jax", "")
         return f" on JAX {jax}" if jax else ""
 
-    def _hidden(self, page: str, quote: Statement, verdict: Verdict) -> str:
+    def _hidden(self, page: str, statement: Statement, verdict: Verdict) -> str:
         place = self.verdicts.place(page, verdict)
         if place is None or place.block.shown:
             return ""
-        asked = f"{_NAMES[quote.what]} {clipped(quote.expression, _ECHO)!r}"
+        asked = f"{_NAMES[statement.what]} {clipped(statement.expression, _ECHO)!r}"
         return f"{asked}: `{verdict.block}` is hidden by base: hide, so there is nothing to link to"
 
     def digests(self) -> dict[str, str]:
         """For each page a digest of all that it shows of its quotes."""
-        return {page: digest([*map(list, self._shown(page))])[:20] for page in self.quotes}
+        return {page: digest([*map(list, self._shown(page))])[:20] for page in self.statements}
 
     def _shown(self, page: str) -> Iterator[tuple[str, ...]]:
-        for quote, verdict in self.judged(page):
+        for statement, verdict in self.judged(page):
             if verdict is None:
                 continue
-            yield quote.what, quote.expression, verdict.state, verdict.text, verdict.where
+            yield statement.what, statement.expression, verdict.state, verdict.text, verdict.where
             place = self.verdicts.place(page, verdict) if verdict.block else None
             if place is not None:
-                outcome = self.engine.outcome(place.block)
+                outcome = self.session.outcome(place.block)
                 program = outcome.seen.program if outcome else ""
                 shown = str(place.block.shown)
                 yield place.page, place.block.identity, shown, str(verdict.start), program

@@ -31,19 +31,19 @@ class PathTarget:
 
 
 def pointed(
-    engine: BuildSession, gallery: DirectiveRecord, paths: Iterable[Note], what: str, said: str
+    session: BuildSession, directive: DirectiveRecord, paths: Iterable[Note], what: str, said: str
 ) -> list[PathTarget]:
-    """Where each of ``paths`` leads inside of ``gallery``; nowhere where nothing is traced.
+    """Where each of ``paths`` leads inside of ``directive``; nowhere where nothing is traced.
 
     ``what`` is the kind of quote, ``said`` how a problem begins.
     """
-    if engine.mode == "skip":
+    if session.mode == "skip":
         return [PathTarget(path, None, ()) for path in paths]
-    blocks = {block.name: block for block in gallery.blocks}
+    blocks = {block.name: block for block in directive.blocks}
     found = []
     for path in paths:
-        quote = Statement(what, path.path, "", path.source, path.line)
-        verdict = engine.verdicts.of("", quote, gallery)
+        statement = Statement(what, path.path, "", path.source, path.line)
+        verdict = session.verdicts.of("", statement, directive)
         if verdict.state == TRUE:
             found.append(PathTarget(path, blocks[verdict.block], verdict.starts))
         else:  # of a block that could not be traced the author has been told already
@@ -59,19 +59,19 @@ def findings(found: Iterable[PathTarget]) -> list[Finding]:
     ]
 
 
-def note_targets(engine: BuildSession, gallery: DirectiveRecord) -> list[PathTarget]:
+def note_targets(session: BuildSession, directive: DirectiveRecord) -> list[PathTarget]:
     """Where each note of a directive belongs."""
-    return pointed(engine, gallery, gallery.notes, "note", "note at")
+    return pointed(session, directive, directive.notes, "note", "note at")
 
 
-def elided_targets(engine: BuildSession, gallery: DirectiveRecord) -> list[PathTarget]:
+def elided_targets(session: BuildSession, directive: DirectiveRecord) -> list[PathTarget]:
     """Where each path of the option leads."""
-    return pointed(engine, gallery, gallery.elided, "elide", "elide: at")
+    return pointed(session, directive, directive.elided, "elide", "elide: at")
 
 
-def elided_words(engine: BuildSession, gallery: DirectiveRecord) -> frozenset[str]:
+def elided_words(session: BuildSession, directive: DirectiveRecord) -> frozenset[str]:
     """The words that hold for a directive: its own, or those of the project."""
-    if gallery.elide or gallery.elided:
-        return frozenset(gallery.elide)
-    given = settings.value(engine.app.config, "jaxpr_elide")
+    if directive.elide or directive.elided:
+        return frozenset(directive.elide)
+    given = settings.value(session.app.config, "jaxpr_elide")
     return frozenset(re.split(r"[\s,]+", given.strip()))

@@ -22,10 +22,10 @@ class Scopes:
     """Names and programs for all pages of a build; a program is read when first asked for."""
 
     def __init__(
-        self, engine: BuildSession, galleries: Mapping[str, list[DirectiveRecord]]
+        self, session: BuildSession, directives: Mapping[str, list[DirectiveRecord]]
     ) -> None:
-        self.engine = engine
-        self.galleries = galleries
+        self.session = session
+        self.directives = directives
         self._names: dict[str, dict[str, BlockOnPage]] = {}
         self._spoken: dict[str, list[str]] = {}
         self._left_out: dict[str, frozenset[str]] = {}
@@ -34,32 +34,34 @@ class Scopes:
     @cached_property
     def versions(self) -> dict[str, str]:
         """Versions of what traces."""
-        return self.engine.versions()
+        return self.session.versions()
 
     @cached_property
     def shared(self) -> dict[str, BlockOnPage]:
         """Blocks with a name for the whole project; of two, the first page's."""
         found: dict[str, BlockOnPage] = {}
         taken: dict[str, DirectiveRecord] = {}
-        for page in sorted(self.galleries):
-            for gallery in self.galleries[page]:
-                if gallery.explicit and taken.setdefault(gallery.name, gallery) is gallery:
-                    found.update((b.name, BlockOnPage(page, gallery, b)) for b in gallery.blocks)
+        for page in sorted(self.directives):
+            for directive in self.directives[page]:
+                if directive.explicit and taken.setdefault(directive.name, directive) is directive:
+                    found.update(
+                        (b.name, BlockOnPage(page, directive, b)) for b in directive.blocks
+                    )
         return found
 
     def names(self, page: str) -> dict[str, BlockOnPage]:
         """The blocks that a page may name; of two with one name, the first on the page."""
         if page not in self._names:
             own: dict[str, DirectiveRecord] = {}
-            for gallery in self.galleries.get(page, ()):
-                own.setdefault(gallery.name, gallery)
+            for directive in self.directives.get(page, ()):
+                own.setdefault(directive.name, directive)
             found = {
-                block.name: BlockOnPage(page, gallery, block)
-                for gallery in own.values()
-                for block in gallery.blocks
+                block.name: BlockOnPage(page, directive, block)
+                for directive in own.values()
+                for block in directive.blocks
             }
             for name, place in self.shared.items():
-                if place.gallery.name not in own:
+                if place.directive.name not in own:
                     found[name] = place
             self._names[page] = found
         return self._names[page]
@@ -76,7 +78,7 @@ class Scopes:
         """The blocks that an expression may ask of, by the words in it."""
         words = set(_WORD.findall(text))
         places = self.places(page, inside).values()
-        return [place for place in places if inside or place.gallery.name in words]
+        return [place for place in places if inside or place.directive.name in words]
 
     def of(self, page: str, text: str, inside: DirectiveRecord | None = None) -> Scope:
         """The scope of one expression, of a page or ``inside`` of a directive."""
@@ -90,45 +92,47 @@ class Scopes:
     def left_out(self, page: str) -> frozenset[str]:
         """Names of directives that a page might name, did this build show them."""
         if page not in self._left_out:
-            own = {gallery.name for gallery in self._declared.get(page, ())}
-            seen = {place.gallery.name for place in self.names(page).values()}
+            own = {directive.name for directive in self._declared.get(page, ())}
+            seen = {place.directive.name for place in self.names(page).values()}
             self._left_out[page] = self._hidden | (own - seen)
         return self._left_out[page]
 
     @cached_property
     def _declared(self) -> dict[str, list[DirectiveRecord]]:
-        domain = cast("JaxprDomain", self.engine.app.env.get_domain("jaxpr"))
-        return domain.galleries
+        domain = cast("JaxprDomain", self.session.app.env.get_domain("jaxpr"))
+        return domain.all_directives
 
     @cached_property
     def _hidden(self) -> frozenset[str]:
         """Names for the whole project that this build does not show."""
-        galleries = (g for page in self._declared.values() for g in page if g.explicit)
-        seen = {place.gallery.name for place in self.shared.values()}
-        return frozenset({gallery.name for gallery in galleries} - seen)
+        directives = (g for page in self._declared.values() for g in page if g.explicit)
+        seen = {place.directive.name for place in self.shared.values()}
+        return frozenset({directive.name for directive in directives} - seen)
 
     def spoken(self, page: str) -> list[str]:
         """Names of primitives that a page may use: of its blocks, and the project's own."""
         if page not in self._spoken:
-            galleries = self.galleries.get(page, ())
-            places = (BlockOnPage(page, g, block) for g in galleries for block in g.blocks)
-            meanings = self.engine.meanings
+            directives = self.directives.get(page, ())
+            places = (BlockOnPage(page, g, block) for g in directives for block in g.blocks)
+            meanings = self.session.meanings
             self._spoken[page] = sorted({*self.met(places), *meanings.terms_of, *meanings.defined})
         return self._spoken[page]
 
     def met(self, places: Iterable[BlockOnPage]) -> Iterator[str]:
         """The primitives of blocks, without reading them."""
         for place in places:
-            outcome = self.engine.outcome(place.block)
+            outcome = self.session.outcome(place.block)
             yield from outcome.seen.names if outcome else ()
 
     def program(self, place: BlockOnPage) -> programs.QueryBlock:
         """A block as paths see it."""
-        base, block = place.gallery.blocks[0], place.block
+        base, block = place.directive.blocks[0], place.block
         key = (base.digest, block.digest, block.name)
         if key not in self._made:
             above = (
-                self.program(BlockOnPage(place.page, place.gallery, base)) if block.label else None
+                self.program(BlockOnPage(place.page, place.directive, base))
+                if block.label
+                else None
             )
             self._made[key] = self._read(block, above)
         return self._made[key]
@@ -137,7 +141,7 @@ class Scopes:
         from ...program.facts import names_of
         from ...program.query import blocks as programs
 
-        result, printed = self.engine.result(block), self.engine.printed(block)
+        result, printed = self.session.result(block), self.session.printed(block)
         if result is not None and "error" in result:  # an expected one
             said = (result["error"]["type"], result["error"]["message"].partition("\n")[0])
             return programs.QueryBlock(block.name, None, error=said)

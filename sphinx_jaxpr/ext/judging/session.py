@@ -55,7 +55,7 @@ class LockedTracer(Protocol):
 
     fresh: bool  # whether stored results are none
 
-    def traces(self, engine: BuildSession, block: Block) -> bool:
+    def traces(self, session: BuildSession, block: Block) -> bool:
         """Whether a block that is ``locked`` is traced all the same."""
 
 
@@ -96,14 +96,14 @@ class BuildSession:
 
     # -- tracing
 
-    def prepare(self, galleries: Iterable[DirectiveRecord]) -> None:
-        """Have an outcome for every block of ``galleries``."""
+    def prepare(self, directives: Iterable[DirectiveRecord]) -> None:
+        """Have an outcome for every block of ``directives``."""
         if self.mode == "skip":
             return
         misses: dict[bool, dict[str, Job]] = {False: {}, True: {}}
         default = self._timeout
-        for gallery in galleries:
-            for block in gallery.blocks:
+        for directive in directives:
+            for block in directive.blocks:
                 request = block.request
                 if request is None or self._name(block) in self.outcomes:
                     continue
@@ -112,18 +112,18 @@ class BuildSession:
                     continue
                 key = self.storage.key(request, block.digest)
                 fresh = self.recorder is not None and self.recorder.fresh
-                known = self._known(key, request, gallery.tolerates(block))
+                known = self._known(key, request, directive.tolerates(block))
                 if fresh and known is not None:
                     before = self.store.load(known.key) or {}
                     self.stored[block.digest] = (known.seen, before.get("settings", []))
                 if known is not None and not fresh and not self.storage.anew:
                     self.outcomes[block.digest] = known
                 else:
-                    job = Job(key, request, gallery.timeout or default)
+                    job = Job(key, request, directive.timeout or default)
                     if block.digest not in misses[request.x64]:
                         self._say_why(key, request, known=known is not None)
                     misses[request.x64].setdefault(block.digest, job)
-                if gallery.tolerates(block):
+                if directive.tolerates(block):
                     self._tolerated.add(key)
         for x64, jobs in misses.items():
             if jobs:
@@ -320,26 +320,26 @@ class BuildSession:
 
     def page_digests(
         self,
-        galleries: dict[str, list[DirectiveRecord]],
+        directives: dict[str, list[DirectiveRecord]],
         lists: dict[str, list[PrimitiveList]],
         sentences: dict[str, str],
     ) -> dict[str, str]:
         """For each page a digest of all that its blocks, sentences and lists show."""
         pages = {}
-        for docname, found in galleries.items():
+        for docname, found in directives.items():
             parts = [self.mode, __version__, self.meanings.digest]
-            for gallery in found:
-                for block in gallery.blocks:
+            for directive in found:
+                for block in directive.blocks:
                     outcome = self.outcome(block)
                     parts.append(outcome.seen.program if outcome else block.problem)
-                    if outcome and gallery.with_source:
+                    if outcome and directive.with_source:
                         parts.append(outcome.seen.source)
             pages[docname] = hashlib.sha256("\n".join(parts).encode()).hexdigest()[:20]
         blocks = [
             (docname, block.name, block.identity, block.shown)
-            for docname, found in galleries.items()
-            for gallery in found
-            for block in gallery.blocks
+            for docname, found in directives.items()
+            for directive in found
+            for block in directive.blocks
         ]
         everything = digest([pages, blocks])
         for docname, shown in sentences.items():

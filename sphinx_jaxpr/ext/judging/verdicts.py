@@ -46,23 +46,23 @@ _PAGES: Final = "https://docs.jax.dev/en/latest/_autosummary/{}.html"
 class Addresses:
     """Finds what explains a primitive: a term, JAX's page, a list here, a block's fold."""
 
-    def __init__(self, engine: BuildSession, domain: JaxprDomain) -> None:
-        self.engine = engine
+    def __init__(self, session: BuildSession, domain: JaxprDomain) -> None:
+        self.session = session
         self.domain = domain
-        self.builder = engine.app.builder
-        self.lists = domain.visible_lists(engine.app.tags)
+        self.builder = session.app.builder
+        self.lists = domain.visible_lists(session.app.tags)
         self._met: dict[str, dict[str, str]] = {}
 
     def link(self, page: str, name: str) -> nodes.reference | None:
         """An empty link on ``page`` to what ``name`` means."""
-        href, away = self.engine.meanings.href(name, page)
+        href, away = self.session.meanings.href(name, page)
         if href:
             return nodes.reference("", "", internal=not away, refuri=href)
         for other, identity in self._here(page, name):
             found = link(self.builder, page, other, identity)
             if found is not None:
                 return found
-        known = self.engine.meanings.glossary.entry(name)
+        known = self.session.meanings.glossary.entry(name)
         if known is not None and known.page:
             return nodes.reference("", "", internal=False, refuri=_PAGES.format(known.page))
         return None
@@ -78,11 +78,11 @@ class Addresses:
         """The pages and ids of definitions in this project, the nearest first."""
         for other, one in self._lists(page):
             if name in (self.met(other) if one.scope == "page" else self.met_anywhere):
-                number = self.engine.renumbered.get((other, one.number), one.number)
+                number = self.session.renumbered.get((other, one.number), one.number)
                 yield other, listed(number, name)
         if not isinstance(self.builder, StandaloneHTMLBuilder):
             return
-        folds = self.engine.explained
+        folds = self.session.explained
         block = self.met(page).get(name)
         # While no page is written, where the fold will be.
         identity = folds.get(name) if folds is not None else block and anchor(block, name)
@@ -100,15 +100,15 @@ class Addresses:
     @cached_property
     def met_anywhere(self) -> frozenset[str]:
         """The primitives that some page meets."""
-        return frozenset(name for page in self.domain.galleries for name in self.met(page))
+        return frozenset(name for page in self.domain.all_directives for name in self.met(page))
 
     def met(self, page: str) -> dict[str, str]:
         """For each primitive that a page meets the id of the first block that explains it."""
         if page not in self._met:
             found: dict[str, str] = {}
-            for gallery in self.domain.visible_galleries(self.engine.app.tags, page):
-                for block in gallery.blocks:
-                    outcome = self.engine.outcome(block) if block.shown else None
+            for directive in self.domain.visible_directives(self.session.app.tags, page):
+                for block in directive.blocks:
+                    outcome = self.session.outcome(block) if block.shown else None
                     for name in outcome.seen.names if outcome else ():
                         found.setdefault(name, block.identity)
             self._met[page] = found
@@ -118,11 +118,11 @@ class Addresses:
 # --- what became of each quote: judged once for the same programs, told at every build
 
 
-def judging(app: Sphinx, galleries: Mapping[str, list[DirectiveRecord]]) -> BuildSession:
-    """An engine that can judge what the pages with ``galleries`` say."""
-    engine = BuildSession(app)
-    engine.verdicts = VerdictCache(engine, Scopes(engine, galleries))
-    return engine
+def judging(app: Sphinx, directives: Mapping[str, list[DirectiveRecord]]) -> BuildSession:
+    """An engine that can judge what the pages with ``directives`` say."""
+    session = BuildSession(app)
+    session.verdicts = VerdictCache(session, Scopes(session, directives))
+    return session
 
 
 class _Found(NamedTuple):
@@ -133,11 +133,11 @@ class _Found(NamedTuple):
 class VerdictCache:
     """Judges quotes; what it knows from the last build it does not judge again."""
 
-    def __init__(self, engine: BuildSession, scopes: Scopes) -> None:
-        self.engine = engine
+    def __init__(self, session: BuildSession, scopes: Scopes) -> None:
+        self.session = session
         self.scopes = scopes
-        self.domain = cast("JaxprDomain", engine.app.env.get_domain("jaxpr"))
-        self.addresses = Addresses(engine, self.domain)
+        self.domain = cast("JaxprDomain", session.app.env.get_domain("jaxpr"))
+        self.addresses = Addresses(session, self.domain)
         self.used: dict[str, _Found] = {}
         self.writing = False  # pages show what is judged, whatever was kept
         self._listed: dict[str, str] = {}  # page -> digest of its names
@@ -152,7 +152,7 @@ class VerdictCache:
     @cached_property
     def known(self) -> dict[str, Verdict]:
         """What the last build asked for; builders whose word counts believe none of it."""
-        if getattr(self.engine.app.builder, "judges_afresh", False):
+        if getattr(self.session.app.builder, "judges_afresh", False):
             return {}
         return unsealed(self.domain.data["judged"])
 
@@ -162,47 +162,47 @@ class VerdictCache:
             self.domain.data["judged"] = sealed({k: one.verdict for k, one in self.used.items()})
         self.writing = True
 
-    def of(self, page: str, quote: Statement, inside: DirectiveRecord | None = None) -> Verdict:
+    def of(self, page: str, statement: Statement, inside: DirectiveRecord | None = None) -> Verdict:
         """The verdict on a quote of a page; ``inside`` its directive, for the path of a note."""
         if inside is not None:
-            return self._of(page, quote, inside).verdict
-        asked = (page, quote.what, quote.expression)
+            return self._of(page, statement, inside).verdict
+        asked = (page, statement.what, statement.expression)
         found = self._found.get(asked)
         if found is None or (self.writing and not found.judged):
-            found = self._found[asked] = self._of(page, quote, None)
+            found = self._found[asked] = self._of(page, statement, None)
         return found.verdict
 
-    def _of(self, page: str, quote: Statement, inside: DirectiveRecord | None) -> _Found:
-        if quote.what == "prim":
-            return _Found(self._primitive(page, quote.expression), judged=True)
-        places = self.scopes.mentioned(page, quote.expression, inside)
-        key = self._key(page, quote, places, inside)
+    def _of(self, page: str, statement: Statement, inside: DirectiveRecord | None) -> _Found:
+        if statement.what == "prim":
+            return _Found(self._primitive(page, statement.expression), judged=True)
+        places = self.scopes.mentioned(page, statement.expression, inside)
+        key = self._key(page, statement, places, inside)
         found = self.used.get(key)
         if found is None and not self.writing:
-            kept = self._kept(key, page, quote, inside)
+            kept = self._kept(key, page, statement, inside)
             found = _Found(kept, judged=False) if kept else None
         if found is None or (self.writing and not found.judged):
-            found = _Found(self._judge(page, quote, inside), judged=True)
+            found = _Found(self._judge(page, statement, inside), judged=True)
         self.used[key] = found
         return found
 
     def _kept(
-        self, key: str, page: str, quote: Statement, inside: DirectiveRecord | None
+        self, key: str, page: str, statement: Statement, inside: DirectiveRecord | None
     ) -> Verdict | None:
         found = self.known.get(key)
         if found is not None and found.block:
             return found if found.block in self.scopes.places(page, inside) else None
-        if found is not None and quote.what == "ref" and found.state == TRUE:
-            return replace(found, where=self._elsewhere(quote))
+        if found is not None and statement.what == "ref" and found.state == TRUE:
+            return replace(found, where=self._elsewhere(statement))
         return found
 
     def link(self, page: str, primitive: str) -> nodes.reference | None:
         """An empty link on a page to where a primitive is explained."""
         return self.addresses.link(page, primitive)
 
-    def is_pasted(self, page: str, quote: Statement) -> bool:
+    def is_pasted(self, page: str, statement: Statement) -> bool:
         """Whether all that a quote asks of stands on a page as text."""
-        places = self.scopes.mentioned(page, quote.expression)
+        places = self.scopes.mentioned(page, statement.expression)
         return bool(places) and all(place.block.pasted for place in places)
 
     def place(self, page: str, verdict: Verdict) -> BlockOnPage | None:
@@ -210,57 +210,69 @@ class VerdictCache:
         return self.scopes.names(page).get(verdict.block)
 
     def _key(
-        self, page: str, quote: Statement, places: list[BlockOnPage], inside: DirectiveRecord | None
+        self,
+        page: str,
+        statement: Statement,
+        places: list[BlockOnPage],
+        inside: DirectiveRecord | None,
     ) -> str:
         if page not in self._listed:
             names = sorted(self.scopes.names(page)), sorted(self.scopes.left_out(page))
             self._listed[page] = digest(names)
         listed = self._listed[page] if inside is None else inside.name
-        lines = _LINE.search(quote.expression) is not None
+        lines = _LINE.search(statement.expression) is not None
         about = [listed, [[place.block.name, self._seen(place, lines)] for place in places]]
-        facts: list[Any] = [__version__, quote.what, quote.expression, self.scopes.versions, about]
-        facts += [self._elsewhere(quote), self.scopes.spoken(page)]
+        facts: list[Any] = [
+            __version__,
+            statement.what,
+            statement.expression,
+            self.scopes.versions,
+            about,
+        ]
+        facts += [self._elsewhere(statement), self.scopes.spoken(page)]
         return digest(facts)[:24]
 
-    def _elsewhere(self, quote: Statement) -> str:
+    def _elsewhere(self, statement: Statement) -> str:
         """The address of a block in another project that intersphinx knows."""
-        if quote.what != "ref":
+        if statement.what != "ref":
             return ""
-        return self.engine.meanings.in_inventories(quote.expression, ["jaxpr:block"])
+        return self.session.meanings.in_inventories(statement.expression, ["jaxpr:block"])
 
     def _all(self, page: str) -> Iterable[BlockOnPage]:
         return self.scopes.names(page).values()
 
     def _seen(self, place: BlockOnPage, lines: bool) -> str:
-        outcome = self.engine.outcome(place.block)
+        outcome = self.session.outcome(place.block)
         if outcome is None:
             return place.block.problem
         return outcome.seen.program + (outcome.seen.source if lines else "")
 
-    def _judge(self, page: str, quote: Statement, inside: DirectiveRecord | None) -> Verdict:
+    def _judge(self, page: str, statement: Statement, inside: DirectiveRecord | None) -> Verdict:
         # What judges is loaded where something is new.
         from ...program.query.evidence import SaysNothing
         from ...program.query.syntax import NoProgram, PathError
 
-        scope = self.scopes.of(page, quote.expression, inside)
+        scope = self.scopes.of(page, statement.expression, inside)
         try:
-            return _JUDGES[quote.what](quote.expression, scope, inside.name if inside else "")
+            return _JUDGES[statement.what](
+                statement.expression, scope, inside.name if inside else ""
+            )
         except NoProgram:
             return Verdict(UNJUDGED)
         except PathError as error:
-            if address := self._elsewhere(quote):
+            if address := self._elsewhere(statement):
                 return Verdict(TRUE, where=address)
             return Verdict(WRONG, error.message, is_empty=isinstance(error, SaysNothing))
 
     def _primitive(self, page: str, expression: str) -> Verdict:
         name = expression.strip("\"'")
-        glossary = self.engine.meanings.glossary
+        glossary = self.session.meanings.glossary
         if page not in self._met:
             self._met[page] = frozenset(self.scopes.met(self._all(page)))
         met = self._met[page]
-        if name in self.engine.meanings.terms_of or glossary.entry(name) or name in met:
+        if name in self.session.meanings.terms_of or glossary.entry(name) or name in met:
             where = ""
-            if isinstance(self.engine.app.builder, StandaloneHTMLBuilder):  # others write all
+            if isinstance(self.session.app.builder, StandaloneHTMLBuilder):  # others write all
                 where = self.addresses.address(page, name)
             return Verdict(TRUE, name, where=where)
         from ...program.query.syntax import nearest

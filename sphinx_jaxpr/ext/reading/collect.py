@@ -8,7 +8,7 @@ from docutils import nodes
 from sphinx import addnodes
 
 from ...tracing.lock import file_name
-from ..nodes import jaxpr_gallery, jaxpr_primitives
+from ..nodes import jaxpr_blocks, jaxpr_primitives
 from ..records import DirectiveRecord, PageRecords, PrimitiveList
 from . import statements
 
@@ -17,10 +17,10 @@ def collect(docname: str, doctree: nodes.document) -> PageRecords:
     """The records of a page; its nodes keep those that are theirs, and the page's name."""
     taken: set[str] = set()
     directives = []
-    for node in doctree.findall(jaxpr_gallery):
-        directive = _with_files(_unique(node["gallery"], taken), docname)
+    for node in doctree.findall(jaxpr_blocks):
+        directive = _with_files(_unique(node["directive"], taken), docname)
         directive = replace(directive, only=statements.conditions(node, addnodes.only, "expr"))
-        node["gallery"], node["docname"] = directive, docname
+        node["directive"], node["docname"] = directive, docname
         directives.append(directive)
     lists = list(doctree.findall(jaxpr_primitives))
     for number, listed in enumerate(lists, 1):
@@ -37,23 +37,23 @@ def collect(docname: str, doctree: nodes.document) -> PageRecords:
     )
 
 
-def _unique(gallery: DirectiveRecord, taken: set[str]) -> DirectiveRecord:
+def _unique(directive: DirectiveRecord, taken: set[str]) -> DirectiveRecord:
     blocks = []
-    for block in gallery.blocks:
+    for block in directive.blocks:
         identity, count = block.identity, 2
         while identity in taken:
             identity = f"{block.identity}-{count}"
             count += 1
         taken.add(identity)
         blocks.append(replace(block, identity=identity))
-    return replace(gallery, blocks=tuple(blocks))
+    return replace(directive, blocks=tuple(blocks))
 
 
-def _with_files(gallery: DirectiveRecord, docname: str) -> DirectiveRecord:
+def _with_files(directive: DirectiveRecord, docname: str) -> DirectiveRecord:
     """The file of each block in the lock: a name that holds for a page alone is in its folder."""
     blocks = []
-    for block in gallery.blocks:
+    for block in directive.blocks:
         local = block.identity.removeprefix("jaxpr-")
-        name, page = (block.name, "") if gallery.explicit else (local, docname)
+        name, page = (block.name, "") if directive.explicit else (local, docname)
         blocks.append(replace(block, lock=file_name(name, page)))
-    return replace(gallery, blocks=tuple(blocks))
+    return replace(directive, blocks=tuple(blocks))

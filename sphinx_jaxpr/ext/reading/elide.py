@@ -45,18 +45,18 @@ def read(text: str, blocks: Collection[str]) -> Parts:
 def split(text: str) -> list[tuple[str, int]]:
     """Parts between commas and blanks that are in no brackets or quotes, with their offsets."""
     found: list[tuple[str, int]] = []
-    depth, quote, start = 0, "", -1
+    depth, statement, start = 0, "", -1
     for place, sign in enumerate(f"{text} "):
-        if not quote and depth <= 0 and (sign == "," or sign.isspace()):
+        if not statement and depth <= 0 and (sign == "," or sign.isspace()):
             if start >= 0:
                 found.append((text[start:place], start))
             start = -1
             continue
         start = place if start < 0 else start
-        if quote:
-            quote = "" if sign == quote else quote
+        if statement:
+            statement = "" if sign == statement else statement
         elif sign in "'\"":
-            quote = sign
+            statement = sign
         else:
             depth += (sign in "([{") - (sign in ")]}")
     if start >= 0:

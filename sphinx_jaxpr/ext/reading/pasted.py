@@ -9,7 +9,7 @@ from docutils import nodes
 
 from ...program.text import spelled
 from ...tracing.files import digest
-from ..nodes import jaxpr_gallery
+from ..nodes import jaxpr_blocks
 from ..records import Block, DirectiveRecord, Finding, Pasted
 from .options import BlockDirective, unread
 from .source_lines import locate
@@ -20,7 +20,7 @@ LOCAL_NAME: Final = "pasted"
 
 
 class JaxprPasted(BlockDirective):
-    """Leaves a ``jaxpr_gallery`` of one block, whose program is the body."""
+    """Leaves a ``jaxpr_blocks`` of one block, whose program is the body."""
 
     def run(self) -> list[nodes.Node]:
         """Leave the node with the caption as its child."""
@@ -32,11 +32,11 @@ class JaxprPasted(BlockDirective):
                 self._unknown(option, OPTIONS)
         self.findings += unread(self, self.place)
         given = self._explicit()
-        node = jaxpr_gallery()
+        node = jaxpr_blocks()
         self.set_source_info(node)
         caption = self._caption(node)
         block = self._block(given or LOCAL_NAME)
-        node["gallery"] = DirectiveRecord(
+        node["directive"] = DirectiveRecord(
             source=self.place.source,
             line=self.place.line,
             name=block.name,

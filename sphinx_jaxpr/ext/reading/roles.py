@@ -8,7 +8,7 @@ from docutils import nodes
 from sphinx.util.docutils import SphinxRole
 
 from ...program.text import clipped
-from ..nodes import jaxpr_quote
+from ..nodes import jaxpr_statement
 
 #: Roles that may stand in the title of a section, which is copied while pages are read.
 IN_TITLES: Final = ("ref", "prim")
@@ -24,9 +24,9 @@ class Quoting(SphinxRole):
         self.what = what
 
     def run(self) -> tuple[list[nodes.Node], list[nodes.system_message]]:
-        """Leave one ``jaxpr_quote``."""
+        """Leave one ``jaxpr_statement``."""
         words, expression = self._parts()
-        node = jaxpr_quote(self.rawtext, "", what=self.what, expression=expression)
+        node = jaxpr_statement(self.rawtext, "", what=self.what, expression=expression)
         node["raw"] = self.rawtext
         node["words"] = words or expression  # before quotation marks in them are made typographic
         node["problem"] = self._problem(words, expression)

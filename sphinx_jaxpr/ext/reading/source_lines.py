@@ -14,7 +14,7 @@ from pathlib import Path
 from docutils import nodes
 from sphinx.util.docutils import SphinxDirective
 
-from ..nodes import jaxpr_quote
+from ..nodes import jaxpr_statement
 
 # --- where a directive stands: its file, its line, the lines as the author wrote them
 
@@ -180,7 +180,7 @@ _BETWEEN = r"[ \t]*(?:[ \t|]*\n[\s>|]*)?"
 
 
 def find_lines(
-    doctree: nodes.document, kind: type[nodes.Element] = jaxpr_quote
+    doctree: nodes.document, kind: type[nodes.Element] = jaxpr_statement
 ) -> list[nodes.Element]:
     """Set ``source`` and ``line`` of all roles of a kind; the roles, in the order of the page.
 

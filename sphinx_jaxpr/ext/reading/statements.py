@@ -9,12 +9,12 @@ from docutils import nodes
 from sphinx import addnodes
 
 from ...program.text import clipped
-from ..nodes import jaxpr_claims, jaxpr_quote, jaxpr_when
+from ..nodes import jaxpr_claims, jaxpr_statement, jaxpr_when
 from ..records import Finding, Statement
 from .roles import IN_TITLES
 from .source_lines import find_lines
 
-_QUOTING = (jaxpr_quote, jaxpr_claims, jaxpr_when)
+_QUOTING = (jaxpr_statement, jaxpr_claims, jaxpr_when)
 
 
 def take_from_titles(doctree: nodes.document) -> list[Finding]:
@@ -56,11 +56,11 @@ def collect(docname: str, doctree: nodes.document) -> tuple[list[Statement], lis
         assert isinstance(node, nodes.Element)
         node["docname"] = docname
         findings += node.get("findings", ())
-        found += _quotes(node)
+        found += _statements(node)
     return found, findings
 
 
-def _quotes(node: nodes.Element) -> Iterator[Statement]:
+def _statements(node: nodes.Element) -> Iterator[Statement]:
     source = str(node.source)
     around: dict[str, Any] = {"only": conditions(node, addnodes.only, "expr")}
     around["when"] = conditions(node, jaxpr_when, "expression")
@@ -68,8 +68,8 @@ def _quotes(node: nodes.Element) -> Iterator[Statement]:
         for line, text in node["lines"]:
             yield Statement("claim", text, "", source, line, **around)
         return
-    what = node["what"] if isinstance(node, jaxpr_quote) else "when"
-    words = node["words"] if isinstance(node, jaxpr_quote) else ""
+    what = node["what"] if isinstance(node, jaxpr_statement) else "when"
+    words = node["words"] if isinstance(node, jaxpr_statement) else ""
     line, problem = node.line or 1, node["problem"]
     yield Statement(what, node["expression"], words, source, line, problem=problem, **around)
 

@@ -12,7 +12,7 @@ from ...tracing import grammar
 from ...tracing.grammar import Chain, GrammarError, nearest, shorten
 from ...tracing.request import Request, checked, is_target, is_within, local_name, seconds
 from ..config import value as config_value
-from ..nodes import jaxpr_gallery, jaxpr_note
+from ..nodes import jaxpr_blocks, jaxpr_note
 from ..records import COMPARE, Block, DirectiveRecord, Finding, Note
 from . import elide
 from .myst import COMPLAINTS, markdown_traps
@@ -33,13 +33,13 @@ _SUBSTITUTION = re.compile(r"\{\{.+?\}\}|^\s*\|[^\W\d][\w ]*\|\s*$", re.DOTALL)
 
 
 class JaxprTransform(BlockDirective):
-    """The directive of DESIGN 2.1; its record is the node's ``gallery``."""
+    """The directive of DESIGN 2.1; its record is the node's ``directive``."""
 
     optional_arguments = 1
     final_argument_whitespace = True
 
     def run(self) -> list[nodes.Node]:
-        """Leave one ``jaxpr_gallery`` with the caption as its child."""
+        """Leave one ``jaxpr_blocks`` with the caption as its child."""
         self.place = locate(self)
         self.findings: list[Finding] = []
         self._check_options()
@@ -47,14 +47,14 @@ class JaxprTransform(BlockDirective):
         name, explicit = self._name(target)
         base_request, chains = self._requests(target)
         blocks = self._blocks(name, base_request, chains)
-        node = jaxpr_gallery()
+        node = jaxpr_blocks()
         self.set_source_info(node)
         caption = self._caption(node)
         notes = self._notes()
         node += [child for _, child in notes]
         opened = self._open(blocks)
         words, paths = self._elide(blocks)
-        node["gallery"] = DirectiveRecord(
+        node["directive"] = DirectiveRecord(
             source=self.place.source,
             line=self.place.line,
             name=name,

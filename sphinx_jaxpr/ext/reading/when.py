@@ -12,7 +12,7 @@ from sphinx import addnodes
 from sphinx.environment import BuildEnvironment
 from sphinx.util.docutils import SphinxDirective
 
-from ..nodes import jaxpr_gallery, jaxpr_primitives, jaxpr_when
+from ..nodes import jaxpr_blocks, jaxpr_primitives, jaxpr_when
 from ..records import Finding
 from .options import AnyOption, unknown
 from .source_lines import is_markdown, lines_of, locate
@@ -101,7 +101,7 @@ _Kinds = tuple[type[nodes.Element], ...]
 #: What is noted while pages are read: by tables of contents, indices, references.
 _NOTED: Final[tuple[tuple[_Kinds, str], ...]] = (
     ((nodes.section,), "a heading"),
-    ((jaxpr_gallery,), "a block"),
+    ((jaxpr_blocks,), "a block"),
     ((jaxpr_primitives,), "a list of primitives"),
     ((addnodes.toctree,), "a toctree"),
     ((addnodes.desc,), "a description"),

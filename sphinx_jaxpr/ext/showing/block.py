@@ -18,7 +18,7 @@ from .. import config as settings
 from ..judging.findings import unmet
 from ..judging.path_targets import PathTarget, elided_targets, elided_words, note_targets
 from ..judging.session import BuildSession
-from ..nodes import jaxpr_gallery, jaxpr_note
+from ..nodes import jaxpr_blocks, jaxpr_note
 from ..records import Block, DirectiveRecord
 from .notes import as_list
 
@@ -34,27 +34,27 @@ class BlockRenderer:
     """The blocks of one directive that are shown, and what to say about each."""
 
     def __init__(
-        self, engine: BuildSession, gallery: DirectiveRecord, node: jaxpr_gallery, taken: set[str]
+        self, session: BuildSession, directive: DirectiveRecord, node: jaxpr_blocks, taken: set[str]
     ) -> None:
-        self.engine = engine
+        self.session = session
         self.taken = taken
-        self.gallery = gallery
+        self.directive = directive
         self.caption = next(iter(node.findall(nodes.caption)), None)
         self.note_nodes = [child for child in node.children if isinstance(child, jaxpr_note)]
         others = (self.caption, *self.note_nodes)
         self.rest = [child for child in node.children if child not in others]
-        self.placed = note_targets(engine, gallery)
-        self.blocks = [block for block in gallery.blocks if block.shown]
-        self.ids = {block.identity: free(block.identity, taken) for block in gallery.blocks}
+        self.placed = note_targets(session, directive)
+        self.blocks = [block for block in directive.blocks if block.shown]
+        self.ids = {block.identity: free(block.identity, taken) for block in directive.blocks}
         self.in_table = _stands_in(node, nodes.entry)
-        self.epub = engine.app.builder.format == "html" and engine.app.builder.name == "epub"
+        self.epub = session.app.builder.format == "html" and session.app.builder.name == "epub"
 
     def id_of(self, block: Block) -> str:
         return self.ids[block.identity]
 
     def is_skipped(self, block: Block) -> bool:
         """Whether there is nothing but a placeholder."""
-        return self.engine.mode == "skip"
+        return self.session.mode == "skip"
 
     def shown(self) -> list[nodes.Node]:
         """The blocks, with all that belongs to each."""
@@ -67,7 +67,7 @@ class BlockRenderer:
     # -- facts for all formats
 
     def call(self, block: Block) -> str:
-        result = self.engine.result(block)
+        result = self.session.result(block)
         if result is not None and "call" in result:
             return str(result["call"])
         target = block.request.target if block.request else block.name
@@ -82,32 +82,32 @@ class BlockRenderer:
         if isinstance(mesh, Mesh):
             source = mesh.source
         else:  # a function that returns one says so in the result
-            result = self.engine.result(block) or {}
+            result = self.session.result(block) or {}
             source = f"{result.get('mesh', mesh.text)}.abstract_mesh"
         return f"with jax.sharding.use_abstract_mesh({source}):"
 
     def matched(self, block: Block) -> Match:
         """How the equations of a variant are those of the base."""
-        return self.engine.matched(self.gallery.blocks[0], block)
+        return self.session.matched(self.directive.blocks[0], block)
 
     def acted(self, block: Block) -> list[SummaryPart]:
         """The computed line: first the counts of equations, then how the transform acted."""
-        found = self.engine.printed(block)
+        found = self.session.printed(block)
         if found is None:
             return []
-        first = self.gallery.blocks[0]
-        base = self.engine.printed(first) if block.label else None
+        first = self.directive.blocks[0]
+        base = self.session.printed(first) if block.label else None
         return summary.acted(
             found[0],
             base[0] if base else None,
             self.matched(block),
-            self.engine.places(block),
-            self.engine.places(first),
+            self.session.places(block),
+            self.session.places(first),
         )
 
     def phases(self, block: Block) -> list[str]:
         """The phases that a block's equations are in, in printed order; none if only one."""
-        found = self.engine.printed(block)
+        found = self.session.printed(block)
         return summary.phases(*found) if found is not None else []
 
     def marks(self, block: Block) -> list[tuple[str, str]]:
@@ -115,7 +115,7 @@ class BlockRenderer:
 
         An equation without a letter of its own is named by its primitive.
         """
-        found = self.engine.printed(block)
+        found = self.session.printed(block)
         if found is None:
             return []
         why = self.elided(block)
@@ -124,20 +124,20 @@ class BlockRenderer:
 
     def dropped(self, block: Block) -> tuple[list[Equation], int]:
         """Equations of the base that have no partner here: some, and how many more there are."""
-        base = self.engine.printed(self.gallery.blocks[0]) if block.label else None
+        base = self.session.printed(self.directive.blocks[0]) if block.label else None
         if base is None:
             return [], 0
-        gone = dropped(base[0], self.matched(block), self.engine.places(self.gallery.blocks[0]))
+        gone = dropped(base[0], self.matched(block), self.session.places(self.directive.blocks[0]))
         return gone[:MOST_DROPPED], max(0, len(gone) - MOST_DROPPED)
 
     def remarks(self, block: Block) -> list[str]:
         """Effects, effects that a transform lost, captured arrays."""
-        result = self.engine.result(block) or {}
-        base = (self.engine.result(self.gallery.blocks[0]) or {}) if block.label else {}
+        result = self.session.result(block) or {}
+        base = (self.session.result(self.directive.blocks[0]) or {}) if block.label else {}
         return remarks(result, base)
 
     def version(self, block: Block) -> str:
-        result = self.engine.result(block) or {}
+        result = self.session.result(block) or {}
         if "jax" not in result:
             return ""
         made = f"JAX {result['jax']}"
@@ -147,35 +147,37 @@ class BlockRenderer:
         """What to show instead of a program."""
         if block.problem:
             return _problem(block.problem)
-        outcome = self.engine.outcome(block)
+        outcome = self.session.outcome(block)
         if outcome is None:
             return _problem("it was not traced")
         if outcome.error is not None:
             return outcome.error
-        result = self.engine.result(block)
+        result = self.session.result(block)
         if result is None:
-            outcome = self.engine.outcome(block)
+            outcome = self.session.outcome(block)
             return (outcome.error if outcome else None) or _problem("its stored result is damaged")
         error: dict[str, Any] | None = result.get("error")
         expects = block.request is not None and block.request.expects_error
-        if error is None and expects and self.gallery.raises:
-            return _problem(f"expected {self.gallery.raises}, but no error occurred")
+        if error is None and expects and self.directive.raises:
+            return _problem(f"expected {self.directive.raises}, but no error occurred")
         return error
 
     def is_expected(self, block: Block) -> bool:
         """Whether a block's error is the one that the page wants to show."""
         expects = block.request is not None and block.request.expects_error
-        return expects and not (self.gallery.raises and unmet(self.engine, self.gallery, block))
+        return expects and not (
+            self.directive.raises and unmet(self.session, self.directive, block)
+        )
 
     def is_open(self, block: Block, printed: Printed) -> bool:
         if self.epub:  # readers of books may not be able to open anything
             return True
-        opened = self.gallery.opened
+        opened = self.directive.opened
         if opened in ("", "auto"):
-            limit = settings.value(self.engine.app.config, "jaxpr_max_equations")
+            limit = settings.value(self.session.app.config, "jaxpr_max_equations")
             if counts(printed)[1] > limit:
                 return False
-            opened = opened or settings.value(self.engine.app.config, "jaxpr_open")
+            opened = opened or settings.value(self.session.app.config, "jaxpr_open")
         if opened == "auto":
             return printed.text.count("\n") < OPEN_LINES
         return opened == "all" or (block.label or "base") in opened.split(",")
@@ -183,7 +185,7 @@ class BlockRenderer:
     @cached_property
     def elided_words(self) -> frozenset[str]:
         """What is folded, or set apart where nothing can be."""
-        return elided_words(self.engine, self.gallery)
+        return elided_words(self.session, self.directive)
 
     def elides_parameters(self) -> bool:
         """Whether neutral and huge parameters start folded; in a book nothing may."""
@@ -191,7 +193,7 @@ class BlockRenderer:
 
     def elided(self, block: Block) -> dict[int, str]:
         """The equations that are folded away, each with its reason; none that has a note."""
-        found = self.engine.printed(block)
+        found = self.session.printed(block)
         if found is None:
             return {}
         at = [start for one in self.pointed if one.block is block for start in one.starts]
@@ -202,7 +204,7 @@ class BlockRenderer:
     @cached_property
     def pointed(self) -> list[PathTarget]:
         """Where the paths of ``elide`` lead."""
-        return elided_targets(self.engine, self.gallery)
+        return elided_targets(self.session, self.directive)
 
     def notes_of(self, block: Block) -> list[tuple[PathTarget, jaxpr_note, str]]:
         """The notes at equations of a block, with the ids of their texts."""
@@ -225,8 +227,8 @@ class BlockRenderer:
 
     def source_of(self) -> dict[str, Any] | None:
         """The function's Python source, where it was asked for and is known."""
-        result = self.engine.result(self.gallery.blocks[0]) or {}
-        return (result.get("source") or None) if self.gallery.with_source else None
+        result = self.session.result(self.directive.blocks[0]) or {}
+        return (result.get("source") or None) if self.directive.with_source else None
 
     def source(self) -> list[nodes.Node]:
         """A listing of the function's Python source."""

@@ -61,7 +61,7 @@ class HtmlRenderer(BlockRenderer):
     def back(self, found: PathTarget) -> nodes.Node:
         """A link from a note to its equation."""
         assert found.block is not None
-        printed = self.engine.printed(found.block)
+        printed = self.session.printed(found.block)
         assert printed is not None
         identity = equation_ids(printed[0], self.id_of(found.block))[found.start]
         shown = nodes.literal(found.note.path, found.note.path)
@@ -78,7 +78,7 @@ class HtmlRenderer(BlockRenderer):
         self, block: Block, caption: nodes.Element | None, look: Look = ALONE
     ) -> jaxpr_figure:
         kind, opened, summary, body = self.parts(block, look)
-        classes = " ".join(["jaxpr", *filter(None, [kind]), *self.gallery.classes])
+        classes = " ".join(["jaxpr", *filter(None, [kind]), *self.directive.classes])
         about = [*self.remarks(block), *filter(None, [self.arguments(block), self.version(block)])]
         placed = f' data-rows="{powers(look.side.rows)}"' if look.side else ""
         source = f' data-source="{escape(self.source_id)}"' if self.python(block) else ""
@@ -113,21 +113,21 @@ class HtmlRenderer(BlockRenderer):
         if error is not None:
             kind = "jaxpr-raises" if self.is_expected(block) else "jaxpr-error"
             return kind, True, summary, markup.error(*error_parts(error))
-        found = self.engine.printed(block)
+        found = self.session.printed(block)
         assert found is not None
         printed, facts = found
         summary += self.line(block) + markup.beside(look.beside)
         identity = look.identity or self.id_of(block)
-        page = self.engine.app.env.docname
+        page = self.session.app.env.docname
         ids = equation_ids(printed, identity)
-        known = self.engine.meanings.of_block(printed, facts, ids, page)
+        known = self.session.meanings.of_block(printed, facts, ids, page)
         if not look.copy:
             self.explained.add(known, identity, block.label)
         marks = Marks(
             changes=self.matched(block).change,
             source=self.python(block),
             notes=self.markers(block) if not look.copy else {},
-            links=links(known, self.engine.defined),
+            links=links(known, self.session.defined),
             folded=folds(printed) if self.elides_parameters() else (),
             runs=self.runs(block),
             side=look.side,
@@ -142,7 +142,7 @@ class HtmlRenderer(BlockRenderer):
 
     @cached_property
     def explained(self) -> Explained:
-        return Explained(self.engine.defined)
+        return Explained(self.session.defined)
 
     def closing(self) -> list[nodes.Node]:
         """What the primitives of all blocks do, once."""
@@ -152,14 +152,14 @@ class HtmlRenderer(BlockRenderer):
 
     def runs(self, block: Block) -> list[Run]:
         """Neighbouring equations that are folded together; in a book nothing may be."""
-        found = self.engine.printed(block)
+        found = self.session.printed(block)
         return runs(found[0], self.elided(block)) if found and not self.epub else []
 
     def only_in_base(self, block: Block) -> str:
         """The equations that the base has and this block lacks, each a link where it is shown."""
         gone, more = self.dropped(block)
-        base = self.gallery.blocks[0]
-        found = self.engine.printed(base)
+        base = self.directive.blocks[0]
+        found = self.session.printed(base)
         if not gone or found is None:
             return ""
         ids = equation_ids(found[0], self.id_of(base)) if base.shown else {}
@@ -177,7 +177,7 @@ class HtmlRenderer(BlockRenderer):
 
     def python(self, block: Block) -> dict[int, tuple[int, str]]:
         """For equations of this function's own lines: the line, and where it is shown."""
-        found = self.engine.printed(block)
+        found = self.session.printed(block)
         source = self.source_of()
         if found is None or source is None:
             return {}
@@ -193,7 +193,7 @@ class HtmlRenderer(BlockRenderer):
     @property
     def source_id(self) -> str:
         """What connects the listing of Python with the figures."""
-        return self.id_of(self.gallery.blocks[0])
+        return self.id_of(self.directive.blocks[0])
 
     @property
     def lines_id(self) -> str:
@@ -232,7 +232,7 @@ class HtmlRenderer(BlockRenderer):
         found: dict[int, list[str]] = {}
         for block in self.blocks:
             lines = self.python(block)
-            printed = self.engine.printed(block) if lines else None
+            printed = self.session.printed(block) if lines else None
             if printed is not None:
                 ids = equation_ids(printed[0], self.id_of(block))
                 for start, (line, _) in sorted(lines.items()):
@@ -245,7 +245,7 @@ class HtmlRenderer(BlockRenderer):
 
     def words(self, block: Block) -> str:
         """The functions and primitives of a block, for the search; no letters or types."""
-        found = None if self.is_skipped(block) else self.engine.printed(block)
+        found = None if self.is_skipped(block) else self.session.printed(block)
         primitives = {equation.primitive for equation in found[0].walk()} if found else set()
         target = block.request.target.replace(":", ".") if block.request else ""
         return " ".join([*target.split("."), block.label, *sorted(primitives)])
@@ -254,13 +254,13 @@ class HtmlRenderer(BlockRenderer):
         """JAX's own name of each input: ``params['w']``."""
         from ...program.facts import names_of
 
-        result, found = self.engine.result(block), self.engine.printed(block)
+        result, found = self.session.result(block), self.session.printed(block)
         if result is None or found is None or found[0].program is None:
             return ()
         return names_of(result, len(found[0].program.inputs)).leaves
 
     def arguments(self, block: Block) -> str:
-        result = self.engine.result(block) or {}
+        result = self.session.result(block) or {}
         return ", ".join(f"{name}: {kind}" for name, kind in result.get("args", []))
 
 
@@ -274,13 +274,13 @@ class CompareRenderer(HtmlRenderer):
     """The base is shown once for each variant: first under its own id, then as a copy."""
 
     def shown(self) -> list[nodes.Node]:
-        base, *variants = self.gallery.blocks
-        if self.epub or not variants or self.engine.printed(base) is None:
+        base, *variants = self.directive.blocks
+        if self.epub or not variants or self.session.printed(base) is None:
             return super().shown()
         found: list[nodes.Node] = [*self.rest, *self.source()]
         self.caption_left = self.caption
         self.base_shown = False
-        pairs = [block for block in variants if self.engine.printed(block) is not None]
+        pairs = [block for block in variants if self.session.printed(block) is not None]
         if not pairs:
             found += self.once(base)
         for block in variants:
@@ -298,7 +298,7 @@ class CompareRenderer(HtmlRenderer):
     def pair(self, base: Block, block: Block) -> list[nodes.Node]:
         """Two figures in one box."""
         left, right = self.sides(base, block)
-        one, two = self.engine.printed(base), self.engine.printed(block)
+        one, two = self.session.printed(base), self.session.printed(block)
         assert one is not None and two is not None
         opened = self.is_open(block, two[0])
         wide = self.is_open(base, one[0]) or opened
@@ -313,7 +313,7 @@ class CompareRenderer(HtmlRenderer):
 
     def sides(self, base: Block, block: Block) -> tuple[Column | None, Column | None]:
         """The rows of both programs, where their lines can be put into rows."""
-        one, two = self.engine.printed(base), self.engine.printed(block)
+        one, two = self.session.printed(base), self.session.printed(block)
         if one is None or two is None or not (one[0].program and two[0].program):
             return None, None
         try:

@@ -29,40 +29,40 @@ class ShowGlossaries(PageTransform):
             return
         domain = cast(JaxprDomain, self.env.get_domain("jaxpr"))
         for number, node in enumerate(list(self.document.findall(jaxpr_primitives)), 1):
-            engine = domain.engine or judging(self.app, domain.visible(self.app.tags))
+            session = domain.session or judging(self.app, domain.visible(self.app.tags))
             page, listing = node["docname"], node["listing"]
-            engine.renumbered[(page, listing.number)] = number
-            node.replace_self(self.filled(domain, engine, listing, page))
+            session.renumbered[(page, listing.number)] = number
+            node.replace_self(self.filled(domain, session, listing, page))
 
     def filled(
-        self, domain: JaxprDomain, engine: BuildSession, listing: PrimitiveList, page: str
+        self, domain: JaxprDomain, session: BuildSession, listing: PrimitiveList, page: str
     ) -> list[nodes.Node]:
         """The definition list, or a line that says why there is none."""
-        if engine.mode == "skip":
+        if session.mode == "skip":
             return [nodes.paragraph("", "Not traced: jaxpr_mode is skip.")]
         pages = domain.visible(self.app.tags)
         if listing.scope == "page":
             pages = {page: pages.get(page, [])}
-        found = met(engine, pages)
+        found = met(session, pages)
         if not found:
             return [nodes.paragraph("", "No block here meets a primitive.")]
-        number = engine.renumbered[(page, listing.number)]
+        number = session.renumbered[(page, listing.number)]
         items = [
-            self.item(engine, page, listed(number, name), name, places)
+            self.item(session, page, listed(number, name), name, places)
             for name, places in found.items()
         ]
         return [nodes.definition_list("", *items, classes=["jaxpr-glossary"])]
 
     def item(
         self,
-        engine: BuildSession,
+        session: BuildSession,
         page: str,
         identity: str,
         name: str,
         places: list[tuple[str, Block]],
     ) -> nodes.definition_list_item:
         """One primitive: what it means, and links to the blocks that meet it."""
-        known = engine.meanings.glossary.entry(name)
+        known = session.meanings.glossary.entry(name)
         term = nodes.term("", "", nodes.literal(name, name), ids=[identity])
         meaning = nodes.paragraph("", known.meaning if known else "No definition is known.")
         if known is not None and known.kind != "custom":
@@ -72,7 +72,7 @@ class ShowGlossaries(PageTransform):
             if number:
                 where += nodes.Text(", ")
             shown = nodes.literal(block.name, block.name)
-            other = engine.renamed.get((docname, block.identity), block.identity)
+            other = session.renamed.get((docname, block.identity), block.identity)
             found = link(self.app.builder, page, docname, other, shown)
             where += found if found is not None else shown
         where += nodes.Text(".")

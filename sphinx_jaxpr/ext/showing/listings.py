@@ -67,7 +67,7 @@ class NodeRenderer(BlockRenderer):
             item["ids"].remove(identity)
             next(item.findall(nodes.paragraph)).insert(0, nodes.target("", "", ids=[identity]))
             line += nodes.Text(", " if number > 1 else "")
-            named = letters(self.engine, placed)
+            named = letters(self.session, placed)
             line += [nodes.literal(named, named), nodes.Text(" (")]
             line += nodes.reference("", str(number), internal=True, refid=identity)
             line += nodes.Text(")")
@@ -77,14 +77,14 @@ class NodeRenderer(BlockRenderer):
     def where(self, found: PathTarget) -> nodes.Node:
         """Which equation a note is about: its letters, which lead to the block, and the path."""
         assert found.block is not None
-        named = letters(self.engine, found)
+        named = letters(self.session, found)
         link = nodes.reference("", "", nodes.literal(named, named), internal=True)
         link["refid"] = found.block.identity
         return nodes.inline("", "", link, nodes.Text(f" ({found.note.path})"))
 
     @property
     def format(self) -> str:
-        return self.engine.app.builder.format
+        return self.session.app.builder.format
 
     def heading(self, block: Block) -> list[nodes.Node]:
         call = on_one_line(self.call(block))
@@ -106,10 +106,10 @@ class NodeRenderer(BlockRenderer):
         return found
 
     def listing(self, block: Block) -> list[nodes.Node]:
-        found = self.engine.printed(block)
+        found = self.session.printed(block)
         assert found is not None
         printed, _ = found
-        limit = settings.value(self.engine.app.config, "jaxpr_max_equations")
+        limit = settings.value(self.session.app.config, "jaxpr_max_equations")
         cut, rest = len(printed.text), 0
         if self.format in PAGED:
             cut, rest = _cut(printed, limit)
@@ -162,7 +162,7 @@ class NodeRenderer(BlockRenderer):
                 *found,
                 nodes.raw("", END, format="latex"),
             ]
-        if self.engine.app.config.latex_engine == NARROW_ENGINE:
+        if self.session.app.config.latex_engine == NARROW_ENGINE:
             text = "".join(node.astext() for node in found if not isinstance(node, nodes.raw))
             taught = letter_definitions(text)
             if taught:

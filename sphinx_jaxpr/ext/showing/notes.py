@@ -34,9 +34,9 @@ def marker(number: int, identity: str) -> str:
     )
 
 
-def letters(engine: BuildSession, found: PathTarget) -> str:
+def letters(session: BuildSession, found: PathTarget) -> str:
     """How to name an equation on paper: the letters that it binds, or its primitive."""
-    printed: Any = engine.printed(found.block) if found.block else None
+    printed: Any = session.printed(found.block) if found.block else None
     for equation in printed[0].walk() if printed else ():
         if equation.start == found.start:
             return " ".join(v.name for v in equation.outputs) or str(equation.primitive)

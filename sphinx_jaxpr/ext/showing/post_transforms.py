@@ -14,7 +14,7 @@ from ..judging.domain import JaxprDomain, are_met
 from ..judging.findings import StatementChecker
 from ..judging.verdicts import judging
 from ..links import link
-from ..nodes import jaxpr_claims, jaxpr_gallery, jaxpr_quote, jaxpr_when
+from ..nodes import jaxpr_blocks, jaxpr_claims, jaxpr_statement, jaxpr_when
 from ..pages import PageTransform
 from ..reading.statements import in_title
 from ..records import COMPARE, TRUE, Block, BlockOnPage, Statement, Verdict
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 class ShowBlocks(PageTransform):
-    """Replaces every ``jaxpr_gallery`` before references are resolved."""
+    """Replaces every ``jaxpr_blocks`` before references are resolved."""
 
     of = "jaxpr"
     default_priority = 5
@@ -37,10 +37,10 @@ class ShowBlocks(PageTransform):
         if self.app.builder.name == "gettext":  # the captions as their authors wrote them
             return
         domain = cast(JaxprDomain, self.env.get_domain("jaxpr"))
-        nodes = list(self.document.findall(jaxpr_gallery))
+        nodes = list(self.document.findall(jaxpr_blocks))
         defined: dict[str, str] = {}
-        if domain.engine:
-            domain.engine.explained = defined
+        if domain.session:
+            domain.session.explained = defined
         if not nodes:
             return
         # They bring the parser and more, which a build that writes nothing never needs.
@@ -50,24 +50,24 @@ class ShowBlocks(PageTransform):
 
         is_html = isinstance(self.app.builder, StandaloneHTMLBuilder)
         taken: set[str] = set()
-        engine = domain.engine or judging(self.app, domain.visible(self.app.tags))
+        session = domain.session or judging(self.app, domain.visible(self.app.tags))
         for node in nodes:
-            gallery = node["gallery"]
+            directive = node["directive"]
             # What an `only` takes away later defines nothing for others.
-            hidden = not are_met(gallery.only, self.app.tags)
-            engine.defined = {**defined} if hidden else defined
+            hidden = not are_met(directive.only, self.app.tags)
+            session.defined = {**defined} if hidden else defined
             form: type[BlockRenderer]
-            if gallery.blocks[0].pasted:
+            if directive.blocks[0].pasted:
                 form = PastedHtmlRenderer if is_html else PastedNodeRenderer
             else:
                 form = (
-                    (CompareRenderer if gallery.layout == COMPARE else HtmlRenderer)
+                    (CompareRenderer if directive.layout == COMPARE else HtmlRenderer)
                     if is_html
                     else NodeRenderer
                 )
-            shown = form(engine, gallery, node, taken)
+            shown = form(session, directive, node, taken)
             page = node.get("docname", self.env.docname)
-            engine.renamed.update(((page, old), new) for old, new in shown.ids.items())
+            session.renamed.update(((page, old), new) for old, new in shown.ids.items())
             node.replace_self([*shown.shown(), *shown.closing()])
 
 
@@ -77,7 +77,7 @@ _CLASSES = dict.fromkeys(("ref", "eqn", "prim"), "jaxpr-link")
 _CLASSES |= {"val": "jaxpr-value", "claim": "jaxpr-claim"}
 
 
-class ShowQuotes(PageTransform):
+class ShowStatements(PageTransform):
     """Replaces the nodes of roles, and keeps or drops what stands under a condition."""
 
     of = "jaxpr"
@@ -87,13 +87,13 @@ class ShowQuotes(PageTransform):
         """Fill the tree; it is one page, or several put together."""
         if self.app.builder.name == "gettext":  # sentences as their authors wrote them
             return
-        kinds = (jaxpr_quote, jaxpr_claims, jaxpr_when)
+        kinds = (jaxpr_statement, jaxpr_claims, jaxpr_when)
         found = list(self.document.findall(lambda node: isinstance(node, kinds)))
         if not found:
             return
         self.domain = cast(JaxprDomain, self.env.get_domain("jaxpr"))
-        self.engine = self.domain.engine or judging(self.app, self.domain.visible(self.app.tags))
-        self.sentences = StatementChecker(self.engine, {})
+        self.session = self.domain.session or judging(self.app, self.domain.visible(self.app.tags))
+        self.sentences = StatementChecker(self.session, {})
         for node in found:
             assert isinstance(node, nodes.Element)
             put(node, self.shown(node))
@@ -111,10 +111,10 @@ class ShowQuotes(PageTransform):
         what = node["what"]
         children = [child.deepcopy() for child in node.children]
         shown = nodes.inline("", "", *children, classes=[_CLASSES[what]])
-        if self.engine.mode == "skip" or node["problem"]:
+        if self.session.mode == "skip" or node["problem"]:
             return [shown]
-        quote = Statement(what, node["expression"], "", "", 0)
-        verdict = self.engine.verdicts.of(page, quote)
+        statement = Statement(what, node["expression"], "", "", 0)
+        verdict = self.session.verdicts.of(page, statement)
         if what == "val":
             # A blank line would end the paragraph, in TeX in the midst of an argument.
             text = on_one_line(verdict.text) if verdict.state == TRUE else "?"
@@ -143,10 +143,10 @@ class ShowQuotes(PageTransform):
     def link(self, page: str, verdict: Verdict, what: str) -> nodes.reference | None:
         """An empty link to what a path leads to."""
         if what == "prim":
-            return self.engine.verdicts.link(page, verdict.text)
+            return self.session.verdicts.link(page, verdict.text)
         if verdict.where:  # in another project
             return nodes.reference("", "", internal=False, refuri=verdict.where)
-        place = self.engine.verdicts.place(page, verdict)
+        place = self.session.verdicts.place(page, verdict)
         if place is None or not place.block.shown:
             return None
         return link(self.app.builder, page, place.page, self.identity(place, verdict.start))
@@ -154,12 +154,12 @@ class ShowQuotes(PageTransform):
     def identity(self, place: BlockOnPage, start: int) -> str:
         """The id of a block, or of its equation where the format has such."""
         block: Block = place.block
-        identity = self.engine.renamed.get((place.page, block.identity), block.identity)
+        identity = self.session.renamed.get((place.page, block.identity), block.identity)
         if start < 0 or not isinstance(self.app.builder, StandaloneHTMLBuilder):
             return identity
         from ...program.html.code import equation_ids
 
-        found = self.engine.printed(block)
+        found = self.session.printed(block)
         return equation_ids(found[0], identity).get(start, identity) if found else identity
 
 

@@ -363,7 +363,7 @@ def setup(app):
         from sphinx_jaxpr.ext.judging.findings import report
         from sphinx_jaxpr.ext.builders.lock_check import compared
         domain = app.env.get_domain("jaxpr")
-        found = compared(domain.engine, domain.visible(app.tags), domain.galleries)
+        found = compared(domain.session, domain.visible(app.tags), domain.all_directives)
         report(found.findings, str(app.srcdir))
         print("levels:", found.summary or "none")
     app.connect("build-finished", told)

@@ -303,7 +303,7 @@ What `dense[x]` is:
 def test_many_roles_on_one_page_are_found_fast(tmp_path_factory: pytest.TempPathFactory) -> None:
     from docutils.utils import new_document
 
-    from sphinx_jaxpr.ext.nodes import jaxpr_quote
+    from sphinx_jaxpr.ext.nodes import jaxpr_statement
     from sphinx_jaxpr.ext.reading.source_lines import find_lines
 
     file = tmp_path_factory.mktemp("many") / "page.md"
@@ -311,7 +311,7 @@ def test_many_roles_on_one_page_are_found_fast(tmp_path_factory: pytest.TempPath
     file.write_text("\n".join(lines), "utf-8")
     document = new_document(str(file))
     for n in range(4000):
-        node = jaxpr_quote("", raw=f":jaxpr:val:`len(dense) + {n % 50}`")
+        node = jaxpr_statement("", raw=f":jaxpr:val:`len(dense) + {n % 50}`")
         node.source, node.line = str(file), 2 * n + 1
         document += nodes.paragraph("", "", node)
     start = time.perf_counter()

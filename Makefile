@@ -1,5 +1,6 @@
 # `make docs` and `make test` each work as the first command on a machine that
 # has Python 3.11 or newer, git and make.  Another Python: make PYTHON=... docs
+# This file makes .venv and calls nox; what each target does is in noxfile.py.
 
 ifndef PYTHON
 PYTHON := $(or $(shell \
@@ -11,14 +12,14 @@ endif
 
 VENV := .venv
 BIN := $(VENV)/bin
-HTML := docs/_build/html
+NOX := $(BIN)/python -m nox
 
 .DELETE_ON_ERROR:
 .PHONY: help docs test oracle faults lint picture clean distclean
 
 help:
 	@echo 'make docs       build the documentation with this extension'
-	@echo 'make test       run every test on the oldest, this and the newest JAX (ARGS="--only main")'
+	@echo 'make test       run every test on the oldest, this and the newest JAX (ARGS="-s main")'
 	@echo 'make oracle     check what the language says against jaxpr objects, at length (ARGS="--seed 2")'
 	@echo 'make faults     put real builds through kills, full disks, forged files (ARGS="--long")'
 	@echo 'make lint       ruff and mypy'
@@ -26,9 +27,9 @@ help:
 	@echo 'make clean      remove what was built'
 	@echo 'make distclean  remove the environments too'
 
-# $(call environment,EXTRA): the environment, with this project and an extra.
-# An environment that was left half made, or whose Python is gone, is made anew.
-define environment
+# .venv, with this project, an extra and nox.  An environment that is incomplete,
+# or whose Python is gone, is recreated.
+$(VENV)/.stamp-%: pyproject.toml
 	@$(BIN)/python -m pip --version >/dev/null 2>&1 || { \
 	    $(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
 	        echo "sphinx-jaxpr needs Python 3.11 or newer, and '$(PYTHON)' is" \
@@ -37,7 +38,7 @@ define environment
 	        exit 1; \
 	    }; \
 	    $(PYTHON) -c 'import venv, ensurepip' 2>/dev/null || { \
-	        echo "'$(PYTHON)' can make no environments: its venv module has no pip." >&2; \
+	        echo "'$(PYTHON)' cannot create environments: its venv module has no pip." >&2; \
 	        echo 'On Debian and Ubuntu: apt install python3-venv' >&2; \
 	        echo 'Or name another Python: make PYTHON=/path/to/python3.11 $(MAKECMDGOALS)' >&2; \
 	        exit 1; \
@@ -45,39 +46,21 @@ define environment
 	    echo "Making $(VENV) with $$($(PYTHON) --version)"; \
 	    $(PYTHON) -m venv --clear $(VENV); \
 	}
-	@echo "Installing sphinx-jaxpr[$(1)] into $(VENV)"
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[$(1)]'
+	@echo "Installing sphinx-jaxpr[$*] into $(VENV)"
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[$*,nox]'
 	@touch $@
-endef
-
-$(VENV)/.stamp-docs: pyproject.toml
-	$(call environment,docs)
-
-$(VENV)/.stamp-dev: pyproject.toml
-	$(call environment,dev)
 
 docs: $(VENV)/.stamp-docs
-	@$(BIN)/sphinx-build -W -n -j auto -b html docs $(HTML)
-	@echo
-	@echo 'Open $(HTML)/index.html'
-	@echo 'The lesson: $(HTML)/lessons/transforms.html'
+	@$(NOX) -s docs
 
 test: $(VENV)/.stamp-dev
-	@$(BIN)/python tests/run.py $(ARGS)
+	@$(NOX) $(ARGS)
 
-oracle: $(VENV)/.stamp-dev
-	@$(BIN)/python -m tests.oracle $(ARGS)
+oracle faults: $(VENV)/.stamp-dev
+	@$(NOX) -s $@ -- $(ARGS)
 
-faults: $(VENV)/.stamp-dev
-	@$(BIN)/python -m tests.faults $(ARGS)
-
-lint: $(VENV)/.stamp-dev
-	@$(BIN)/python -m ruff check .
-	@$(BIN)/python -m ruff format --check .
-	@$(BIN)/python -m mypy
-
-picture: $(VENV)/.stamp-dev docs
-	@$(BIN)/python tools/picture.py $(HTML)
+lint picture: $(VENV)/.stamp-dev
+	@$(NOX) -s $@
 
 clean:
 	rm -rf docs/_build build dist .mypy_cache .pytest_cache .ruff_cache

@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import shutil
 from collections import Counter
+from importlib.metadata import version
 from pathlib import Path
 
 import pytest
 
-from tests.support import ROOTS, require
+from tests.support import require
 
-pytest_plugins = ("sphinx.testing.fixtures",)
-collect_ignore = ["roots", "run.py"]
+REPORTED = ("jax", "jaxlib", "numpy", "sphinx", "docutils", "myst-parser")
+
+
+def pytest_report_header() -> str:
+    """The versions that are tested, beside that of Python."""
+    return "versions: " + ", ".join(f"{name} {version(name)}" for name in REPORTED)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -20,12 +25,6 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if item.nodeid in listed:
             item.add_marker(pytest.mark.long)
-
-
-@pytest.fixture(scope="session")
-def rootdir() -> Path:
-    """Where Sphinx's own fixtures look for ``test-<name>`` projects."""
-    return ROOTS
 
 
 @pytest.fixture(scope="session")

@@ -15,7 +15,6 @@ import pytest
 from bs4 import BeautifulSoup
 
 TESTS = Path(__file__).parent
-ROOTS = TESTS / "roots"
 PROJECT = TESTS.parent
 
 
@@ -32,11 +31,11 @@ def require(condition: bool, what: str) -> None:
 
 
 def interpreter(environment: str) -> Path:
-    """The Python of an environment that ``tests/run.py`` made: ``oldest`` or ``newest``."""
+    """The Python of an environment that ``noxfile.py`` makes: ``oldest`` or ``newest``."""
     folder = PROJECT / ".venvs" / environment
     require(
         (folder / "stamp").exists(),
-        f"the {environment} environment: python tests/run.py --only {environment}",
+        f"the {environment} environment: .venv/bin/nox --install-only -s {environment}",
     )
     return folder / "bin" / "python"
 

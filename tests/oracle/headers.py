@@ -11,7 +11,7 @@ from .adapter import NAME
 from .corpus import Traced
 from .facts import Aligned
 from .phases import body_of, is_program, params_of, programs_in
-from .reading import Block, shape_of
+from .reading import shape_of
 from .report import Report
 
 Problem = str
@@ -27,11 +27,6 @@ def check(traced: Traced, found: dict[str, Aligned], report: Report) -> None:
         for problem in Header(traced, found[NAME], aligned).problems(line):
             report.fail("headers", f"{aligned.where}: {line}", "the line", problem)
         report.checked["headers"] += 1
-
-
-def census(block: Block) -> Counter[str]:
-    """Equations at any depth by primitive, a shared program once."""
-    return Counter(e.primitive for e in block.all)
 
 
 class Header:

@@ -158,7 +158,6 @@ def lookup(x: Any) -> Any:
 
 
 program = jax.make_jaxpr(square)(jnp.float32(3.0))
-constant_program = jax.make_jaxpr(lookup)(jax.ShapeDtypeStruct((400,), jnp.float32))
 
 
 def doubled(fn: Any, args: Any, times: int = 2, label: str = "") -> Any:

@@ -318,7 +318,11 @@ def _failed(text: str) -> Callable[[], object]:
     from sphinx_jaxpr.program.html import markup
 
     error = {"kind": "trace", "type": "E", "message": text, "frames": [], "mro": ["E"]}
-    return lambda: (markup.error(error), outcome.describe(error), outcome.unmet("E: x", error))
+    return lambda: (
+        markup.error(*outcome.error_parts(error)),
+        outcome.describe(error),
+        outcome.unmet("E: x", error),
+    )
 
 
 def _options(text: str) -> Callable[[], object]:

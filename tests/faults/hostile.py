@@ -70,9 +70,9 @@ _PATCHED = {
     "encodings": "import codecs; codecs.lookup = codecs.encode = lambda *a: 1 / 0",
     "ours-server": "from sphinx_jaxpr.worker import server as s; s.Server.answer = s.dumps = None",
     "ours-tracer": "from sphinx_jaxpr.worker import tracer as t; t.Tracer.trace = None",
-    "ours-facts": "from sphinx_jaxpr.worker import facts; facts.collect = lambda *a: {}",
+    "ours-facts": "from sphinx_jaxpr.worker.facts import facts; facts.collect = lambda *a: {}",
     "ours-failures": "from sphinx_jaxpr.worker import failures; failures.describe = None",
-    "ours-isolation": "from sphinx_jaxpr.worker import isolation as i; i.Isolation._end = None",
+    "ours-isolation": "from sphinx_jaxpr.worker.isolation import isolation as i; i.Isolation._end = None",
     "ours-gone": "for n in [n for n in sys.modules if 'sphinx_jaxpr' in n]: del sys.modules[n]",
 }
 

@@ -74,7 +74,7 @@ class CheckBuilder(PagelessBuilder):
         """What differs from the lock, and from what was stored before."""
         if session.mode != "trace":
             return []
-        from .lock_check import compared
+        from .lock_changes import compared
 
         found = compared(session, directives, everything)
         self.drifts = found.drifts

@@ -361,7 +361,7 @@ CHECK = """
 def setup(app):
     def told(app, exception):
         from sphinx_jaxpr.ext.judging.findings import report
-        from sphinx_jaxpr.ext.builders.lock_check import compared
+        from sphinx_jaxpr.ext.builders.lock_changes import compared
         domain = app.env.get_domain("jaxpr")
         found = compared(domain.session, domain.visible(app.tags), domain.all_directives)
         report(found.findings, str(app.srcdir))

@@ -593,13 +593,14 @@ def setup(app):
 """
     files = {"docs/index.md": f"{MD}\n{{jaxpr:claim}}`false <len(dense) == 5>`\n"}
     project = Project(tmp_path_factory.mktemp("memo"), files, watch)
-    assert "program.evaluate" in project.build("html").stdout
+    assert "query.evaluate" in project.build("html").stdout
     done = project.build("html")
     assert len(done.warnings) == 1
     loaded = re.search(r"loaded: (.*)", done.stdout)
     assert loaded
     # The index of primitives says what each means; it is written by every build.
-    allowed = ("", ".glossary", ".wording", ".formats", ".applied", ".products")
+    glossary = ("glossary", "glossary.glossary", "glossary.wording", "glossary.formats")
+    allowed = ("", *(f".{name}" for name in ("text", "html", "html.definitions", *glossary)))
     assert set(re.findall(r"'([\w.]+)'", loaded[1])) <= {
         f"sphinx_jaxpr.program{n}" for n in allowed
     }

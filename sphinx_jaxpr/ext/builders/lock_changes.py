@@ -1,0 +1,243 @@
+"""The lock against what this build traced: what ``jaxpr-check`` says, what ``jaxpr-lock`` does.
+
+It loads all that compares programs, which no other build needs.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import time
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from ...program.drift.compare import Drift, compare, counted, table
+from ...program.drift.levels import Level
+from ...tracing import lock
+from ...tracing.files import remove_temporary, write_atomically
+from ..records import Block, DirectiveRecord, Finding
+
+if TYPE_CHECKING:
+    from ...tracing.lock import LockFolder
+    from ..judging.session import BuildSession
+
+#: Differences that one finding names.
+NAMED: Final = 3
+_MAKE: Final = "`sphinx-build -b jaxpr-lock`"
+
+
+@dataclass
+class Compared:
+    """What the lock and the blocks have of one another.
+
+    ``drifts`` has the drift of each block that has a file, by the block's name, with the
+    page before it where the name holds for that alone.
+    """
+
+    findings: list[Finding] = field(default_factory=list)
+    drifts: dict[str, Drift] = field(default_factory=dict)
+
+    @property
+    def summary(self) -> str:
+        """How many blocks are of which level, ``""`` where there is no lock."""
+        return counted(list(self.drifts.values()))
+
+
+def compared(
+    session: BuildSession,
+    directives: Mapping[str, Iterable[DirectiveRecord]],
+    everything: Mapping[str, Iterable[DirectiveRecord]],
+) -> Compared:
+    """Compare the results of ``directives`` with the lock, where the project has one.
+
+    ``everything`` are all directives of the project, those too that this build hides:
+    a file that none of them asks for is an orphan.
+    """
+    found = Compared()
+    if not session.locks.exists:
+        return found
+    seen: set[str] = set()
+    for page in directives.values():
+        for directive in page:
+            for block in directive.blocks:
+                if block.lock not in seen and not session.from_lock(block):
+                    seen.add(block.lock)
+                    _block(session, directive, block, found)
+    asked = {b.lock for page in everything.values() for g in page for b in g.blocks}
+    for file in lock.stored(session.locks.folder):
+        if file not in asked:
+            damaged = session.locks.data(file) is None
+            more = "it is no whole lock file either" if damaged else f"{_MAKE} removes it"
+            message = f"no block asks for it; {more}"
+            place = str(Path(session.locks.folder) / file)
+            found.findings.append(Finding("lock", message, place, 1))
+    return found
+
+
+def findings(
+    session: BuildSession,
+    directives: Mapping[str, Iterable[DirectiveRecord]],
+    everything: Mapping[str, Iterable[DirectiveRecord]],
+) -> list[Finding]:
+    """The findings alone."""
+    return compared(session, directives, everything).findings
+
+
+def _block(
+    session: BuildSession, directive: DirectiveRecord, block: Block, found: Compared
+) -> None:
+    """Compare one block; what could not be traced is told already."""
+    result = session.result(block)
+    if result is None or block.request is None:
+        return
+    problem = session.locks.problem(block.lock, block.request)
+    data = session.locks.data(block.lock)
+    if problem or data is None:
+        message = f"{block.name}: {problem}"
+        found.findings.append(Finding("lock", message, directive.source, block.line))
+        return
+    drift = compare(lock.decoded(data), result)
+    found.drifts[block.full_name] = drift
+    if drift.level is Level.PROGRAM:
+        message = f"{block.name}: {_words(block, drift, data['versions']['jax'], result)}"
+        found.findings.append(Finding("drift", message, directive.source, block.line))
+
+
+def _words(block: Block, drift: Drift, made: str, result: dict[str, str]) -> str:
+    now = result.get("jax", "")
+    versions = f"JAX {made} there, {now} here" if made != now else f"both of JAX {now}"
+    named = "; ".join(difference.words(block.name) for difference in drift.highest[:NAMED])
+    more = len(drift.highest) - NAMED
+    rest = f"; and {more} more" if more > 0 else ""
+    return f"another program than in the lock ({versions}): {named}{rest}; {_MAKE} accepts it"
+
+
+# --- what ``jaxpr-lock`` does to the files, and how it says so
+
+NEW: Final = "new"
+CHANGED: Final = "changed"
+UNCHANGED: Final = "unchanged"
+KEPT: Final = "kept"
+
+
+@dataclass(frozen=True)
+class LockChange:
+    """One block: its name (with the page, where it holds for that alone), its file, old and new."""
+
+    block: str
+    file: str
+    state: str
+    old: dict[str, Any] | None = None
+    new: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def drift(self) -> Drift:
+        """How the program differs from that in the lock."""
+        if self.old is None:
+            return Drift(Level.SAME)
+        return compare(lock.decoded(self.old), lock.decoded(self.new))
+
+    def lines(self) -> Iterator[str]:
+        """What is accepted with it."""
+        if self.state == NEW:
+            yield f"{self.block}: new"
+        elif self.state == CHANGED and self.old is None:
+            yield f"{self.block}: made anew, the file was damaged"
+        elif self.state == CHANGED and self.old is not None:
+            drift = self.drift
+            versions = [data["versions"]["jax"] for data in (self.old, self.new)]
+            jax = f" (JAX {' -> '.join(dict.fromkeys(versions))})"
+            if drift.level is Level.SAME:
+                yield f"{self.block}: {', '.join(self.parts())}{jax}"
+            else:
+                yield f"{self.block}: {drift.level.words}{jax}"
+                yield from (f"  {line}" for line in table(drift))
+
+    def parts(self) -> list[str]:
+        """What else than the program is another one."""
+        old, new = self.old or {}, self.new
+        names = [k for k in dict.fromkeys([*old, *new]) if old.get(k) != new.get(k)]
+        return ["lines of the source" if name == "facts" else name for name in names]
+
+
+@dataclass(frozen=True)
+class Plan:
+    """All that is to be done."""
+
+    locks: LockFolder
+    changes: list[LockChange]
+    orphans: list[str]
+    strange: list[str]
+
+    def lines(self) -> Iterator[str]:
+        """The report."""
+        for change in self.changes:
+            yield from change.lines()
+        for file in self.orphans:
+            yield f"{self.locks.shown}/{file}: removed, no block asks for it"
+        for file in self.strange:
+            yield f"{self.locks.shown}/{file}: left, it is no lock file and no block asks for it"
+        states = Counter(change.state for change in self.changes)
+        said = [f"{states[s]} {s}" for s in (NEW, CHANGED, UNCHANGED, KEPT) if states[s]]
+        if self.orphans:
+            said.append(f"{len(self.orphans)} removed")
+        drifts = [c.drift for c in self.changes if c.state == CHANGED]
+        levels = f"; changes: {counted(drifts)}" if drifts else ""
+        yield f"lock in {self.locks.shown}: {', '.join(said) or 'no blocks'}{levels}"
+
+    def write(self) -> str:
+        """Do it; what went wrong, or ``""``."""
+        for folder, _, _ in os.walk(self.locks.folder):
+            remove_temporary(Path(folder), time.time())
+        done = 0
+        file = ""
+        try:
+            for change in self.changes:
+                if change.state in (NEW, CHANGED):
+                    file = change.file
+                    write_atomically(self.locks.folder / file, lock.dumped(change.new))
+                    done += 1
+            for file in self.orphans:
+                path = self.locks.folder / file
+                path.unlink()
+                with contextlib.suppress(OSError):  # others are in there
+                    for parent in path.relative_to(self.locks.folder).parents[:-1]:
+                        (self.locks.folder / parent).rmdir()
+        except OSError as error:
+            reason = error.strerror or str(error)
+            return f"{self.locks.shown}/{file} can't be written: {reason} ({done} were before it)"
+        return ""
+
+
+def plan(session: BuildSession, blocks: Iterable[Block], hidden: set[str] | None) -> Plan:
+    """Compare what was traced with what is there.
+
+    ``hidden`` are files of blocks that this build does not show; with ``None`` no
+    file is an orphan.
+    """
+    locks = session.locks
+    installed = session.store.installed
+    versions = {"jaxlib": installed.version("jaxlib"), "python": installed.python_version}
+    changes: dict[str, LockChange] = {}
+    for block in blocks:
+        if block.lock in changes:  # one docstring on two pages
+            continue
+        if session.from_lock(block):
+            changes[block.lock] = LockChange(block.full_name, block.lock, KEPT)
+            continue
+        result = session.result(block)
+        if result is None or block.request is None:  # a base that only its variants need
+            continue
+        new = lock.encoded(block.name, block.request, result, versions)
+        old = locks.data(block.lock)
+        there = lock.signature(locks.folder / block.lock) is not None
+        state = UNCHANGED if lock.unchanged(old, new) else CHANGED if there else NEW
+        changes[block.lock] = LockChange(block.full_name, block.lock, state, old, new)
+    known = {*changes, *(hidden or ())}
+    others = [] if hidden is None else [f for f in lock.stored(locks.folder) if f not in known]
+    strange = [file for file in others if locks.data(file) is None]
+    orphans = [file for file in others if file not in strange]
+    return Plan(locks, list(changes.values()), orphans, strange)

@@ -45,7 +45,7 @@ def _head(program: TracedProgram) -> str:
 
 
 def _one(program: TracedProgram) -> str:
-    acted = [f"{part.verb} {part.text}".strip() for part in program.acted]
+    acted = [str(part) for part in program.acted]
     marks = summary.marks(program.printed, program.facts, program.match.change)
     return "\n".join(
         [
@@ -96,7 +96,7 @@ def _block(program: TracedProgram) -> dict[str, Any]:
     return {
         **found,
         "text": program.printed.text,
-        "summary": "; ".join(f"{part.verb} {part.text}".strip() for part in program.acted),
+        "summary": "; ".join(map(str, program.acted)),
         "effects": result["effects"],
         "constants": [{"type": kind, "bytes": size} for kind, size in result["constants"]],
         "equations": _equations(program),

@@ -135,6 +135,11 @@ def message(text: str, most: int = MAX_MESSAGE) -> str:
     return clipped(text, most)
 
 
+def plural(count: int, noun: str, more: str = "") -> str:
+    """A number of things: ``1 equation``, ``2 equations``; ``more`` is an irregular plural."""
+    return f"{count} {noun if count == 1 else more or f'{noun}s'}"
+
+
 def echoed(value: Any, most: int = 200) -> str:
     """The ``repr`` of any object, whatever that does; Python itself prints no huge integer."""
     try:

@@ -14,7 +14,6 @@ from ...program.html.code import Marks, code, equation_ids, powers
 from ...program.html.definitions import Explained, links
 from ...program.html.folding import Run, folds, runs
 from ...program.html.side_by_side import Column, Unaligned, align
-from ...program.matching.summary import in_words
 from ...tracing.outcome import error_parts
 from ..judging.path_targets import PathTarget
 from ..nodes import jaxpr_figure, jaxpr_source, jaxpr_words
@@ -165,7 +164,7 @@ class HtmlRenderer(BlockRenderer):
         ids = equation_ids(found[0], self.id_of(base)) if base.shown else {}
         listed = []
         for equation in gone:
-            said = f"<code>{escape(in_words(equation))}</code>"
+            said = f"<code>{escape(str(equation))}</code>"
             link = f'<a href="#{escape(ids[equation.start])}">{said}</a>' if ids else said
             listed.append(link)
         rest = [f"and {more} more"] if more else []

@@ -8,7 +8,6 @@ from typing import Any, Final
 
 from docutils import nodes
 
-from ...program.matching.summary import in_words
 from ...program.model import Printed
 from ...program.text import on_one_line
 from ...tracing.outcome import error_parts
@@ -94,7 +93,7 @@ class NodeRenderer(BlockRenderer):
             found = [nodes.literal_block(call, call, language="python", translatable=False), line]
         else:
             line += nodes.literal(call, call)
-        acted = [f"{part.verb} {part.text}".strip() for part in self.acted(block)]
+        acted = [str(part) for part in self.acted(block)]
         about = [*map(_ascii, acted), *self.remarks(block), self.version(block)]
         # In a paragraph: a blank line would end it in the midst of TeX's argument.
         text = on_one_line("; ".join(filter(None, about)))
@@ -134,7 +133,7 @@ class NodeRenderer(BlockRenderer):
             return []
         line = nodes.paragraph("", ONLY_IN_BASE)
         for place, equation in enumerate(gone):
-            said = on_one_line(in_words(equation))
+            said = on_one_line(str(equation))
             line += [nodes.Text(", ")] if place else []
             line += nodes.literal(said, said)
         line += nodes.Text(f", and {more} more." if more else ".")

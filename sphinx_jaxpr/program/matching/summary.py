@@ -35,6 +35,9 @@ class SummaryPart:
     verb: str
     text: str
 
+    def __str__(self) -> str:
+        return f"{self.verb} {self.text}".strip()
+
 
 def summary(
     base: Printed,
@@ -252,24 +255,12 @@ def _drops(
 
 def dropped(base: Printed, found: Match, places: Places = NOWHERE) -> list[Equation]:
     """The equations of the base that the variant does not compute, in printed order."""
-    gone = frozenset(found.removed)
+    gone = frozenset(e.start for e in found.removed)
     holding = [p for p in programs(base) if any(e.start in gone for e in p.equations)]
     return sorted(
         (e for p in _once(holding, places) for e in p.equations if e.start in gone),
         key=lambda e: e.start,
     )
-
-
-def in_words(equation: Equation) -> str:
-    """An equation without types and parameters: ``c = tanh b``."""
-    results = _some([variable.name for variable in equation.outputs])
-    operands = _some([operand.text for operand in equation.inputs])
-    return f"{results} = {equation.primitive} {operands}".strip().removeprefix("= ")
-
-
-def _some(words: list[str], most: int = 6) -> str:
-    """Words with blanks; of many only the first."""
-    return " ".join(words if len(words) <= most else [*words[: most - 1], "..."])
 
 
 # --- what a block says of its program, beside the text: how it was made, its phases, its marks

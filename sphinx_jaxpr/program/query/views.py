@@ -265,7 +265,7 @@ class Equations(View):
         self.differ("change", change)
         path, found = f"{self.path}.{change}", self.block.match
         if change == "removed":
-            gone = set(found.removed)
+            gone = {e.start for e in found.removed}
             return Equations(
                 base,
                 path,

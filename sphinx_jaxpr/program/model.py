@@ -213,8 +213,11 @@ class Printed:
 def walk(program: Program) -> Iterator[Equation]:
     """Every equation of ``program`` at any depth, in printed order.
 
-    Iterative, so that a deeply nested program can't exhaust the stack.
+    >>> printed = parse("{ lambda ; a:f32[]. let b:f32[] = sin a; c:f32[] = cos b in (c,) }")
+    >>> [equation.primitive for equation in walk(printed.program)]
+    ['sin', 'cos']
     """
+    # Iterative, so that a deeply nested program can't exhaust the stack.
     stack: list[Iterator[Equation]] = [iter(program.equations)]
     while stack:
         equation = next(stack[-1], None)

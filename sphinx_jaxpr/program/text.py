@@ -140,6 +140,12 @@ def plural(count: int, noun: str, more: str = "") -> str:
     return f"{count} {noun if count == 1 else more or f'{noun}s'}"
 
 
+def expect(value: object, kinds: type | tuple[type, ...], expected: str) -> None:
+    """Raise :exc:`TypeError` where a caller hands over another kind of thing."""
+    if not isinstance(value, kinds):
+        raise TypeError(f"expected {expected}, not {type(value).__name__}")
+
+
 def echoed(value: Any, most: int = 200) -> str:
     """The ``repr`` of any object, whatever that does; Python itself prints no huge integer."""
     try:

@@ -34,12 +34,12 @@ from sphinx_jaxpr.program.parser.unparsed import unread
 from sphinx_jaxpr.program.query.base import MAX_SHOWN, version, words
 from sphinx_jaxpr.program.query.evaluate import (
     PathError,
+    find,
     judge,
     resolve_block,
     resolve_equation,
-    resolve_equations,
 )
-from sphinx_jaxpr.program.query.explain import instead
+from sphinx_jaxpr.program.query.explain import explain
 from sphinx_jaxpr.program.text import MAX_MESSAGE
 from sphinx_jaxpr.tracing import lock
 from sphinx_jaxpr.tracing.grammar import GrammarError, arguments, mesh, static, transforms
@@ -79,7 +79,7 @@ def _expression(text: str) -> Answer:
         assert len(words(found.value)) <= MAX_SHOWN + 3
         said += found.hints
         if not found.is_true:
-            said.append(instead(text, scope)[:MAX_MESSAGE])  # the finding bounds it
+            said.append(explain(text, scope)[:MAX_MESSAGE])  # the finding bounds it
     return said
 
 
@@ -87,7 +87,7 @@ def _path(text: str) -> Answer:
     scope = lesson.scope()
     said = []
     inside = functools.partial(resolve_equation, inside="dense")
-    for resolve in (resolve_block, resolve_equation, resolve_equations, inside):
+    for resolve in (resolve_block, resolve_equation, find, inside):
         try:
             resolve(text, scope)  # type: ignore[operator] # of the same kind
         except PathError as error:

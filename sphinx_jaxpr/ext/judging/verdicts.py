@@ -327,11 +327,11 @@ def _condition(text: str, scope: Any, inside: str) -> Verdict:
 
 
 def _said(found: Any, text: str, scope: Any) -> Verdict:
-    from ...program.query.explain import instead
+    from ...program.query.explain import explain
 
     if found.is_true:
         return Verdict(TRUE, hints=found.hints)
-    return Verdict(FALSE, instead(text, scope), found.hints)
+    return Verdict(FALSE, explain(text, scope), found.hints)
 
 
 def _value(text: str, scope: Any, inside: str) -> Verdict:
@@ -343,18 +343,18 @@ def _value(text: str, scope: Any, inside: str) -> Verdict:
 
 
 def _equation(text: str, scope: Any, inside: str) -> Verdict:
-    from ...program.query.evaluate import resolve
+    from ...program.query.evaluate import resolve_equation
 
-    found, hints = resolve(text, scope, inside)
+    found, hints = resolve_equation(text, scope, inside)
     return Verdict(TRUE, "", hints, found.block.name, (found.equation.start,))
 
 
 def _equations(text: str, scope: Any, inside: str) -> Verdict:
-    from ...program.query.evaluate import resolve_equations
+    from ...program.query.evaluate import find
 
-    found = resolve_equations(text, scope, inside)
-    starts = tuple(equation.start for equation in found.equations)
-    return Verdict(TRUE, "", (), found.block.name, starts)
+    views = find(text, scope, inside)
+    starts = tuple(view.equation.start for view in views)
+    return Verdict(TRUE, "", (), views[0].block.name, starts)
 
 
 def _block(text: str, scope: Any, inside: str) -> Verdict:

@@ -11,11 +11,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from itertools import groupby
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 from ..matching.bodies import bare
-from ..model import Equation, Operand, Program
+from ..model import MAX_REPR, Equation, Operand, Printed, Program
 from ..parser.unparsed import unread
+from ..text import clipped, expect, inert
 from .changes import ParameterChanges
 from .flow import Flow
 from .levels import Difference, Level
@@ -85,7 +86,7 @@ def _result_types(equation: Equation) -> list[str]:
 # --- what became of a recorded program: the same, or how it differs and how much that means
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Drift:
     """The highest level of all differences, and these, in printed order."""
 
@@ -97,9 +98,32 @@ class Drift:
         """The differences that decide the level."""
         return tuple(d for d in self.differences if d.level is self.level)
 
+    def __repr__(self) -> str:
+        text = "; ".join(d.words() for d in self.highest[:3])
+        return f"<Drift {self.level.words}{': ' if text else ''}{clipped(inert(text), MAX_REPR)}>"
 
-def compare(old: Mapping[str, Any], new: Mapping[str, Any]) -> Drift:
-    """How ``new`` differs from ``old``: recorded results, with text and facts, or an error."""
+
+#: A printed program, its text, or a recording of it: the data of a lock file.
+Recording: TypeAlias = Printed | str | Mapping[str, Any]
+
+
+def compare(old: Recording, new: Recording) -> Drift:
+    """How ``new`` differs from ``old``: two recordings of one program, by two versions of JAX.
+
+    A recording is the data of a :doc:`lock file </reference/lock>`, which has facts beside
+    the text, or an error in its place.  Of a text alone less is known: unless
+    it says so, nothing is known to be without effects, for example.
+
+    Raises :exc:`TypeError` for what is not a recording, and :exc:`ValueError` for a mapping
+    that has neither ``text`` nor ``error``.
+
+    >>> old = "{ lambda ; a:f32[8]. let b:f32[8] = tanh a in (b,) }"
+    >>> compare(old, old.replace("b", "c").replace("lamcda", "lambda"))
+    <Drift printing: letters, layout or order of parameters>
+    >>> compare(old, old.replace("f32", "bf16")).level.words
+    'program'
+    """
+    old, new = _recorded(old), _recorded(new)
     if "text" not in old or "text" not in new:
         return _drift(_errors(old, new))
     renamed = _names(old, new)
@@ -116,6 +140,29 @@ def compare(old: Mapping[str, Any], new: Mapping[str, Any]) -> Drift:
     if not found and old["text"] != new["text"]:
         found = [Difference(Level.PRINTING, "", "letters, layout or order of parameters")]
     return _drift([*renamed, *found])
+
+
+def _recorded(recording: Recording) -> Mapping[str, Any]:
+    """The recording of a program as a mapping, its text in one piece."""
+    if isinstance(recording, (Printed, str)):
+        text = recording if isinstance(recording, str) else recording.text
+        return {"text": text, "facts": {}}
+    expect(recording, Mapping, "a recording of a program")
+    if "text" not in recording and "error" not in recording:
+        raise ValueError("a recording has a `text` or an `error`")
+    text = recording.get("text", "")
+    if isinstance(text, list):  # its lines, as in a file
+        text = "\n".join(map(str, text))
+    expect(text, str, "a text or its lines as `text`")
+    facts, error = recording.get("facts", {}), recording.get("error", {})
+    expect(facts, Mapping, "a mapping as `facts`")
+    expect(error, Mapping, "a mapping as `error`")
+    if "text" not in recording:
+        return {**recording, "error": {**_NO_ERROR, **error}}
+    return {**recording, "text": text, "facts": facts}
+
+
+_NO_ERROR: Final = {"type": "", "kind": "error", "message": ""}
 
 
 def _drift(found: Iterable[Difference]) -> Drift:

@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from ..model import Equation, Printed
+from ..text import expect
 from .bodies import STATE, bodies
 from .likeness import EquationPairs
 from .numbering import Computed, Numbering, Table, signature
@@ -84,7 +85,9 @@ class Match:
 def match(base: Printed, variant: Printed) -> Match:
     """Match the equations of a variant with those of its base.
 
-    Where one of the two texts is not a program, the answer is empty.
+    An equation is *kept* where the base has it with the same operands, *reshaped* where
+    types, parameters or bodies are others, else *added*; where one of the two texts is not
+    a program, the match is empty.  Raises :exc:`TypeError` for anything but :class:`Printed`.
 
     >>> base = parse("{ lambda ; a:f32[8]. let b:f32[8] = tanh a in (b,) }")
     >>> variant = parse(
@@ -98,6 +101,8 @@ def match(base: Printed, variant: Printed) -> Match:
     >>> found.partner_of(found.reshaped[0])
     <Equation b = tanh a>
     """
+    for program in (base, variant):
+        expect(program, Printed, "what `parse` returns")
     if base.program is None or variant.program is None:
         return Match()
     table = Table()

@@ -14,6 +14,7 @@ from types import MappingProxyType
 from typing import Final, TypeAlias
 
 from ..model import Equation, EquationFacts, Printed, Program, Variable, programs
+from ..text import expect
 from .bodies import bare
 from .match import ADDED, KEPT, RESHAPED, Match
 
@@ -294,6 +295,20 @@ def acted(
         adds = parts.pop(0).text.partition(", ")[2]
         first = SummaryPart("grows", first.text + (f", {adds}" if adds else ""))
     return [first, *parts]
+
+
+def summarize(found: Match) -> str:
+    """How a variant differs from its base, in one line, as a block's header says it.
+
+    >>> base = parse("{ lambda ; a:f32[8]. let b:f32[8] = tanh a in (b,) }")
+    >>> variant = parse(
+    ...     "{ lambda ; a:f32[4,8]. let b:f32[4,8] = tanh a; c:f32[4,8] = neg b in (c,) }"
+    ... )
+    >>> summarize(match(base, variant))
+    'grows 1 \u2192 2 equations, adds neg; reshapes 1 of 2 values (axis of 4 in front)'
+    """
+    expect(found, Match, "what `match` returns")
+    return "; ".join(map(str, acted(found.variant, found.base, found)))
 
 
 def phases(printed: Printed, facts: Mapping[int, EquationFacts]) -> list[str]:

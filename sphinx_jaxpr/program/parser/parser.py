@@ -23,6 +23,7 @@ from ..model import (
     Token,
     Variable,
 )
+from ..text import expect
 from . import scanner
 from .terms import TermReader
 
@@ -203,7 +204,23 @@ _Asks = Generator[int, Program | None, _T | None]
 
 
 def parse(text: str) -> Printed:
-    """Read what ``str(jaxpr)`` printed.  Never raises, whatever the text."""
+    """Read what ``str(jaxpr)`` printed, in the style of any JAX since 0.4.30.
+
+    No text is refused: what cannot be read stays plain text.  ``Printed.program`` is
+    ``None`` where there is no jaxpr at all.  Raises :exc:`TypeError` for what is not a
+    text, and nothing else.
+
+    >>> printed = parse("{ lambda ; a:f32[8]. let b:f32[8] = tanh a in (b,) }")
+    >>> printed
+    <Printed program of 1 equation, 52 characters>
+    >>> printed.program.equations
+    (<Equation b = tanh a>,)
+    >>> printed.text_of(printed.program.equations[0])
+    'b:f32[8] = tanh a'
+    >>> parse("no jaxpr")
+    <Printed text of 8 characters, without a program>
+    """
+    expect(text, str, "the text of a jaxpr")
     match = scanner.START.search(text)
     if match is None:
         return Printed(text, None, (), ())

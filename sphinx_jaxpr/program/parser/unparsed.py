@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Final, NamedTuple
 
 from ..model import Printed, Program, walk
-from ..text import shorten
+from ..text import expect, shorten
 from . import scanner
 
 #: What authors leave out is marked by dots.
@@ -22,7 +22,14 @@ class Unread(NamedTuple):
 
 
 def unread(printed: Printed) -> list[Unread]:
-    """All such parts, in the order of the text; none where all was read."""
+    """The parts of a text that could not be read, in its order; none where all was.
+
+    Raises :exc:`TypeError` for anything but what :func:`parse` returns.
+
+    >>> unread(parse("{ lambda ; a:f32[8]. let b:f32[8] = tanh a in (b,) } and more"))
+    [Unread(offset=53, message="'and more' stands behind the jaxpr")]
+    """
+    expect(printed, Printed, "what `parse` returns")
     text = printed.text
     if printed.program is None:
         return [_no_program(printed)]

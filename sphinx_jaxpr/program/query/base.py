@@ -12,8 +12,9 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Final
 
+from ..model import MAX_REPR
 from ..renames import table
-from ..text import spelled
+from ..text import clipped, inert, spelled
 from .blocks import QueryBlock
 from .syntax import PathError
 
@@ -86,6 +87,10 @@ class View:
 
     def __hash__(self) -> int:
         return hash(self.key)
+
+    def __repr__(self) -> str:
+        text = clipped(f"{clipped(self.path, 60)}: {words(self)}", MAX_REPR)
+        return f"<{type(self).__name__} {inert(text)}>"
 
     @property
     def what(self) -> str:

@@ -7,10 +7,11 @@ from collections import Counter
 from typing import Any, Final
 
 from ..renames import table
+from ..text import expect
 from .base import View, words
 from .equality import elements, program_of
 from .syntax import PathError, nearest, parse
-from .views import Equations, EquationView, Scope
+from .views import Equations, EquationView, NamedPrograms, Scope
 from .walker import Walker
 
 #: Longest shown value, in characters.
@@ -19,9 +20,17 @@ MAX_VALUE: Final = 240
 MAX_NAMED: Final = 3
 
 
-def instead(text: str, scope: Scope) -> str:
-    """What is true instead of the false expression ``text``: values, differences, near things."""
-    walker = Walker(parse(text), scope)
+def explain(text: str, programs: NamedPrograms | Scope) -> str:
+    """What is true where the claim ``text`` is false: values, differences, near things.
+
+    Raises :exc:`PathError` where the claim has no value.
+
+    >>> f = "{ lambda ; a:f32[8]. let b:f32[8] = tanh a; c:f32[8] = mul b b in (c,) }"
+    >>> explain("ops(f) == ['tanh']", {"f": f})
+    '`ops(f)` has one more: mul (2 and 1 in all)'
+    """
+    expect(text, str, "a claim")
+    walker = Walker(parse(text), Scope.of(programs))
     found = _Explainer(walker)
     try:
         said = found.false(walker.expression.body)

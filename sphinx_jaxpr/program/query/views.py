@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from keyword import iskeyword
-from typing import Any
+from types import MappingProxyType
+from typing import Any, TypeAlias
 
 from ..facts import NO_NAMES
 from ..glossary.glossary import builtin, printed_value
 from ..matching.match import ADDED, KEPT, RESHAPED
-from ..model import Equation, Parameter, Program
+from ..model import MAX_REPR, Equation, Parameter, Printed, Program
+from ..parser.parser import parse
 from ..renames import table
+from ..text import clipped, expect, shorten
 from . import values
 from .base import Asking, Error, View
 from .blocks import PHASES, QueryBlock
 from .given import freeze
-from .syntax import NoProgram, PathError, nearest
+from .syntax import FUNCTIONS, VERSIONS, NoProgram, PathError, nearest
 from .values import Value, Values
 from .vocabulary import PRINTED, ParametersView, Phase, Primitive, near_primitive
 
@@ -448,7 +451,7 @@ class Programs(View):
 # --- scope: Where names lead: blocks by their names, and versions.
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Scope:
     """What an expression may name.
 
@@ -463,6 +466,60 @@ class Scope:
     versions: Mapping[str, str] = field(default_factory=dict)
     primitives: frozenset[str] = frozenset()
     left_out: frozenset[str] = frozenset()
+
+    @classmethod
+    def of(
+        cls, programs: NamedPrograms | Scope, versions: Mapping[str, str] = MappingProxyType({})
+    ) -> Scope:
+        """What an expression may name, from programs by their names.
+
+        A name is an identifier, ``f``, or that of a variant, ``f.grad``: its base is ``f``,
+        where that is given.  A program is the answer of ``parse``, a text to parse, or one
+        of the programs of :func:`sphinx_jaxpr.testing.trace`.  ``versions`` may have
+        ``jax``, ``jaxlib`` and ``python``.
+
+        Raises :exc:`ValueError` for a name that no expression can have, :exc:`TypeError`
+        for what is not a program.
+        """
+        if isinstance(programs, Scope):
+            return programs
+        expect(programs, Mapping, "a mapping from names to programs")
+        blocks: dict[str, QueryBlock] = {}
+        for name in sorted(programs, key=_is_variant):  # bases come first
+            base = blocks.get(name.partition(".")[0]) if _is_variant(name) else None
+            blocks[name] = _block(name, programs[name], base)
+        known = (block.primitives for block in blocks.values())
+        return cls(blocks, versions, frozenset().union(*known))
+
+    def __repr__(self) -> str:
+        return f"<Scope of {clipped(', '.join(self.blocks) or 'no programs', MAX_REPR)}>"
+
+
+#: Programs by their names: ``f``, and of its variants ``f.grad``.
+NamedPrograms: TypeAlias = Mapping[str, Printed | str | QueryBlock]
+
+
+def _is_variant(name: str) -> bool:
+    """Whether a name is that of a variant; an error where it is not a name."""
+    expect(name, str, "a text as the name of a program")
+    head, dot, label = name.partition(".")
+    for word in (head, label) if dot else (head,):
+        if not (word.isascii() and word.isidentifier()) or iskeyword(word):
+            raise ValueError(f"{shorten(name)} cannot name a program; expected `f` or `f.grad`")
+    if head in FUNCTIONS or head in VERSIONS:
+        raise ValueError(f"`{head}` cannot name a program: it has a meaning in expressions")
+    return bool(dot)
+
+
+def _block(name: str, program: Printed | str | QueryBlock, base: QueryBlock | None) -> QueryBlock:
+    """A program under a name of the caller's."""
+    if isinstance(program, QueryBlock):
+        is_ready = program.name == name and program.base is base
+        return program if is_ready else replace(program, name=name, base=base, found=None)
+    if isinstance(program, str):
+        program = parse(program)
+    expect(program, Printed, f"a program or its text as `{name}`")
+    return QueryBlock(name, program, base=base)
 
 
 class BlockView(View):

@@ -324,7 +324,7 @@ def test_hints_and_sides() -> None:
 
 def test_notes_start_inside_their_directive() -> None:
     def path(text: str) -> str:
-        return resolve_equation(text, scope(), inside="dense").path
+        return resolve_equation(text, scope(), inside="dense")[0].path
 
     assert path("[tanh]") == "dense[tanh]"
     assert path("grad[tanh]") == "dense.grad[tanh]"

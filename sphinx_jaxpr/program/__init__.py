@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from .html.markup import to_html
     from .matching.match import Match, match
     from .matching.summary import summarize
-    from .model import Equation, Operand, Parameter, Printed, Program, Token, Variable, walk
+    from .model import Equation, Operand, Parameter, Printed, Program, Span, Token, Variable, walk
     from .parser.parser import parse
     from .parser.unparsed import Unread, unread
     from .query.base import View
@@ -49,6 +49,7 @@ __all__ = [
     "Recording",
     "Result",
     "Scope",
+    "Span",
     "Token",
     "Unread",
     "Value",
@@ -77,8 +78,8 @@ _MODULES: Final = {
     "matching.match": ("Match", "match"),
     "matching.summary": ("summarize",),
     "model": (
-        *("Equation", "Operand", "Parameter", "Printed", "Program", "Token", "Variable"),
-        "walk",
+        *("Equation", "Operand", "Parameter", "Printed", "Program", "Span", "Token"),
+        *("Variable", "walk"),
     ),
     "parser.parser": ("parse",),
     "parser.unparsed": ("Unread", "unread"),

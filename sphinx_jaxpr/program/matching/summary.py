@@ -297,7 +297,7 @@ def acted(
     return [first, *parts]
 
 
-def summarize(found: Match) -> str:
+def summarize(match: Match) -> str:
     """How a variant differs from its base, in one line, as a block's header says it.
 
     >>> base = parse("{ lambda ; a:f32[8]. let b:f32[8] = tanh a in (b,) }")
@@ -307,8 +307,8 @@ def summarize(found: Match) -> str:
     >>> summarize(match(base, variant))
     'grows 1 \u2192 2 equations, adds neg; reshapes 1 of 2 values (axis of 4 in front)'
     """
-    expect(found, Match, "what `match` returns")
-    return "; ".join(map(str, acted(found.variant, found.base, found)))
+    expect(match, Match, "what `match` returns")
+    return "; ".join(map(str, acted(match.variant, match.base, match)))
 
 
 def phases(printed: Printed, facts: Mapping[int, EquationFacts]) -> list[str]:

@@ -44,7 +44,7 @@ class Result:
         return f"<Result {clipped(inert(repr(self.value)), MAX_REPR)}{hints}>"
 
 
-def evaluate(text: str, programs: NamedPrograms | Scope) -> Result:
+def evaluate(expression: str, programs: NamedPrograms) -> Result:
     """The value of an expression of :doc:`the language of paths </reference/paths>`.
 
     ``programs`` are programs, or their texts, by the names that the expression gives
@@ -66,10 +66,10 @@ def evaluate(text: str, programs: NamedPrograms | Scope) -> Result:
         ...
     sphinx_jaxpr.program.query.syntax.PathError: `f` has no equation `tahn`; nearest: tanh (1)
     """
-    return _evaluated(_walker(text, programs))
+    return _evaluated(_walker(expression, programs))
 
 
-def judge(text: str, programs: NamedPrograms | Scope) -> Result:
+def judge(claim: str, programs: NamedPrograms) -> Result:
     """The value of a claim: like :func:`evaluate`, but it must say something of a program.
 
     Raises :exc:`PathError` where it has no value, and where it names no program and no
@@ -79,7 +79,7 @@ def judge(text: str, programs: NamedPrograms | Scope) -> Result:
     >>> judge("f[tanh].shape == (8,)", {"f": f}).is_true
     True
     """
-    walker = _walker(text, programs)
+    walker = _walker(claim, programs)
     result = _evaluated(walker)
     if isinstance(result.value, Version):
         raise SaysNothing(
@@ -96,7 +96,7 @@ def judge(text: str, programs: NamedPrograms | Scope) -> Result:
     return result
 
 
-def _walker(text: str, programs: NamedPrograms | Scope) -> Walker:
+def _walker(text: str, programs: NamedPrograms) -> Walker:
     expect(text, str, "an expression")
     return Walker(parse(text), Scope.of(programs))
 
@@ -112,7 +112,7 @@ def _evaluated(walker: Walker) -> Result:
     return Result(plain(value), tuple(walker.asking.hints), sides)
 
 
-def find(path: str, programs: NamedPrograms | Scope, inside: str = "") -> tuple[EquationView, ...]:
+def find(path: str, programs: NamedPrograms, inside: str = "") -> tuple[EquationView, ...]:
     """The equations that a path points at, or those of a program; always one at least.
 
     Each is a view: ``view.equation`` is the :class:`Equation`, ``view.text`` its text.

@@ -20,8 +20,8 @@ MAX_VALUE: Final = 240
 MAX_NAMED: Final = 3
 
 
-def explain(text: str, programs: NamedPrograms | Scope) -> str:
-    """What is true where the claim ``text`` is false: values, differences, near things.
+def explain(claim: str, programs: NamedPrograms) -> str:
+    """What is true where a claim is false: values, differences, near things.
 
     Raises :exc:`PathError` where the claim has no value.
 
@@ -29,8 +29,8 @@ def explain(text: str, programs: NamedPrograms | Scope) -> str:
     >>> explain("ops(f) == ['tanh']", {"f": f})
     '`ops(f)` has one more: mul (2 and 1 in all)'
     """
-    expect(text, str, "a claim")
-    walker = Walker(parse(text), Scope.of(programs))
+    expect(claim, str, "a claim")
+    walker = Walker(parse(claim), Scope.of(programs))
     found = _Explainer(walker)
     try:
         said = found.false(walker.expression.body)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from keyword import iskeyword
-from types import MappingProxyType
 from typing import Any, TypeAlias
 
 from ..facts import NO_NAMES
@@ -468,14 +467,12 @@ class Scope:
     left_out: frozenset[str] = frozenset()
 
     @classmethod
-    def of(
-        cls, programs: NamedPrograms | Scope, versions: Mapping[str, str] = MappingProxyType({})
-    ) -> Scope:
+    def of(cls, programs: NamedPrograms, versions: Mapping[str, str] | None = None) -> Scope:
         """What an expression may name, from programs by their names.
 
         A name is an identifier, ``f``, or that of a variant, ``f.grad``: its base is ``f``,
-        where that is given.  A program is the answer of ``parse``, a text to parse, or one
-        of the programs of :func:`sphinx_jaxpr.testing.trace`.  ``versions`` may have
+        where that is given.  A program is what :func:`parse` returns, a text to parse, or one
+        of the programs of ``sphinx_jaxpr.testing.trace``.  ``versions`` may have
         ``jax``, ``jaxlib`` and ``python``.
 
         Raises :exc:`ValueError` for a name that no expression can have, :exc:`TypeError`
@@ -489,14 +486,14 @@ class Scope:
             base = blocks.get(name.partition(".")[0]) if _is_variant(name) else None
             blocks[name] = _block(name, programs[name], base)
         known = (block.primitives for block in blocks.values())
-        return cls(blocks, versions, frozenset().union(*known))
+        return cls(blocks, versions or {}, frozenset().union(*known))
 
     def __repr__(self) -> str:
         return f"<Scope of {clipped(', '.join(self.blocks) or 'no programs', MAX_REPR)}>"
 
 
-#: Programs by their names: ``f``, and of its variants ``f.grad``.
-NamedPrograms: TypeAlias = Mapping[str, Printed | str | QueryBlock]
+#: Programs by their names, ``f``, and of its variants ``f.grad``; or all that this is made into.
+NamedPrograms: TypeAlias = Scope | Mapping[str, Printed | str | QueryBlock]
 
 
 def _is_variant(name: str) -> bool:

@@ -173,6 +173,7 @@ def test_the_answer_is_a_mapping() -> None:
     assert isinstance(found, Traced)
     assert dict(found).keys() == {"dense"}
     assert "dense" in found and "other" not in found
+    assert repr(found) == f"<Traced dense on JAX {jax.__version__}>"
     with pytest.raises(KeyError):
         found["other"]
 

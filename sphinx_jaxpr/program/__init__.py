@@ -25,13 +25,14 @@ if TYPE_CHECKING:
     from .parser.parser import parse
     from .parser.unparsed import Unread, unread
     from .query.base import View
-    from .query.evaluate import Result, evaluate, find, judge
+    from .query.evaluate import Answer, evaluate, find, judge
     from .query.explain import explain
     from .query.syntax import PathError
     from .query.values import Value, Values
     from .query.views import Equations, EquationView, NamedPrograms, ProgramView, Scope
 
 __all__ = [
+    "Answer",
     "Difference",
     "Drift",
     "Equation",
@@ -47,7 +48,6 @@ __all__ = [
     "Program",
     "ProgramView",
     "Recording",
-    "Result",
     "Scope",
     "Span",
     "Token",
@@ -84,7 +84,7 @@ _MODULES: Final = {
     "parser.parser": ("parse",),
     "parser.unparsed": ("Unread", "unread"),
     "query.base": ("View",),
-    "query.evaluate": ("Result", "evaluate", "find", "judge"),
+    "query.evaluate": ("Answer", "evaluate", "find", "judge"),
     "query.explain": ("explain",),
     "query.syntax": ("PathError",),
     "query.values": ("Value", "Values"),

@@ -21,7 +21,7 @@ from .walker import Walker
 
 
 @dataclass(frozen=True, repr=False)
-class Result:
+class Answer:
     """The value of an expression.
 
     ``value`` is a number, a text, a truth value, a tuple or a set of these, or a
@@ -41,10 +41,10 @@ class Result:
 
     def __repr__(self) -> str:
         hints = f", {plural(len(self.hints), 'hint')}" if self.hints else ""
-        return f"<Result {clipped(inert(repr(self.value)), MAX_REPR)}{hints}>"
+        return f"<Answer {clipped(inert(repr(self.value)), MAX_REPR)}{hints}>"
 
 
-def evaluate(expression: str, programs: NamedPrograms) -> Result:
+def evaluate(expression: str, programs: NamedPrograms) -> Answer:
     """The value of an expression of :doc:`the language of paths </reference/paths>`.
 
     ``programs`` are programs, or their texts, by the names that the expression gives
@@ -69,7 +69,7 @@ def evaluate(expression: str, programs: NamedPrograms) -> Result:
     return _evaluated(_walker(expression, programs))
 
 
-def judge(claim: str, programs: NamedPrograms) -> Result:
+def judge(claim: str, programs: NamedPrograms) -> Answer:
     """The value of a claim: like :func:`evaluate`, but it must say something of a program.
 
     Raises :exc:`PathError` where it has no value, and where it names no program and no
@@ -101,7 +101,7 @@ def _walker(text: str, programs: NamedPrograms) -> Walker:
     return Walker(parse(text), Scope.of(programs))
 
 
-def _evaluated(walker: Walker) -> Result:
+def _evaluated(walker: Walker) -> Answer:
     value = walker.run()
     Skipped(walker).check()
     if isinstance(value, Idle) and (value or value.stays) and value.reason is not None:
@@ -109,7 +109,7 @@ def _evaluated(walker: Walker) -> Result:
         error.offset = 0
         raise error
     sides = tuple((text, plain(side)) for text, side in walker.sides)
-    return Result(plain(value), tuple(walker.asking.hints), sides)
+    return Answer(plain(value), tuple(walker.asking.hints), sides)
 
 
 def find(path: str, programs: NamedPrograms, inside: str = "") -> tuple[EquationView, ...]:

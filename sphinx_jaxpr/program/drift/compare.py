@@ -138,7 +138,7 @@ def compare(old: Recording, new: Recording) -> Drift:
     except RecursionError:
         found = _texts(old["text"], new["text"])
     if not found and old["text"] != new["text"]:
-        found = [Difference(Level.PRINTING, "", "letters, layout or order of parameters")]
+        found = [Difference(Level.PRINTING, "", "letters, layout, or the order of parameters")]
     return _drift([*renamed, *found])
 
 

@@ -27,7 +27,7 @@ def unread(printed: Printed) -> list[Unread]:
     Raises :exc:`TypeError` for anything but what :func:`parse` returns.
 
     >>> unread(parse("{ lambda ; a:f32[8]. let b:f32[8] = tanh a in (b,) } and more"))
-    [Unread(offset=53, message="'and more' stands behind the jaxpr")]
+    [Unread(offset=53, message="'and more' follows the jaxpr")]
     """
     expect(printed, Printed, "what `parse` returns")
     text = printed.text
@@ -38,7 +38,7 @@ def unread(printed: Printed) -> list[Unread]:
     found = []
     if (before := text[:start]).strip():
         place = len(before) - len(before.lstrip())
-        found.append(Unread(place, f"{_quoted(text, place)} stands before the jaxpr"))
+        found.append(Unread(place, f"{_quoted(text, place)} precedes the jaxpr"))
     for _, program in (*printed.shared, ("", printed.program)):
         found += _of_program(text, program)
         for equation in walk(program):
@@ -47,8 +47,8 @@ def unread(printed: Printed) -> list[Unread]:
     end = printed.program.end
     rest = scanner.skip(scanner.GAP, text, end)
     if rest < len(text):
-        more = "; a jaxpr needs a directive of its own" if scanner.START.search(text, rest) else ""
-        found.append(Unread(rest, f"{_quoted(text, rest)} stands behind the jaxpr{more}"))
+        more = "; each jaxpr needs its own directive" if scanner.START.search(text, rest) else ""
+        found.append(Unread(rest, f"{_quoted(text, rest)} follows the jaxpr{more}"))
     return sorted(found)
 
 
@@ -58,9 +58,9 @@ def _no_program(printed: Printed) -> Unread:
     begins = re.search(r"\{\s*lambda\b", text)
     if begins is None:
         place = len(text) - len(text.lstrip())
-        return Unread(place, "no jaxpr begins here, as in `{ lambda ; a:f32[8]. let`")
+        return Unread(place, "expected a jaxpr, which begins like `{ lambda ; a:f32[8]. let`")
     if printed.shared:
-        return Unread(printed.shared[-1][1].end, "the jaxpr behind the shared ones is missing")
+        return Unread(printed.shared[-1][1].end, "no jaxpr follows the shared programs")
     return Unread(
         begins.start(),
         f"no jaxpr begins at {_quoted(text, begins.start())}: inputs end with `. let`,"
@@ -73,14 +73,14 @@ def _of_program(text: str, program: Program) -> Iterator[Unread]:
     for equation in program.equations:
         place = scanner.skip(scanner.BETWEEN, text, position)
         if place < equation.start and not _LEFT_OUT.fullmatch(text, place, equation.start):
-            yield Unread(place, f"{_quoted(text, place)} is no equation that could be read")
+            yield Unread(place, f"{_quoted(text, place)} cannot be read as an equation")
         position = equation.end
     place = scanner.skip(scanner.BETWEEN, text, position)
     place = _LEFT_OUT.match(text, place).end()  # type: ignore[union-attr]  # matches nothing too
     if place >= program.end:
         yield Unread(max(program.end - 1, 0), "the end is missing: `in (...) }`")
     elif not scanner.END.match(text, place):
-        yield Unread(place, f"{_quoted(text, place)} is no equation that could be read")
+        yield Unread(place, f"{_quoted(text, place)} cannot be read as an equation")
     elif text[program.end - 1] != "}":
         yield Unread(place, f"the results end with `) }}`, found {_quoted(text, place)}")
 

@@ -136,7 +136,7 @@ class Error(View):
                 return self.type
             case "message":
                 return self.message
-        raise PathError(f"an error has `.type` and `.message`, no `.{name}`")
+        raise PathError(f"an error has `.type` and `.message`, but no `.{name}`")
 
     def words(self) -> str:
         return f"{self.type}: {self.message}"
@@ -170,7 +170,7 @@ def version(text: str) -> tuple[tuple[int, ...], int, int]:
     """A version as something that compares: ``0.12`` equals ``0.12.0``."""
     found = _VERSION.fullmatch(text.strip()[:100])
     if found is None:
-        raise PathError(f'"{text[:40]}" is no version such as "0.12" or "0.12.0.1"')
+        raise PathError(f'"{text[:40]}" is not a version such as "0.12" or "0.12.0.1"')
     numbers = [int(part) for part in found[1].split(".")]
     while numbers and numbers[-1] == 0:
         numbers.pop()

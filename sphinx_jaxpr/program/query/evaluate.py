@@ -89,8 +89,8 @@ def judge(claim: str, programs: NamedPrograms) -> Answer:
         )
     if not Skipped(walker).names_a_program():
         raise SaysNothing(
-            f"`{walker.expression.text[:80]}` says nothing about a program: a claim names a block"
-            " or a version",
+            f"`{walker.expression.text[:80]}` says nothing about a program: a claim must name a"
+            " block or a version",
             0,
         )
     return result

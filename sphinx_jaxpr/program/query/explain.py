@@ -131,8 +131,10 @@ class _Explainer:
             return []
         if texts[0] == texts[1]:  # of equations that stand at other places
             names = f"`{self.segment(one)}` and `{self.segment(two)}`"
-            said = f"{names} have the same primitives ({shown(texts[0])}), but are not one thing"
-            return [f"{said}; compare equations by `same(...)` or `ops(...)`"]
+            said = (
+                f"{names} have the same primitives ({shown(texts[0])}), but are different equations"
+            )
+            return [f"{said}; compare them with `same(...)` or `ops(...)`"]
         return [_of_lists(self.segment(one), texts[0], self.segment(two), texts[1])]
 
     def missing(self, node: ast.expr) -> list[str]:

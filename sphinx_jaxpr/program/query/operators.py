@@ -39,9 +39,9 @@ def binary(operator: ast.operator, one: Any, two: Any, asking: Asking) -> Any:
         if isinstance(two, (str, tuple)) and sign == "*":
             return _of_lists(sign, two, one, asking)
     except ZeroDivisionError:
-        raise PathError("a division by zero") from None
+        raise PathError("division by zero") from None
     except OverflowError:
-        raise PathError("a number became too large") from None
+        raise PathError("a number is too large") from None
     raise _refused(sign, one, two)
 
 
@@ -78,9 +78,9 @@ def _of_numbers(sign: str, one: Any, two: Any) -> Any:
 def number(value: Any) -> Any:
     """A result that may stay; neither too large nor complex."""
     if isinstance(value, int) and value.bit_length() > MAX_BITS:
-        raise PathError("a number became too large")
+        raise PathError("a number is too large")
     if isinstance(value, complex) or (isinstance(value, float) and not math.isfinite(value)):
-        raise PathError("a result is no finite number")
+        raise PathError("a result is not finite")
     return value
 
 
@@ -95,7 +95,7 @@ def _of_lists(sign: str, one: Any, two: Any, asking: Asking) -> Any:
     if size < 0:
         raise _refused(sign, one, two)
     if size > limit:
-        raise PathError(f"a {what} became longer than {limit:,}")
+        raise PathError(f"a {what} grew longer than {limit:,}")
     asking.spend(size // (100 if what == "text" else 1) + 1)
     if what == "text":
         return str(one) + str(two) if sign == "+" else str(one) * two
@@ -184,7 +184,7 @@ def _least(name: str) -> Callable[[list[Any], Asking], Any]:
         items = elements(arguments[0], asking, f"`{name}`") if len(arguments) == 1 else arguments
         items = _plain(tuple(items), name, asking)
         if not items:
-            raise PathError(f"`{name}` of nothing: the list is empty")
+            raise PathError(f"`{name}` of an empty list")
         return min(items) if name == "min" else max(items)
 
     return function

@@ -151,7 +151,7 @@ class Skipped:
                 ParameterName.check(name, self.asking)  # a program that it may hold
             except PathError:
                 near = nearest(name, known) or f" (there are: {', '.join(known)})"
-                raise PathError(f"nothing has an attribute `.{name}`{near}") from None
+                raise PathError(f"there is no attribute `.{name}`{near}") from None
 
     def key(self, inner: ast.expr, key: ast.expr) -> None:
         match key:

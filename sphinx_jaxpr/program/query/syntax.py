@@ -93,14 +93,14 @@ def nearest(word: str, known: Iterable[str], *, count: int = 3) -> str:
 def parse(text: str) -> Expression:
     """Read ``text``; :class:`PathError` where it is too long, broken, or not allowed."""
     if len(text) > 4 * MAX_CHARACTERS:
-        message = f"this expression is too long: {MAX_CHARACTERS} characters at most"
+        message = f"this expression is too long; at most {MAX_CHARACTERS} characters are allowed"
         raise PathError(message, MAX_CHARACTERS)
     text = " ".join(text.split())
     if not text:
         raise PathError("a path or expression is missing", 0)
     if len(text) > MAX_CHARACTERS:
         raise PathError(
-            f"this expression has {len(text)} characters, {MAX_CHARACTERS} are allowed",
+            f"this expression has {len(text)} characters; at most {MAX_CHARACTERS} are allowed",
             MAX_CHARACTERS,
         )
     expression = Expression(text, _tree(text))
@@ -119,7 +119,7 @@ def _tree(text: str) -> ast.expr:
     except (MemoryError, RecursionError):
         raise PathError("this expression is nested too deeply", 0) from None
     except ValueError as error:
-        raise PathError(f"this is no expression: {error}", 0) from None
+        raise PathError(f"this is not an expression: {error}", 0) from None
 
 
 def _syntax(text: str, reason: str) -> str:
@@ -132,8 +132,8 @@ def _syntax(text: str, reason: str) -> str:
         return "`=` can't be used here, compare with `==`"
     for sign, right in (("&&", "and"), ("||", "or"), ("!", "not")):
         if sign in text.replace("!=", ""):
-            return f"`{sign}` is no Python, write `{right}`"
-    return f"this is no Python expression ({reason})"
+            return f"`{sign}` is not Python: write `{right}`"
+    return f"this is not a Python expression ({reason})"
 
 
 _PLAIN: Final = (

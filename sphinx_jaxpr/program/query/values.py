@@ -71,8 +71,8 @@ def unread(block: QueryBlock, program: Program, path: str) -> None:
         )
     if reason := index.refusals[program.start]:
         raise PathError(
-            f"`{path}` can't be answered:{reason}; ask for the equations of a program"
-            " that is read whole"
+            f"`{path}` cannot be answered:{reason}; ask for the equations of a program"
+            " that can be read in full"
         )
 
 
@@ -91,7 +91,7 @@ def phase(block: QueryBlock, equation: Equation, path: str, asking: Asking) -> P
     """The phase of an equation, ``""`` where it has none."""
     known = block.index.facts.get(equation.start)
     if known is None:
-        raise PathError(f"`{path}`: nothing is known of its phase")
+        raise PathError(f"`{path}`: its phase is unknown")
     if not block.index.has_phases:
         asking.hint(no_phases(block.name, True))
     return Phase(known.phase)
@@ -129,7 +129,7 @@ def line(block: QueryBlock, equation: Equation, path: str) -> int:
     """The line of the user's source."""
     known = block.index.facts.get(equation.start)
     if known is None or known.source is None:
-        raise PathError(f"`{path}`: no line of the source is known")
+        raise PathError(f"`{path}`: its source line is unknown")
     return known.source[1]
 
 
@@ -169,7 +169,7 @@ def at(items: tuple[Any, ...], place: int, path: str, what: str) -> Any:
     if -len(items) <= place < len(items):
         return items[place]
     count = f"{len(items)} {what}{'' if len(items) == 1 else 's'}"
-    raise PathError(f"`{path}` has {count}, there is no `[{place}]`")
+    raise PathError(f"`{path}` has {count}, so there is no `[{place}]`")
 
 
 def sliced(count: int, key: slice, path: str, what: str, is_computed: bool) -> None:
@@ -198,7 +198,12 @@ def of_one(path: str, name: str, count: int, what: str) -> str:
     name = name if name.startswith("[") else f".{name}"
     if not count:
         return f"`{path}` has no {what}s, so no `{name}`"
-    return f"`{name}` is of exactly one {what}; `{path}` has {count}: write `{path}[0]{name}`"
+    return f"`{name}` needs exactly one {what}; `{path}` has {count}: write `{path}[0]{name}`"
+
+
+def of_equation(path: str, name: str) -> str:
+    """That something is asked of a program, and one of its equations has it."""
+    return f"`{path}` is a program; `.{name}` belongs to one equation, as in `{path}[0].{name}`"
 
 
 def no_attribute(view: View, name: str, known: Iterable[str]) -> str:

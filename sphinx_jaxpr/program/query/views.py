@@ -204,7 +204,7 @@ class Equations(View):
                 paths = ", ".join(f"`{view.path}.{parameter}`" for parameter in held)
                 raise PathError(
                     f"all equations of `{view.path}` are `{view.common[1]}`, so none is `{name}`"
-                    + (f"; the programs that they hold are {paths}" if held else "")
+                    + (f"; their nested programs are {paths}" if held else "")
                 )
             view = view.origin
 
@@ -263,7 +263,7 @@ class Equations(View):
                 f" `{self.block.name}.label.{change}`"
             )
         if base.printed is None or base.printed.program is None:
-            raise PathError(f"`{base.name}` is no program, so nothing can be compared with it")
+            raise PathError(f"`{base.name}` is not a program, so nothing can be compared with it")
         self.differ("change", change)
         path, found = f"{self.path}.{change}", self.block.match
         if change == "removed":
@@ -304,10 +304,10 @@ class Equations(View):
         if not real and not asking.knows(word):
             known = builtin().entry(word)
             if known is not None:
-                raise PathError(f"`{word}` is no primitive; JAX prints `{known.name}`")
+                raise PathError(f"`{word}` is not a primitive; JAX prints `{known.name}`")
             if word in self.block.inputs.known:
                 raise PathError(
-                    f"`{word}` is no primitive; an input is `{self.block.name}.inputs[{word}]`"
+                    f"`{word}` is not a primitive; an input is `{self.block.name}.inputs[{word}]`"
                 )
             said, near = found.missing(), near_primitive(word, asking)
             if near and f" {near} (" not in said:
@@ -396,9 +396,7 @@ class ProgramView(Equations):
         if name in PHASES:
             return self.in_this_phase(name, asking)
         if name in OF_EQUATIONS:
-            raise PathError(
-                f"`{self.path}` is a program; `.{name}` is of one equation, `{self.path}[0].{name}`"
-            )
+            raise PathError(values.of_equation(self.path, name))
         raise PathError(values.no_attribute(self, name, OF_PROGRAMS))
 
     def in_this_phase(self, phase: str, asking: Asking) -> Equations:
@@ -538,7 +536,7 @@ class BlockView(View):
             raise NoProgram(f"`{block.name}` could not be traced")
         if block.error is not None:
             raise PathError(f"`{block.name}` has no program: {block.error[0]}: {block.error[1]}")
-        raise PathError(f"`{block.name}` has no program that could be read")
+        raise PathError(f"`{block.name}` has no program that can be read")
 
     def attribute(self, name: str, asking: Asking) -> Any:
         inner = asking.blocks.get(f"{self.path}.{name}")
@@ -557,9 +555,7 @@ class BlockView(View):
     def unknown(self, name: str, asking: Asking) -> str:
         """That it has no such variant or attribute, and what is near."""
         if name in OF_EQUATIONS:
-            return (
-                f"`{self.path}` is a program; `.{name}` is of one equation, `{self.path}[0].{name}`"
-            )
+            return values.of_equation(self.path, name)
         start = self.path + "."
         labels = [key[len(start) :] for key in asking.blocks if key.startswith(start)]
         if self.block.printed is not None and name in self.block.primitives:

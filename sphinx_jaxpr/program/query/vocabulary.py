@@ -48,7 +48,7 @@ class ParametersView(View):
         return "the parameters of an equation"
 
     def attribute(self, name: str, asking: Asking) -> Any:
-        raise PathError(f"a parameter is reached with brackets: `{self.path}[{name}]`")
+        raise PathError(f"a parameter is written in brackets: `{self.path}[{name}]`")
 
     def has(self, name: str, asking: Asking) -> bool:
         """Whether there is a parameter of this name, or of the one that it became."""
@@ -63,7 +63,7 @@ class ParametersView(View):
 
     def item(self, key: Any, asking: Asking) -> Any:
         if not isinstance(key, str):
-            raise PathError(f"a parameter is named: `{self.path}[name]`, not by number")
+            raise PathError(f"a parameter has a name, not a position: `{self.path}[name]`")
         asking.spend(20)
         if key in self.names:
             return self.value(key)
@@ -170,7 +170,7 @@ def _unknown(what: str, text: str, near: str, listed: Iterable[str] = ()) -> Pat
     if near:
         said += f" (did you mean `{near}`?)"
     names = ", ".join(f"`{name}`" if name else '`""`' for name in listed)
-    return PathError(f"{said}; there are {names}" if names else said)
+    return PathError(f"{said}; expected one of {names}" if names else said)
 
 
 def _near(text: str, known: Iterable[str]) -> str:
@@ -278,11 +278,11 @@ class Primitive(Word):
             return
         known = builtin().entry(text)
         if known is not None:
-            raise PathError(f"`{text}` is no primitive; JAX prints `{known.name}`")
+            raise PathError(f"`{text}` is not a primitive; JAX prints `{known.name}`")
         near = near_primitive(text, asking)
         error = _unknown("primitive", text, near)
         if not near:
-            error = PathError(f"{error}; one of your own is declared in `jaxpr_glossary`")
+            error = PathError(f"{error}; declare your own in `jaxpr_glossary`")
         raise error
 
     @classmethod

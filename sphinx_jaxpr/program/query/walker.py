@@ -158,7 +158,7 @@ class Walker:
         if name in FUNCTIONS:
             return f"`{name}` is a function: write `{name}(...)`"
         if name in self.scope.left_out:
-            return f"this build leaves the block `{name}` out (directive `only`)"
+            return f"this build leaves out the block `{name}` (directive `only`)"
         names = [*(key.partition(".")[0] for key in self.scope.blocks), *VERSIONS, *self.bound]
         if self.inside:
             start = f"{self.inside}."
@@ -199,7 +199,7 @@ class Walker:
             raise PathError(f"{kind(value)} takes a position in brackets, not {kind(place)}")
         if not -len(value) <= place < len(value):
             has = f"{len(value)} element{'' if len(value) == 1 else 's'}"
-            raise PathError(f"`{said}` has {has}, there is no `[{place}]`")
+            raise PathError(f"`{said}` has {has}, so there is no `[{place}]`")
         return part_of(value, place) if isinstance(value, Word) else value[place]
 
     def within(self, value: Any, place: slice, key: ast.expr, said: str) -> None:
@@ -290,7 +290,7 @@ class Walker:
             return denied(value if isinstance(value, Idle) else truth(value))
         value = number_of(value)
         if not isinstance(value, (int, float)):
-            raise PathError(f"a sign can't stand before {kind(value)}")
+            raise PathError(f"a sign cannot precede {kind(value)}")
         return number(-value if isinstance(operator, ast.USub) else +value)
 
     def comprehension(self, element: ast.expr, generators: list[ast.comprehension]) -> EvidenceList:
@@ -301,7 +301,7 @@ class Walker:
             for _ in self.rounds(generators, why):
                 found.append(program_of(self.visit(element)))
                 if len(found) > MAX_ITEMS:
-                    raise PathError(f"a list became longer than {MAX_ITEMS:,}")
+                    raise PathError(f"a list grew longer than {MAX_ITEMS:,}")
         finally:
             self.bound = outer
         return listing(found, why.reason)
@@ -337,7 +337,7 @@ class Walker:
             return
         assert isinstance(target, ast.Tuple)
         if not isinstance(item, tuple) or len(item) != len(target.elts):
-            raise PathError(f"`for` can't take {kind(item)} apart into {len(target.elts)}")
+            raise PathError(f"`for` cannot unpack {kind(item)} into {len(target.elts)} names")
         for name, part in zip(target.elts, item, strict=True):
             assert isinstance(name, ast.Name)
             self.bound[name.id] = part

@@ -369,7 +369,7 @@ WRONG = [
     ("{jaxpr:eqn}`it <dense.grad[mul].x>`", "path", "equation 'dense.grad[mul].x'"),
     ("{jaxpr:eqn}`all <dense>`", "path", "is a program, not one equation"),
     ("{jaxpr:prim}`tanhh`", "path", "there is no primitive `tanhh`; nearest: tanh"),
-    ("{jaxpr:val}`len(dense) +`", "path", "value 'len(dense) +': this is no Python expression"),
+    ("{jaxpr:val}`len(dense) +`", "path", "value 'len(dense) +': this is not a Python expression"),
     ("{jaxpr:val}`dense + 1`", "path", "`+` can't be used"),
     ("{jaxpr:val}`open('x')`", "path", "open"),
     ("{jaxpr:claim}`words alone`", "claim", "the claim 'words alone' has no predicate"),

@@ -254,7 +254,7 @@ def test_plain_values(text: str, expected: Any) -> None:
         ("dense[1.5]", "brackets take a word, a number or a slice"),
         ("dense['a':]", "a slice takes numbers"),
         ("(1).real", "a number has no `.real`"),
-        ("-dense", "a sign can't stand before"),
+        ("-dense", "a sign cannot precede"),
         ("len", "`len` is a function"),
         ("mul", 'the primitive is written `"mul"`'),
         ("dens", "there is no block `dens`; nearest: dense"),
@@ -265,7 +265,7 @@ def test_plain_values(text: str, expected: Any) -> None:
         ("'tanh' in dense", '`"tanh" in ops(dense)`'),
         ("1 in 'abc'", "`in` a text takes a text"),
         ("jax >= 0.12", 'compares with a text, as in `jax >= "0.12"`'),
-        ('jax == "new"', 'is no version such as "0.12"'),
+        ('jax == "new"', 'is not a version such as "0.12"'),
         ("numpy", "there is no block `numpy`"),
     ],
 )

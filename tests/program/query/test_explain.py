@@ -58,7 +58,7 @@ SAID = [
     ("all([True, False])", "`[True, False]` is (True, False)"),
     (
         "dense.grad[dot_general][:1] == dense.grad[dot_general][1:]",
-        "have the same primitives (dot_general), but are not one thing",
+        "have the same primitives (dot_general), but are different equations",
     ),
     ("same(dense.vmap, dense)", "`dense.vmap` has one more: broadcast_in_dim"),
     ("same(dense.vmap[:1], dense[:1])", "the first difference is "),

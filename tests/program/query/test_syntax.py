@@ -49,7 +49,7 @@ def test_what_is_allowed(text: str) -> None:
         ("dense[while]", '`while` is a keyword of Python: write `["while"]`'),
         ("dense[cond].branches[0][ lambda ]", '["lambda"]'),
         ("dense = 4", "compare with `==`"),
-        ("dense && jax", "`&&` is no Python, write `and`"),
+        ("dense && jax", "`&&` is not Python: write `and`"),
         ("len(dense) || 1", "write `or`"),
         ("!dense", "write `not`"),
         ("lambda: 1", "a lambda can't be used here: allowed are paths"),

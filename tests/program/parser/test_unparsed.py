@@ -46,7 +46,7 @@ def test_all_that_jax_prints_is_read(name: str) -> None:
         (f"{HEAD}{END}\nthe end", "the end", "'the end' follows the jaxpr"),
         (f"{HEAD}{END}\n{HEAD}{END}", HEAD, "each jaxpr needs its own directive"),
         (f"{HEAD}    c == a\n{END}", "c == a", "'c == a' cannot be read as an equation"),
-        (f"{HEAD}    c == a", "c == a", "'c == a' is no equation"),
+        (f"{HEAD}    c == a", "c == a", "'c == a' cannot be read as an equation"),
         (HEAD, "\n", "the end is missing"),
         (f"{HEAD}  in (b,", "in (b,", "the results end with `) }`, found 'in (b,'"),
         (f"let f = {HEAD}{END} in\n", " in", "no jaxpr follows the shared programs"),

@@ -44,8 +44,8 @@ def test_what_is_allowed(text: str) -> None:
     [
         ("", "missing"),
         (" \n", "missing"),
-        ("dense[", "no Python expression"),
-        ("dense dense", "no Python expression"),
+        ("dense[", "not a Python expression"),
+        ("dense dense", "not a Python expression"),
         ("dense[while]", '`while` is a keyword of Python: write `["while"]`'),
         ("dense[cond].branches[0][ lambda ]", '["lambda"]'),
         ("dense = 4", "compare with `==`"),
@@ -115,7 +115,7 @@ def test_no_size_and_no_nesting_is_too_much(text: str) -> None:
 
 def test_limits_come_before_python_reads() -> None:
     assert parse("a" * MAX_CHARACTERS).text == "a" * MAX_CHARACTERS
-    with pytest.raises(PathError, match="2001 characters, 2000 are allowed"):
+    with pytest.raises(PathError, match="2001 characters; at most 2000 are allowed"):
         parse("a" * (MAX_CHARACTERS + 1))
     with pytest.raises(PathError, match="too long"):
         parse("(" * 10**6)

@@ -90,7 +90,7 @@ def test_all_that_is_false_is_told_at_once() -> None:
           len(dense) == 3
             `len(dense)` is 2
           dense.vmpa[tanh]
-            `dense` has no variant or attribute `vmpa`; nearest: vmap
+            `dense` has no variant or attribute `vmpa`, did you mean `vmap`?
           ops(dense) == ['tanh']
             `ops(dense)` has one more: dot_general (2 and 1 in all)"""
     )

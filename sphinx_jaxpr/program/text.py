@@ -18,6 +18,8 @@ spells another text.  A joiner inside an emoji is spelled too, as Python's ``rep
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Iterable
+from difflib import get_close_matches
 from typing import Any, Final
 
 # --- which characters are spelled out wherever text is shown: one definition for all layers
@@ -133,6 +135,27 @@ def message(text: str, most: int = MAX_MESSAGE) -> str:
     if len(text) > _LONG:
         text = _RUN.sub(lambda found: clipped(found[0], 2 * MAX_ECHO), text)
     return clipped(text, most)
+
+
+def similar(word: str, known: Iterable[str], count: int = 1) -> list[str]:
+    """The known words that ``word`` was perhaps meant to be, the nearest first.
+
+    Capitals count as their small letters.
+    """
+    spellings: dict[str, str] = {}
+    for other in known:
+        spellings.setdefault(other.lower(), other)
+    close = get_close_matches(word[:80].lower(), list(spellings), n=count, cutoff=0.5)
+    return [spellings[other] for other in close]
+
+
+def nearest(
+    word: str, known: Iterable[str], count: int = 1, quoted: Callable[[str], str] = shorten
+) -> str:
+    """``", did you mean 'x'?"`` for the nearest known words, or nothing: the end of a clause."""
+    names = [quoted(name) for name in similar(word, known, count)]
+    listed = " or ".join(filter(None, [", ".join(names[:-1]), *names[-1:]]))
+    return f", did you mean {listed}?" if listed else ""
 
 
 def plural(count: int, noun: str, more: str = "") -> str:

@@ -25,7 +25,7 @@ from sphinx_jaxpr.ext.reading.claims import expressions
 from sphinx_jaxpr.lexer import JaxprLexer
 from sphinx_jaxpr.program.drift.compare import compare
 from sphinx_jaxpr.program.facts import aligned
-from sphinx_jaxpr.program.glossary.glossary import in_words, printed_value
+from sphinx_jaxpr.program.glossary.glossary import builtin, printed_value
 from sphinx_jaxpr.program.html import code, folding
 from sphinx_jaxpr.program.matching.match import match
 from sphinx_jaxpr.program.matching.summary import acted
@@ -161,7 +161,7 @@ def _program(text: str) -> Answer:
         parameters = {
             one.name: printed_value(text[one.start : one.end]) for one in equation.parameters
         }
-        in_words(equation.primitive, parameters, [v.type for v in equation.outputs])
+        builtin().in_words(equation.primitive, parameters, [v.type for v in equation.outputs])
     compare.compare({"text": base.text, "facts": {}}, {"text": text, "facts": {}})
     said = "".join(value for _, _, value in JaxprLexer().get_tokens_unprocessed(text))
     assert said == text
@@ -177,7 +177,7 @@ def _value(text: str) -> Answer:
     found = printed_value(text)
     for primitive in ("broadcast_in_dim", "gather", "scan", "shard_map", "jit", "reduce_precision"):
         parameters = dict.fromkeys(["shape", "length", "mesh", "in_specs", "new_dtype"], found)
-        said = in_words(primitive, parameters, [text[:200]], inputs=[text[:200]])
+        said = builtin().in_words(primitive, parameters, [text[:200]], inputs=[text[:200]])
         assert len(said) < 100_000
     return []
 

@@ -119,7 +119,7 @@ def compare(old: Recording, new: Recording) -> Drift:
 
     >>> old = "{ lambda ; a:f32[8]. let b:f32[8] = tanh a in (b,) }"
     >>> compare(old, old.replace("b", "c").replace("lamcda", "lambda"))
-    <Drift printing: letters, layout or order of parameters>
+    <Drift printing: letters, layout, or the order of parameters>
     >>> compare(old, old.replace("f32", "bf16")).level.words
     'program'
     """

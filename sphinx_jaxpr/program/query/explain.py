@@ -122,7 +122,8 @@ class _Explainer:
             if isinstance(operator, ast.In) and isinstance(left, str):
                 known = {n for n in _listed(right, self.walker) if isinstance(n, str)}
                 real = table().primitive(left, known)
-                near = f"; `{left}` is `{real}` here" if real else nearest(left, sorted(known))
+                near = f", `{left}` is `{real}` here" if real else nearest(left, sorted(known))
+                near = near.replace(", ", "; ", 1)  # a list stands before it
             return [said + near]
         if not isinstance(operator, ast.Eq):
             return []

@@ -13,10 +13,11 @@ import re
 import warnings
 from collections.abc import Iterable
 from dataclasses import dataclass
-from difflib import get_close_matches
+from functools import partial
 from typing import Final
 
 from ..text import message as bounded
+from ..text import nearest as text_nearest
 from ..text import spelled, words
 
 #: Longest expression, in characters, after whitespace is collapsed.
@@ -80,14 +81,13 @@ class Expression:
         return data[node.col_offset : node.end_col_offset].decode(errors="replace")
 
 
-def nearest(word: str, known: Iterable[str], *, count: int = 3) -> str:
-    """``"; nearest: a, b"``, or nothing; capitals count as their small letters."""
-    spelled: dict[str, str] = {}
-    for one in known:
-        spelled.setdefault(one.lower(), one)
-    close = get_close_matches(word[:80].lower(), list(spelled), n=count, cutoff=0.5)
-    found = [spelled[one] for one in close]
-    return f"; nearest: {', '.join(found)}" if found else ""
+def backquoted(name: str) -> str:
+    """A name as messages about expressions quote it."""
+    return f"`{words(name)}`"
+
+
+#: ``", did you mean `a` or `b`?"``
+nearest = partial(text_nearest, count=3, quoted=backquoted)
 
 
 def parse(text: str) -> Expression:

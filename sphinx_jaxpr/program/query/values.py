@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from ..facts import NO_NAMES, InputNames
 from ..model import Equation, Operand, Program, Variable
+from ..text import similar
 from .base import Asking, View
 from .blocks import INPUT, LITERAL, QueryBlock, dtype_of, shape_of
 from .given import sizes
@@ -138,7 +139,7 @@ def missing(
 ) -> str:
     """That ``path`` has no equation ``wanted``, and what is near."""
     present = Counter(e.primitive for e in equations)
-    near = [name for name in nearest(wanted, present)[len("; nearest: ") :].split(", ") if name]
+    near = similar(wanted, present, count=3)
     listed = near or [name for name, _ in present.most_common(8)]
     said = ", ".join(f"{name} ({present[name]})" for name in listed) or "none"
     text = f"`{path}` has no equation `{wanted}`"

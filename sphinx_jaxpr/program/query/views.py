@@ -561,7 +561,7 @@ class BlockView(View):
         if self.block.printed is not None and name in self.block.primitives:
             return f"`{self.path}` has no variant `{name}`; equations are `{self.path}[{name}]`"
         meant = Phase.meant.get(name.lower())  # as `.backward`
-        known = f"; nearest: {meant}" if meant else nearest(name, (*labels, *OF_PROGRAMS))
+        known = f", did you mean `{meant}`?" if meant else nearest(name, (*labels, *OF_PROGRAMS))
         if not known:
             said = "variants" if labels else "it has"
             known = f" ({said}: {', '.join(labels or OF_PROGRAMS)})"

@@ -15,6 +15,7 @@ from typing import Any, ClassVar, Final
 
 from ..glossary.glossary import builtin
 from ..renames import table
+from ..text import similar
 from .base import Asking, View
 from .blocks import CONSTANT, EQUATION, INPUT, LITERAL
 from .syntax import PathError, nearest
@@ -175,8 +176,7 @@ def _unknown(what: str, text: str, near: str, listed: Iterable[str] = ()) -> Pat
 
 def _near(text: str, known: Iterable[str]) -> str:
     """The most similar word, or ``""``; of equals the one with the same beginning."""
-    found = nearest(text, known, count=5).removeprefix("; nearest: ")
-    near = [word for word in found.split(", ") if _ratio(text, word) > 0.6]
+    near = [word for word in similar(text, known, count=5) if _ratio(text, word) > 0.6]
     return max(near, key=lambda word: _likeness(text, word), default="")
 
 

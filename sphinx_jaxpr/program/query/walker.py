@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from functools import cache
 from typing import Any, Final
 
-from ..glossary.glossary import known
+from ..glossary.glossary import builtin
 from . import values
 from .base import Asking, Version, View
 from .equality import compare, denied, elements, kind, number_of, program_of, weigh
@@ -30,7 +30,7 @@ _WORDS_OF_PROGRAMS: Final = frozenset(OF_PROGRAMS)
 
 @cache
 def _primitives() -> frozenset[str]:
-    return frozenset(known())
+    return frozenset(builtin().known())
 
 
 class Emptiness:

@@ -257,7 +257,7 @@ def test_plain_values(text: str, expected: Any) -> None:
         ("-dense", "a sign cannot precede"),
         ("len", "`len` is a function"),
         ("mul", 'the primitive is written `"mul"`'),
-        ("dens", "there is no block `dens`; nearest: dense"),
+        ("dens", "there is no block `dens`, did you mean `dense`"),
         ("q_q", "there is no block `q_q` (blocks: "),
         ("dense == 4", "did you mean `len(dense)`"),
         ("dense[tanh].outputs[0] == 'd'", "letters of variables change"),
@@ -350,7 +350,7 @@ def test_blocks() -> None:
     assert resolve_block("dense.grad", scope()).block.name == "dense.grad"
     with pytest.raises(PathError, match="not a block"):
         resolve_block("dense[tanh]", scope())
-    with pytest.raises(PathError, match="no variant or attribute `grd`; nearest: grad"):
+    with pytest.raises(PathError, match="no variant or attribute `grd`, did you mean `grad`"):
         resolve_block("dense.grd", scope())
 
 

@@ -30,7 +30,7 @@ SAID = [
         "has the same in another order: at [0] it has dot_general,"
         ' `["broadcast_in_dim", "dot_general"]` has broadcast_in_dim',
     ),
-    ('"tan" in ops(dense)', "is dot_general, broadcast_in_dim, add, tanh; nearest: tanh"),
+    ('"tan" in ops(dense)', "is dot_general, broadcast_in_dim, add, tanh; did you mean `tanh`?"),
     (
         '"pbroadcast" not in ops(dense.shard_map[shard_map].jaxpr)',
         "`ops(dense.shard_map[shard_map].jaxpr)` is pvary, ",

@@ -25,19 +25,19 @@ if TYPE_CHECKING:
     from .parser.parser import parse
     from .parser.unparsed import Unread, unread
     from .query.base import View
-    from .query.evaluate import Answer, evaluate, find, judge
+    from .query.evaluate import Evaluation, evaluate, find, judge
     from .query.explain import explain
     from .query.syntax import PathError
     from .query.values import Value, Values
     from .query.views import Equations, EquationView, NamedPrograms, ProgramView, Scope
 
 __all__ = [
-    "Answer",
     "Difference",
     "Drift",
     "Equation",
     "EquationView",
     "Equations",
+    "Evaluation",
     "Level",
     "Match",
     "NamedPrograms",
@@ -84,7 +84,7 @@ _MODULES: Final = {
     "parser.parser": ("parse",),
     "parser.unparsed": ("Unread", "unread"),
     "query.base": ("View",),
-    "query.evaluate": ("Answer", "evaluate", "find", "judge"),
+    "query.evaluate": ("Evaluation", "evaluate", "find", "judge"),
     "query.explain": ("explain",),
     "query.syntax": ("PathError",),
     "query.values": ("Value", "Values"),

@@ -7,12 +7,11 @@ import re
 from collections.abc import Iterator
 from typing import Any, Final
 
+from ..program.dtypes import DTYPES, KEYS
 from ..program.text import message as bounded
 from ..program.text import nearest, shorten
 from .specs import (
     AXIS_TYPES,
-    DTYPES,
-    KEYS,
     MEMORIES,
     WIDE,
     Aval,

@@ -142,7 +142,7 @@ REPRS: dict[str, Callable[[Any], Any]] = {
     "Equation": lambda p: p.program.equations[0],
     "Parameter": lambda p: next(q for e in p.walk() for q in e.parameters),
     "Match": lambda p: program.match(p, p),
-    "Answer": lambda p: program.evaluate("f", {"f": p}),
+    "Evaluation": lambda p: program.evaluate("f", {"f": p}),
     "ProgramView": lambda p: program.evaluate("f", {"f": p}).value,
     "QueryBlock": lambda p: program.find("f", {"f": p})[0].block,
     "EquationView": lambda p: program.find("f[0]", {"f": p})[0],

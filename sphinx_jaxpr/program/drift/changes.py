@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Any, Final
 
+from ..dtypes import short_dtype
 from ..model import Equation, Program
 from ..query.blocks import dtype_of, shape_of
 from ..renames import ParameterRename, table
@@ -169,7 +170,7 @@ class ParameterChanges:
                     shape = shape_of(kind)
                     good = shape is not None and text == str(len(shape) - 1)
                 else:
-                    good = bool(kind) and _short(text) == dtype_of(kind)
+                    good = bool(kind) and short_dtype(text) == dtype_of(kind)
             else:
                 good = text == meant or (meant == "False" and bool(_FALSES.fullmatch(text)))
             if good:
@@ -186,14 +187,6 @@ def _differ(old: Any, new: Any) -> bool:
 def _sorted(text: str) -> str:
     """A tuple of names in one order."""
     return ", ".join(sorted(re.findall(r"[^\s(),]+", text)))
-
-
-def _short(dtype: str) -> str:
-    """The short name of a dtype: ``f32`` of ``float32``."""
-    for long, short in (("bfloat", "bf"), ("float", "f"), ("uint", "u"), ("int", "i")):
-        if dtype.startswith(long):
-            return short + dtype[len(long) :]
-    return dtype
 
 
 def _in_groups(row: ParameterRename, old: RecordedValue, new: dict[str, RecordedValue]) -> bool:

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+from ..dtypes import long_dtype
 from ..text import spelled
 
 # --- values in words, and templates of words with values in them
@@ -39,11 +40,6 @@ def listed(items: Iterable[object]) -> str:
     if len(words) > MOST:
         words[MOST - 1 :] = [f"{len(words) - MOST + 1} more"]
     return " and ".join(filter(None, [", ".join(words[:-1]), *words[-1:]]))
-
-
-def count(number: int, word: str, plural: str = "") -> str:
-    """``1 step``, ``2 steps``."""
-    return f"{number} {word if number == 1 else plural or word + 's'}"
 
 
 def axes(value: Any) -> str | None:
@@ -158,8 +154,6 @@ def fill(template: str, parameters: Mapping[str, Any]) -> Iterator[str]:
 # --- one use of a primitive with what is known of it, for its words
 
 _SHAPE: Final = re.compile(r"[\w<>]+\[((?:[0-9]{1,19}(?:,|(?=\])))*)\]")
-_DTYPE: Final = re.compile(r"(bf|f|i|u|c)(\d.*)")
-_LONG: Final = {"bf": "bfloat", "f": "float", "i": "int", "u": "uint", "c": "complex"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,5 +183,4 @@ class Applied:
     def dtype(self, place: int) -> str:
         """The long name of an operand's type, or ``""``."""
         short = self.inputs[place].partition("[")[0] if place < len(self.inputs) else ""
-        match = _DTYPE.fullmatch(short)
-        return _LONG[match[1]] + match[2] if match else short
+        return long_dtype(short)

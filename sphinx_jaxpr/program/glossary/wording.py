@@ -14,6 +14,8 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Any, Final
 
+from ..dtypes import KEYS
+from ..text import plural
 from . import formats
 from .formats import Applied
 
@@ -87,7 +89,7 @@ def conv(use: Applied) -> Iterator[str]:
     yield from _spread(use, ("lhs_dilation", "the array"), ("rhs_dilation", "the kernel"))
     for name in ("feature", "batch"):
         if (groups := use.number(f"{name}_group_count") or 1) > 1:
-            yield formats.count(groups, f"{name} group")
+            yield plural(groups, f"{name} group")
     yield _result(use)
 
 
@@ -166,7 +168,6 @@ def generator(use: Applied) -> Iterator[str]:
 #: Where a value is to be placed, in the repr of a sharding.
 _PLACED: Final = re.compile(r"spec=(?:P|PartitionSpec)(\((?:[^()]|\([^()]*\))*\))")
 _FUNCTION: Final = re.compile(r"<function (?:\w+\.<locals>\.)*(\w+) at")
-_KEYS: Final = {"fry": "threefry2x32", "rbg": "rbg", "urbg": "unsafe_rbg"}
 
 
 def words(use: Applied, template: str = "") -> str:
@@ -351,7 +352,7 @@ def _select(use: Applied) -> Iterator[str]:
 
 def _scan(use: Applied) -> Iterator[str]:
     if (length := use.number("length")) is not None:
-        yield formats.count(length, "step")
+        yield plural(length, "step")
     if use.is_true("reverse"):
         yield "from the last to the first"
     if (unroll := use.number("unroll") or 1) > 1:
@@ -361,9 +362,9 @@ def _scan(use: Applied) -> Iterator[str]:
         case [_, _, _] as groups:
             constants, carried = (_leaves(group) for group in groups[:2])
     if carried is not None:
-        yield f"carries {formats.count(carried, 'value') if carried else 'nothing'}"
+        yield f"carries {plural(carried, 'value') if carried else 'nothing'}"
     if constants:
-        yield f"reads {formats.count(constants, 'constant')}"
+        yield f"reads {plural(constants, 'constant')}"
 
 
 def _leaves(tree: Any, depth: int = 0) -> int | None:
@@ -376,16 +377,16 @@ def _leaves(tree: Any, depth: int = 0) -> int | None:
 
 def _while(use: Applied) -> Iterator[str]:
     if use.types:
-        yield f"carries {formats.count(len(use.types), 'value')}"
+        yield f"carries {plural(len(use.types), 'value')}"
     for name in ("cond", "body"):
         if constants := use.number(f"{name}_nconsts"):
             who = "condition" if name == "cond" else name
-            yield f"the {who} reads {formats.count(constants, 'constant')}"
+            yield f"the {who} reads {plural(constants, 'constant')}"
 
 
 def _cond(use: Applied) -> Iterator[str]:
     if number := len(use.programs.get("branches", ())):
-        yield f"one of {formats.count(number, 'branch', 'branches')}"
+        yield f"one of {plural(number, 'branch', 'branches')}"
 
 
 def _jit(use: Applied) -> Iterator[str]:
@@ -453,7 +454,7 @@ def _keys(use: Applied) -> Iterator[str]:
     """The generator of the keys that come out, which their type names."""
     match = re.match(r"key<(\w+)>", use.types[0]) if use.types else None
     if match:
-        yield f"keys of the generator {_KEYS.get(match[1], match[1])}"
+        yield f"keys of the generator {KEYS.get(match[0], match[1])}"
 
 
 def _debug_callback(use: Applied) -> Iterator[str]:

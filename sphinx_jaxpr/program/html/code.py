@@ -27,6 +27,7 @@ from ..model import (
     Program,
     Token,
 )
+from ..text import plural
 from .folding import Fold, Lines, Run
 from .side_by_side import LINES, RUN, Column, RowItem
 
@@ -282,8 +283,7 @@ class _Renderer:
         if lines is None:
             return True
         first, last = lines
-        count = len(program.equations)
-        note = f"{count} equation{'' if count == 1 else 's'}"
+        note = plural(len(program.equations), "equation")
         self.heads.add(first)
         item = self.bodies.get(program.start)
         kinds = "jaxpr-body" + (" jaxpr-cell jaxpr-grid" if item else "")

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from ..model import Equation, EquationFacts, Parameter, Printed, Program
+from ..text import plural
 
 # --- the lines of a text, by offsets into it
 
@@ -190,22 +191,18 @@ def _run(equations: list[Equation], why: Mapping[int, str]) -> list[Run]:
     counts = Counter(why[equation.start] for equation in equations)
     parts = []
     if counts[CAST]:
-        parts.append(_count(counts[CAST], "cast"))
+        parts.append(plural(counts[CAST], "cast"))
     if counts[UNUSED]:
         only = len(counts) == 1
         parts.append(
-            _count(counts[UNUSED], "unused equation") if only else f"{counts[UNUSED]} unused"
+            plural(counts[UNUSED], "unused equation") if only else f"{counts[UNUSED]} unused"
         )
     if counts[POINTED]:
         parts.append(named(e for e in equations if why[e.start] == POINTED))
     text = ", ".join(parts)
     if counts[POINTED] or len(parts) > 1:
-        text = f"{_count(len(equations), 'equation')}: {text}"
+        text = f"{plural(len(equations), 'equation')}: {text}"
     return [Run(tuple(equation.start for equation in equations), text)]
-
-
-def _count(number: int, what: str) -> str:
-    return f"{number} {what}{'' if number == 1 else 's'}"
 
 
 def named(equations: Iterable[Equation], most: int = 3) -> str:

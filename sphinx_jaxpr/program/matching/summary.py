@@ -14,7 +14,7 @@ from types import MappingProxyType
 from typing import Final, TypeAlias
 
 from ..model import Equation, EquationFacts, Printed, Program, Variable, programs
-from ..text import expect
+from ..text import expect, plural
 from .bodies import bare
 from .match import ADDED, KEPT, RESHAPED, Match
 
@@ -95,10 +95,6 @@ def counts(printed: Printed, places: Places = NOWHERE) -> tuple[int, int]:
     return len(printed.program.equations), len(distinct(printed, places))
 
 
-def _equations(count: int) -> str:
-    return f"{count} equation{'' if count == 1 else 's'}"
-
-
 def _grows(
     base: Printed, variant: Printed, fewer: Counter[str], everywhere: Counter[str]
 ) -> list[SummaryPart]:
@@ -110,7 +106,7 @@ def _grows(
     before, after = base.program.equations, variant.program.equations
     if len(after) <= len(before):
         return []
-    text = f"{len(before)} \u2192 {_equations(len(after))}"
+    text = f"{len(before)} \u2192 {plural(len(after), 'equation')}"
     more = Counter(e.primitive for e in after)
     more.subtract(e.primitive for e in before)
     named = {name: count for name, count in more.items() if count}
@@ -142,7 +138,9 @@ def _nests(base: Program, variant: Printed, found: Match) -> list[SummaryPart]:
                 program = shared.get(member) if isinstance(member, str) else member
                 count = left.pop(program.start, 0) if program is not None else 0
                 if count:
-                    whole = "the body" if count == total else f"{count} of {_equations(total)}"
+                    whole = (
+                        "the body" if count == total else f"{count} of {plural(total, 'equation')}"
+                    )
                     parts.append(
                         SummaryPart("nests", f"{whole} in {equation.primitive}.{parameter.name}")
                     )
@@ -248,9 +246,11 @@ def _drops(
     total = sum(drops.values())
     parts = []
     if drops:
-        parts.append(SummaryPart("drops", _list(drops) if len(drops) <= 3 else _equations(total)))
+        parts.append(
+            SummaryPart("drops", _list(drops) if len(drops) <= 3 else plural(total, "equation"))
+        )
     if rewritten := sum(gone.values()) - total:
-        parts.append(SummaryPart("rewrites", _equations(rewritten)))
+        parts.append(SummaryPart("rewrites", plural(rewritten, "equation")))
     return parts
 
 
@@ -283,7 +283,7 @@ def acted(
     if printed.program is None:
         return []
     own, nested = counts(printed, places)
-    text = f"{own} equation{'' if own == 1 else 's'}"
+    text = plural(own, "equation")
     more = f" ({nested} with nested)" if nested != own else ""
     if base is None or base.program is None:
         return [SummaryPart("", text + more)]

@@ -21,7 +21,7 @@ from .walker import Walker
 
 
 @dataclass(frozen=True, repr=False)
-class Answer:
+class Evaluation:
     """The value of an expression.
 
     ``value`` is a number, a text, a truth value, a tuple or a set of these, or a
@@ -41,10 +41,10 @@ class Answer:
 
     def __repr__(self) -> str:
         hints = f", {plural(len(self.hints), 'hint')}" if self.hints else ""
-        return f"<Answer {clipped(inert(repr(self.value)), MAX_REPR)}{hints}>"
+        return f"<Evaluation {clipped(inert(repr(self.value)), MAX_REPR)}{hints}>"
 
 
-def evaluate(expression: str, programs: NamedPrograms) -> Answer:
+def evaluate(expression: str, programs: NamedPrograms) -> Evaluation:
     """The value of an expression of :doc:`the language of paths </reference/paths>`.
 
     ``programs`` are programs, or their texts, by the names that the expression gives
@@ -69,7 +69,7 @@ def evaluate(expression: str, programs: NamedPrograms) -> Answer:
     return _evaluated(_walker(expression, programs))
 
 
-def judge(claim: str, programs: NamedPrograms) -> Answer:
+def judge(claim: str, programs: NamedPrograms) -> Evaluation:
     """The value of a claim: like :func:`evaluate`, but it must say something of a program.
 
     Raises :exc:`PathError` where it has no value, and where it names no program and no
@@ -101,7 +101,7 @@ def _walker(text: str, programs: NamedPrograms) -> Walker:
     return Walker(parse(text), Scope.of(programs))
 
 
-def _evaluated(walker: Walker) -> Answer:
+def _evaluated(walker: Walker) -> Evaluation:
     value = walker.run()
     Skipped(walker).check()
     if isinstance(value, Idle) and (value or value.stays) and value.reason is not None:
@@ -109,7 +109,7 @@ def _evaluated(walker: Walker) -> Answer:
         error.offset = 0
         raise error
     sides = tuple((text, plain(side)) for text, side in walker.sides)
-    return Answer(plain(value), tuple(walker.asking.hints), sides)
+    return Evaluation(plain(value), tuple(walker.asking.hints), sides)
 
 
 def find(path: str, programs: NamedPrograms, inside: str = "") -> tuple[EquationView, ...]:

@@ -10,9 +10,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from ..dtypes import is_dtype, short_dtype
 from ..glossary.glossary import Gathered
 from .base import Asking
-from .vocabulary import Dtype, PartWord, Word, is_dtype, short_dtype
+from .vocabulary import Dtype, PartWord, Word
 
 
 class Given:

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from ..facts import NO_NAMES, InputNames
 from ..model import Equation, Operand, Program, Variable
-from ..text import similar
+from ..text import plural, similar
 from .base import Asking, View
 from .blocks import INPUT, LITERAL, QueryBlock, dtype_of, shape_of
 from .given import sizes
@@ -20,7 +20,7 @@ from .vocabulary import Dtype, Origin, Phase
 
 def count_of(count: int, what: str) -> str:
     """``a list of 2 equations``."""
-    return f"a list of {count} {what}{'' if count == 1 else 's'}"
+    return f"a list of {plural(count, what)}"
 
 
 def is_whole(block: QueryBlock, program: Program) -> bool:
@@ -169,8 +169,7 @@ def at(items: tuple[Any, ...], place: int, path: str, what: str) -> Any:
     """One of several, by position."""
     if -len(items) <= place < len(items):
         return items[place]
-    count = f"{len(items)} {what}{'' if len(items) == 1 else 's'}"
-    raise PathError(f"`{path}` has {count}, so there is no `[{place}]`")
+    raise PathError(f"`{path}` has {plural(len(items), what)}, so there is no `[{place}]`")
 
 
 def sliced(count: int, key: slice, path: str, what: str, is_computed: bool) -> None:
@@ -181,9 +180,8 @@ def sliced(count: int, key: slice, path: str, what: str, is_computed: bool) -> N
     """
     start = key.start or 0
     if start > count or (start == count > 0 and not is_computed):
-        have = f"{count} {what}{'' if count == 1 else 's'}"
         raise PathError(
-            f"`{path}` has {have}, so `{slice_text(key)}` begins beyond the end"
+            f"`{path}` has {plural(count, what)}, so `{slice_text(key)}` begins beyond the end"
             + (f"; the last one is `[{count - 1}]`" if count else "")
         )
 

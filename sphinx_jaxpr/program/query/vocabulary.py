@@ -7,12 +7,11 @@ means what it is called now.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Collection, Iterable
 from difflib import SequenceMatcher
-from functools import cache
 from typing import Any, ClassVar, Final
 
+from ..dtypes import MEANT_DTYPES, all_dtypes, is_dtype, is_known_dtype, long_dtype, short_dtype
 from ..glossary.glossary import builtin
 from ..renames import table
 from ..text import similar
@@ -387,50 +386,6 @@ class Origin(_Listed):
 
 # -- dtypes -------------------------------------------------------------------------------
 
-_LONG: Final = re.compile(r"(bfloat|float|uint|int|complex)(\d.*)")
-_SHORT: Final = {"bfloat": "bf", "float": "f", "uint": "u", "int": "i", "complex": "c"}
-_BRIEF: Final = re.compile(r"(bf|f|u|i|c)(\d.*)")
-_LONGER: Final = {short: long for long, short in _SHORT.items()}
-_KEY: Final = re.compile(r"key<\w+>")
-_KEYS: Final = frozenset({"key<fry>", "key<rbg>", "key<urbg>"})  # JAX's own kinds
-_EIGHT: Final = "e3m4 e4m3 e4m3b11fnuz e4m3fn e4m3fnuz e5m2 e5m2fnuz e8m0fnu"
-_DTYPES: Final = frozenset(
-    "bool float0 bf16 f16 f32 f64 c64 c128 f4_e2m1fn f6_e2m3fn f6_e3m2fn key<fry>".split()
-    + [f"{sign}{bits}" for sign in "iu" for bits in (1, 2, 4, 8, 16, 32, 64)]
-    + [f"f8_{name}" for name in _EIGHT.split()]
-)
-_MEANT: Final = {
-    "float": "f32",
-    "double": "f64",
-    "half": "f16",
-    "single": "f32",
-    "int": "i32",
-    "integer": "i32",
-    "uint": "u32",
-    "complex": "c64",
-    "b1": "bool",
-    "pred": "bool",
-    "bf": "bf16",
-    "bfloat": "bf16",
-}
-
-
-def short_dtype(name: str) -> str:
-    """``f32`` of ``float32``; other names as they are."""
-    found = _LONG.fullmatch(name)
-    return _SHORT[found[1]] + found[2] if found and name != "float0" else name
-
-
-def long_dtype(name: str) -> str:
-    """``float32`` of ``f32``; other names as they are."""
-    found = _BRIEF.fullmatch(name)
-    return _LONGER[found[1]] + found[2] if found else name
-
-
-def is_dtype(name: str) -> bool:
-    """Whether it is the name of a dtype of JAX, short or long."""
-    return short_dtype(name) in _DTYPES or bool(_KEY.fullmatch(name))
-
 
 class Dtype(Word):
     """A dtype, equal by each of its names: ``f32`` and ``float32``."""
@@ -448,32 +403,25 @@ class Dtype(Word):
 
     @classmethod
     def check(cls, text: str, asking: Asking) -> None:
-        is_known = is_dtype(text) and (text in _KEYS or not _KEY.fullmatch(text))
-        if is_known or not text:  # which nothing has: `e.dtype != ""`
+        if is_known_dtype(text) or not text:  # which nothing has: `e.dtype != ""`
             return
         if not any(short_dtype(text) in block.dtypes for block in asking.mentioned):
             bare = text.rpartition(".")[2]
-            near = bare if is_dtype(bare) and bare != text else _MEANT.get(bare.lower(), "")
-            raise _unknown("dtype", text, near or short_dtype(_near(bare.lower(), _dtypes())))
+            near = bare if is_dtype(bare) and bare != text else MEANT_DTYPES.get(bare.lower(), "")
+            raise _unknown("dtype", text, near or short_dtype(_near(bare.lower(), all_dtypes())))
 
     @classmethod
     def check_part(cls, text: str, asking: Asking) -> None:
-        if not any(text in name for name in _dtypes()):
+        if not any(text in name for name in all_dtypes()):
             cls.check(text, asking)
 
     @classmethod
     def known(cls, asking: Asking) -> Iterable[str]:
         here = (name for block in asking.mentioned for name in block.dtypes)
-        return {*_dtypes(), *here}
+        return {*all_dtypes(), *here}
 
     def has(self, part: str) -> bool:
         return part in self.key or part in long_dtype(self.key)
-
-
-@cache
-def _dtypes() -> tuple[str, ...]:
-    names = {*_DTYPES, *map(long_dtype, _DTYPES)}
-    return tuple(sorted(names, key=lambda name: (len(name), name)))
 
 
 # -- parameters ---------------------------------------------------------------------------

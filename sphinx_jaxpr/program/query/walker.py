@@ -13,6 +13,7 @@ from functools import cache
 from typing import Any, Final
 
 from ..glossary.glossary import builtin
+from ..text import plural
 from . import values
 from .base import Asking, Version, View
 from .equality import compare, denied, elements, kind, number_of, program_of, weigh
@@ -198,7 +199,7 @@ class Walker:
         if is_flag(place) or not isinstance(place, int):
             raise PathError(f"{kind(value)} takes a position in brackets, not {kind(place)}")
         if not -len(value) <= place < len(value):
-            has = f"{len(value)} element{'' if len(value) == 1 else 's'}"
+            has = plural(len(value), "element")
             raise PathError(f"`{said}` has {has}, so there is no `[{place}]`")
         return part_of(value, place) if isinstance(value, Word) else value[place]
 

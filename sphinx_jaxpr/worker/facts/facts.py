@@ -41,7 +41,6 @@ MAX_BITS = 4_096
 _ADDRESS = re.compile(r"0x[0-9a-fA-F]{6,}")
 #: How an effect on a reference names its variable: by its address.
 _VARIABLE = re.compile(r"\bVar\(id=\d+\):?")
-_SHORT = (("bfloat", "bf"), ("float", "f"), ("uint", "u"), ("int", "i"), ("complex", "c"))
 
 
 def mask(text: str) -> str:

@@ -335,7 +335,7 @@ def test_notes_start_inside_their_directive() -> None:
     assert path(".all[tanh]") == path("all[tanh]") == "dense.all[tanh]"
     assert path("vmap.added") == "dense.vmap.added"
     for text, message in (
-        ("grd[tanh]", "nearest: grad"),
+        ("grd[tanh]", "did you mean `grad`"),
         ("[tanhh]", "`dense` has no equation `tanhh`; nearest: tanh (1)"),
         ("grad[convert_element_type]", "is 3 equations: choose one, as in"),
         ("grad", "is a program, not one equation"),

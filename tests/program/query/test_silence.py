@@ -19,7 +19,7 @@ from jax.sharding import AbstractMesh, AxisType, PartitionSpec
 
 from sphinx_jaxpr.program.glossary.glossary import printed_value
 from sphinx_jaxpr.program.query.blocks import dtype_of, shape_of
-from sphinx_jaxpr.program.query.evaluate import Answer, PathError, Scope, evaluate, judge
+from sphinx_jaxpr.program.query.evaluate import Evaluation, PathError, Scope, evaluate, judge
 from sphinx_jaxpr.program.query.evidence import SaysNothing
 from tests.program import lesson
 from tests.program.lesson import block
@@ -66,7 +66,7 @@ def scope() -> Scope:
     return Scope(blocks, known.versions, frozenset({"my_primitive"}))
 
 
-def judged(text: str) -> Answer:
+def judged(text: str) -> Evaluation:
     return judge(text, scope())
 
 

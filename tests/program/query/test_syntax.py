@@ -79,7 +79,7 @@ def test_what_is_allowed(text: str) -> None:
         ("dense._block", "begins with `_`"),
         ("dense.keys()", "only functions can be called"),
         ("eval('1')", "there is no function `eval`"),
-        ("lne(dense)", "nearest: len"),
+        ("lne(dense)", "did you mean `len`"),
         ("__import__('os')", "there is no function"),
         ("\0", "no"),
         ("\ud800", "no"),

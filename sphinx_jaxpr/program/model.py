@@ -230,12 +230,12 @@ def walk(program: Program) -> Iterator[Equation]:
 
 def programs(printed: Printed) -> list[Program]:
     """Every program at any depth, shared ones and the outermost first."""
-    found = [program for _, program in printed.shared]
+    every = [program for _, program in printed.shared]
     if printed.program is not None:
-        found.append(printed.program)
+        every.append(printed.program)
     for equation in printed.walk():
-        found.extend(equation.programs)
-    return found
+        every.extend(equation.programs)
+    return every
 
 
 #: A parameter as JSON has it; ``{"dtype": ...}`` and ``{"text": ...}`` are objects with a name.

@@ -55,8 +55,8 @@ def spelled(text: str) -> str:
 
 def on_one_line(text: str) -> str:
     """``spelled``, without line breaks: for lines of a terminal, of which each is one message."""
-    found = spelled(text)
-    return " ".join(found.split("\n")) if "\n" in found else found
+    line = spelled(text)
+    return " ".join(line.split("\n")) if "\n" in line else line
 
 
 def spelled_all(data: Any) -> Any:
@@ -75,13 +75,13 @@ def _is_hidden(character: str) -> bool:
     return number & 0xFFFE == 0xFFFE or any(first <= number <= last for first, last in _FAR)
 
 
-def _near(found: re.Match[str]) -> str:
-    number = ord(found[0])
+def _near(match: re.Match[str]) -> str:
+    number = ord(match[0])
     return f"\\x{number:02x}" if number < 0x100 else f"\\u{number:04x}"
 
 
-def _far(found: re.Match[str]) -> str:
-    return f"\\U{ord(found[0]):08x}" if _is_hidden(found[0]) else found[0]
+def _far(match: re.Match[str]) -> str:
+    return f"\\U{ord(match[0]):08x}" if _is_hidden(match[0]) else match[0]
 
 
 # --- what an author wrote, as a message repeats it: short, on one line, without hidden signs
@@ -133,7 +133,7 @@ def message(text: str, most: int = MAX_MESSAGE) -> str:
     """A whole message: the last guard against texts of any length that came into it."""
     text = inert(clipped(text, 4 * most))
     if len(text) > _LONG:
-        text = _RUN.sub(lambda found: clipped(found[0], 2 * MAX_ECHO), text)
+        text = _RUN.sub(lambda match: clipped(match[0], 2 * MAX_ECHO), text)
     return clipped(text, most)
 
 

@@ -98,17 +98,17 @@ class Glossary:
         """
         entries = dict(self._entries)
         for name, given in extra.items():
-            known = self.entry(name)
+            defined = self.entry(name)
             if unknown := set(given) - _FIELDS:
                 raise ValueError(f"{name}: no such field: {', '.join(sorted(unknown))}")
             values: dict[str, Any] = dict(given)
             if wrong := [field for field, value in values.items() if not isinstance(value, str)]:
                 raise ValueError(f"{name}: not a text: {', '.join(sorted(wrong))}")
-            if known is None and not given.get("meaning"):
+            if defined is None and not given.get("meaning"):
                 raise ValueError(f"{name}: a new primitive needs a meaning")
             if "aliases" in given:
                 values["aliases"] = tuple(given["aliases"].replace(",", " ").split())
-            entry = replace(known, **values) if known else Entry(name, **values)
+            entry = replace(defined, **values) if defined else Entry(name, **values)
             entries[entry.name] = entry
         return Glossary(entries.values())
 
@@ -128,8 +128,8 @@ class Glossary:
         The more is given, the more can be said.  A parameter that is not plain data
         may be given as :func:`printed_value` of its text.
         """
-        known = self.entry(primitive)
-        name, template = (known.name, known.words) if known else (primitive, "")
+        entry = self.entry(primitive)
+        name, template = (entry.name, entry.words) if entry else (primitive, "")
         return words(Applied(name, parameters, types, inputs, programs or {}), template)
 
 

@@ -74,10 +74,10 @@ def conv(use: Applied) -> Iterator[str]:
             shape = use.shape(1)
             if shape and len(axes) > 2 and all(0 <= axis < len(shape) for axis in axes[2:]):
                 yield f"a window of {formats.sizes([shape[axis] for axis in axes[2:]])}"
-            for what, layout in (("array", array), ("result", result)):
+            for noun, layout in (("array", array), ("result", result)):
                 places = formats.integers(layout)
                 if places and len(places) > 1 and places != sorted(places):
-                    yield f"batch axis {places[0]} and feature axis {places[1]} of the {what}"
+                    yield f"batch axis {places[0]} and feature axis {places[1]} of the {noun}"
             if axes != sorted(axes):
                 yield (
                     f"output feature axis {axes[0]} and input feature axis {axes[1]} of the kernel"
@@ -93,18 +93,18 @@ def conv(use: Applied) -> Iterator[str]:
     yield _result(use)
 
 
-def _padded(use: Applied, what: str) -> Iterator[str]:
+def _padded(use: Applied, noun: str) -> Iterator[str]:
     rows = formats.rows(use.parameters.get("padding"), 2)
-    for place, axis in enumerate(rows or ()):
+    for index, axis in enumerate(rows or ()):
         if any(axis):
-            yield f"padded by {axis[0]} and {axis[1]} along {what} {place}"
+            yield f"padded by {axis[0]} and {axis[1]} along {noun} {index}"
 
 
 def _spread(use: Applied, *dilated: tuple[str, str]) -> Iterator[str]:
-    for name, what in dilated:
+    for name, noun in dilated:
         dilation = use.ints(name)
         if dilation and set(dilation) != {1}:
-            yield f"{what} spread out by {formats.sizes(dilation)}"
+            yield f"{noun} spread out by {formats.sizes(dilation)}"
 
 
 def window(use: Applied) -> Iterator[str]:
@@ -280,8 +280,8 @@ def _slice(use: Applied) -> Iterator[str]:
 def _indexed(use: Applied) -> Iterator[str]:
     """Gather and scatter: which axes the indices point along."""
     numbers = use.parameters.get("dimension_numbers")
-    known = numbers if isinstance(numbers, (list, tuple)) else ()
-    lists = [formats.integers(item) for item in known]
+    listed = numbers if isinstance(numbers, (list, tuple)) else ()
+    lists = [formats.integers(item) for item in listed]
     if len(lists) >= 3 and lists[2]:
         yield f"the indices point along {formats.axes(lists[2])}"
     if text := formats.shape(use.parameters.get("slice_sizes")):
@@ -316,8 +316,8 @@ def _pad(use: Applied) -> Iterator[str]:
         changes: list[str] = []
         for verb, sign in (("gains", 1), ("loses", -1)):
             amounts = [
-                f"{abs(number)} {place}"
-                for number, place in zip(row, places, strict=True)
+                f"{abs(number)} {where}"
+                for number, where in zip(row, places, strict=True)
                 if number * sign > 0
             ]
             changes += [f"{verb} {formats.listed(amounts)}"] if amounts else []
@@ -392,7 +392,7 @@ def _cond(use: Applied) -> Iterator[str]:
 def _jit(use: Applied) -> Iterator[str]:
     donated = use.parameters.get("donated_invars")
     if isinstance(donated, (list, tuple)):
-        places = [place for place, flag in enumerate(donated) if flag is True]
+        places = [index for index, flag in enumerate(donated) if flag is True]
         if places:
             which = f"operand{'s' if len(places) > 1 else ''} {formats.listed(places)}"
             yield f"may reuse the memory of {which}"
@@ -425,21 +425,21 @@ def _shard_map(use: Applied) -> Iterator[str]:
     for parameter in ("newly_manual_axes", "manual_axes"):
         manual = use.parameters.get(parameter)
         names = manual if isinstance(manual, (list, tuple)) else ()
-        known = names and all(isinstance(name, str) for name in names)
-        if known and {name for name, _ in axes} - {*names}:
+        are_names = names and all(isinstance(name, str) for name in names)
+        if are_names and {name for name, _ in axes} - {*names}:
             yield f"manual over {formats.axes(sorted(names))} only"
     yield from _specs(use, "in_specs", "operand")
     yield from _specs(use, "out_specs", "result")
 
 
-def _specs(use: Applied, name: str, what: str) -> Iterator[str]:
+def _specs(use: Applied, name: str, noun: str) -> Iterator[str]:
     specs = use.parameters.get(name)
-    for place, spec in enumerate(specs if isinstance(specs, (list, tuple)) else ()):
-        if place == formats.MOST or not isinstance(spec, (list, tuple)):
+    for index, spec in enumerate(specs if isinstance(specs, (list, tuple)) else ()):
+        if index == formats.MOST or not isinstance(spec, (list, tuple)):
             return
         cut = [(axis, _names(names)) for axis, names in enumerate(spec) if names]
         if all(names for _, names in cut):
-            yield f"{what} {place} " + (
+            yield f"{noun} {index} " + (
                 formats.listed(f"cut along axis {axis} over {names}" for axis, names in cut)
                 or "whole"
             )

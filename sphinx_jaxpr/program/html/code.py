@@ -126,13 +126,13 @@ def equation_ids(printed: Printed, block: str) -> dict[int, str]:
     if printed.program is not None:
         programs.append((printed.program, block))
     todo = [(program, f"{stem}-eqn") for program, stem in programs]
-    found = {}
+    ids = {}
     while todo:
         program, stem = todo.pop()
-        for place, equation in enumerate(program.equations):
-            found[equation.start] = identity = f"{stem}-{place}"
+        for index, equation in enumerate(program.equations):
+            ids[equation.start] = identity = f"{stem}-{index}"
             todo.extend((inner, f"{identity}-{n}") for n, inner in enumerate(equation.programs))
-    return found
+    return ids
 
 
 class _Renderer:
@@ -206,8 +206,8 @@ class _Renderer:
         """Mark an equation; whether it has its lines for itself."""
         attributes = f' id="{escape(self.ids[equation.start])}"'
         attributes += f' data-primitive="{escape(equation.primitive)}"'
-        known = self.facts.get(equation.start)
-        phase = known.phase if known is not None else ""
+        facts = self.facts.get(equation.start)
+        phase = facts.phase if facts is not None else ""
         change = self.marked.changes.get(equation.start, "")
         attributes += f' data-phase="{escape(phase)}"' if phase else ""
         attributes += f' data-change="{escape(change)}"' if change else ""
@@ -266,10 +266,10 @@ class _Renderer:
         """What colour and gutter say, as text: for screen readers, and where a phase begins."""
         new = phase and phase != self.phase
         self.phase = phase
-        shown = f'<span class="jaxpr-phase">{escape(phase)}</span>' if new else ""
+        visible = f'<span class="jaxpr-phase">{escape(phase)}</span>' if new else ""
         spoken = (change if change != KEPT else "", phase if not new else "")
         text = ", ".join(word for word in spoken if word)
-        return shown + (f'<span class="jaxpr-spoken">{escape(text)}: </span>' if text else "")
+        return visible + (f'<span class="jaxpr-spoken">{escape(text)}: </span>' if text else "")
 
     def at(self, line: int, address: str) -> str:
         """A link to the line of Python, where it is another one than before."""
@@ -353,20 +353,20 @@ class _Renderer:
             yield (piece.end, 0, 1, "</span>", piece.end)
 
     def token(self, token: Token, start: int, stop: int, in_summary: bool) -> str:
-        shown = self.text[start:stop]
-        if not shown.isalnum():  # most are letters
-            shown = escape(shown, quote=False)
+        text = self.text[start:stop]
+        if not text.isalnum():  # most are letters
+            text = escape(text, quote=False)
         if token.kind in (BINDER, USE):
             kind = "jaxpr-var jaxpr-binder" if token.kind == BINDER else "jaxpr-var"
             number = f' data-var="{token.variable}"' if token.variable >= 0 else ""
             if token.kind == BINDER and (name := self.names.get(token.variable)):
                 number += f' title="{escape(name)}"'
-            return f'<span class="{kind}"{number}>{shown}</span>'
+            return f'<span class="{kind}"{number}>{text}</span>'
         # A link in a summary would be in the way of its fold.
         link = self.marked.links.get(self.text[token.start : token.end]) if not in_summary else None
         if token.kind == PRIMITIVE and link:
             # One stop for the keyboard per primitive: a long program has thousands of links.
             stop_here = "" if link not in self.linked else ' tabindex="-1"'
             self.linked.add(link)
-            return f"<a {link}{stop_here}>{shown}</a>"
-        return f'<span class="{_CLASSES[token.kind]}">{shown}</span>'
+            return f"<a {link}{stop_here}>{text}</a>"
+        return f'<span class="{_CLASSES[token.kind]}">{text}</span>'

@@ -20,7 +20,7 @@ class Lines:
 
     def __init__(self, text: str) -> None:
         self.text = text
-        self.starts = [0, *(found.end() for found in re.finditer("\n", text))]
+        self.starts = [0, *(newline.end() for newline in re.finditer("\n", text))]
         self._ink: dict[int, tuple[int, int]] = {}
 
     def at(self, offset: int) -> int:
@@ -43,13 +43,13 @@ class Lines:
 
         Kept, since a line may hold all equations of a program, each of which asks.
         """
-        found = self._ink.get(line)
-        if found is None:
+        span = self._ink.get(line)
+        if span is None:
             begin, end = self.starts[line], self.end(line)
             text = self.text[begin:end]
             width = len(text) - len(text.lstrip())
-            found = self._ink[line] = begin + width, max(begin + len(text.rstrip()), begin)
-        return found
+            span = self._ink[line] = begin + width, max(begin + len(text.rstrip()), begin)
+        return span
 
     def body(self, program: Program) -> tuple[int, int] | None:
         """First and last line of what folds of a nested program, where it has lines of its own.
@@ -119,22 +119,22 @@ def is_noise(equation: Equation, parameter: Parameter, text: str) -> bool:
 def folds(printed: Printed) -> list[Fold]:
     """Lines that hold nothing but such parameters, two or more together or a huge one."""
     lines_of = Lines(printed.text)
-    found: list[Fold] = []
+    folded: list[Fold] = []
     for equation in printed.walk():
         run: list[tuple[int, int, str]] = []
         for parameter in equation.parameters:
             begin = parameter.start - len(parameter.name) - 1
             lines = lines_of.own(begin, parameter.end)
             if lines is None or not is_noise(equation, parameter, printed.text):
-                found.extend(_fold(run, lines_of))
+                folded.extend(_fold(run, lines_of))
                 run = []
             elif run and lines[0] != run[-1][1] + 1:
-                found.extend(_fold(run, lines_of))
+                folded.extend(_fold(run, lines_of))
                 run = [(*lines, parameter.name)]
             else:
                 run.append((*lines, parameter.name))
-        found.extend(_fold(run, lines_of))
-    return found
+        folded.extend(_fold(run, lines_of))
+    return folded
 
 
 def reasons(
@@ -148,14 +148,14 @@ def reasons(
     ``words`` are those of the option ``elide``; ``pointed`` is what its paths
     point at.  Only what the traced object says to be unused counts as that.
     """
-    found = dict.fromkeys(pointed, POINTED)
+    reasons_by_start = dict.fromkeys(pointed, POINTED)
     for equation in printed.walk():
-        known = facts.get(equation.start)
+        fact = facts.get(equation.start)
         if "casts" in words and equation.primitive in CASTS:
-            found[equation.start] = CAST
-        if "dead" in words and known is not None and known.unused:
-            found[equation.start] = UNUSED
-    return found
+            reasons_by_start[equation.start] = CAST
+        if "dead" in words and fact is not None and fact.unused:
+            reasons_by_start[equation.start] = UNUSED
+    return reasons_by_start
 
 
 def runs(printed: Printed, why: Mapping[int, str]) -> list[Run]:
@@ -166,7 +166,7 @@ def runs(printed: Printed, why: Mapping[int, str]) -> list[Run]:
     if not why:
         return []
     lines_of = Lines(printed.text)
-    found: list[Run] = []
+    folded: list[Run] = []
     todo = [program for _, program in printed.shared]
     todo += [printed.program] if printed.program is not None else []
     while todo:
@@ -177,12 +177,12 @@ def runs(printed: Printed, why: Mapping[int, str]) -> list[Run]:
             if lines is not None and equation.start in why:
                 run.append(equation)
                 continue
-            found.extend(_run(run, why))
+            folded.extend(_run(run, why))
             run = []
             inner.extend(equation.programs if lines is not None else ())
-        found.extend(_run(run, why))
+        folded.extend(_run(run, why))
         todo.extend(inner)
-    return found
+    return folded
 
 
 def _run(equations: list[Equation], why: Mapping[int, str]) -> list[Run]:
@@ -210,8 +210,8 @@ def named(equations: Iterable[Equation], most: int = 3) -> str:
     counts = Counter(equation.primitive for equation in equations)
     if len(counts) == 1:
         return next(iter(counts))
-    said = [name if n == 1 else f"{n} \u00d7 {name}" for name, n in counts.most_common(most)]
-    return ", ".join([*said, *(["..."] if len(counts) > most else [])])
+    names = [name if n == 1 else f"{n} \u00d7 {name}" for name, n in counts.most_common(most)]
+    return ", ".join([*names, *(["..."] if len(counts) > most else [])])
 
 
 def _fold(run: list[tuple[int, int, str]], lines: Lines) -> list[Fold]:

@@ -32,14 +32,14 @@ def to_html(printed: Printed, name: str = "program", base: Printed | None = None
     for program in (printed,) if base is None else (printed, base):
         expect(program, Printed, "what `parse` returns")
     expect(name, str, "a name")
-    found = Match() if base is None else match(base, printed)
+    matched = Match() if base is None else match(base, printed)
     identity = f"jaxpr-{name}"
-    marks = Marks(changes=found.change, folded=folds(printed))
+    marks = Marks(changes=matched.change, folded=folds(printed))
     before, after = figure(
         identity,
         "jaxpr",
         opened=True,
-        summary=call(name) + computed(acted(printed, base, found), ()),
+        summary=call(name) + computed(acted(printed, base, matched), ()),
         body=code(code_lines(printed, {}, identity, marks)),
         about=(),
         has_caption=False,
@@ -121,10 +121,10 @@ _LINK = re.compile(r"(https://[\w./#?=&%+-]+\w)")
 
 def error(headline: str, detail: str) -> str:
     """What went wrong, and the lines below it."""
-    said = f'<p class="jaxpr-message">{_linked(headline)}</p>\n'
+    markup = f'<p class="jaxpr-message">{_linked(headline)}</p>\n'
     if detail:
-        said += f'<pre class="jaxpr-detail">{_linked(detail)}</pre>\n'
-    return said
+        markup += f'<pre class="jaxpr-detail">{_linked(detail)}</pre>\n'
+    return markup
 
 
 def _linked(text: str) -> str:

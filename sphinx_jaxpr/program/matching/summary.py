@@ -43,7 +43,7 @@ class SummaryPart:
 def summary(
     base: Printed,
     variant: Printed,
-    found: Match,
+    match: Match,
     places: Places = NOWHERE,
     before: Places = NOWHERE,
 ) -> tuple[SummaryPart, ...]:
@@ -58,13 +58,13 @@ def summary(
         return ()
     census = _census(distinct(base, before)), _census(distinct(variant, places))
     parts = [
-        *([] if found.nested else _grows(base, variant, *census)),
-        *_nests(base.program, variant, found),
-        *_reshapes(base, variant, found, places),
-        *_drops(dropped(base, found, before), *census),
+        *([] if match.nested else _grows(base, variant, *census)),
+        *_nests(base.program, variant, match),
+        *_reshapes(base, variant, match, places),
+        *_drops(dropped(base, match, before), *census),
     ]
     count = len(base.program.equations)
-    if not parts and count and _is_kept(variant, found):
+    if not parts and count and _is_kept(variant, match):
         parts.append(
             SummaryPart("keeps", f"all {count} equations" if count > 1 else "its one equation")
         )
@@ -82,9 +82,9 @@ def distinct(printed: Printed, places: Places = NOWHERE) -> list[Equation]:
     )
 
 
-def _once(found: list[Program], places: Places) -> list[Program]:
+def _once(every: list[Program], places: Places) -> list[Program]:
     """The first of each program's texts."""
-    once = {places.get(p.start, -1 - p.start): p for p in reversed(found)}
+    once = {places.get(p.start, -1 - p.start): p for p in reversed(every)}
     return list(once.values())
 
 
@@ -126,12 +126,12 @@ def _list(named: Mapping[str, int]) -> str:
     return ", ".join(name if n == 1 else f"{n} \u00d7 {name}" for name, n in named.items())
 
 
-def _nests(base: Program, variant: Printed, found: Match) -> list[SummaryPart]:
-    if not found.nested:
+def _nests(base: Program, variant: Printed, match: Match) -> list[SummaryPart]:
+    if not match.nested:
         return []
     total = len(base.equations)
     parts = []
-    left, shared = dict(found.nested), variant.named
+    left, shared = dict(match.nested), variant.named
     for equation in variant.walk():
         for parameter in equation.parameters:
             for member in parameter.members:
@@ -147,19 +147,19 @@ def _nests(base: Program, variant: Printed, found: Match) -> list[SummaryPart]:
     return parts
 
 
-def _reshapes(base: Printed, variant: Printed, found: Match, places: Places) -> list[SummaryPart]:
+def _reshapes(base: Printed, variant: Printed, match: Match, places: Places) -> list[SummaryPart]:
     """Values with another shape than their partner's, among those of the same programs."""
     before = {v.index: v for equation in base.walk() for v in equation.outputs}
     fronts: Counter[int] = Counter()
     splits: Counter[str] = Counter()
     other = total = 0
-    for program in _compared(variant, found, places):
+    for program in _compared(variant, match, places):
         for equation in program.equations:
             total += len(equation.outputs)
-            if found.change[equation.start] != RESHAPED:
+            if match.change[equation.start] != RESHAPED:
                 continue
             for new in equation.outputs:
-                old = before.get(found.results.get(new.index, -1))
+                old = before.get(match.results.get(new.index, -1))
                 if old is None:
                     continue
                 front, axis = _front(old, new), _split(old, new)
@@ -181,12 +181,12 @@ def _reshapes(base: Printed, variant: Printed, found: Match, places: Places) -> 
     return parts
 
 
-def _compared(variant: Printed, found: Match, places: Places) -> list[Program]:
+def _compared(variant: Printed, match: Match, places: Places) -> list[Program]:
     """The programs in which equations of the base were found again."""
     found_in = [
         program
         for program in programs(variant)
-        if any(equation.start in found.partner for equation in program.equations)
+        if any(equation.start in match.partner for equation in program.equations)
     ]
     return _once(found_in, places)
 
@@ -220,18 +220,18 @@ def _split(old: Variable, new: Variable) -> str:
     if before is None or after is None or len(before[1]) != len(after[1]) or not after[2]:
         return ""
     smaller = False
-    for one, two in zip(before[1], after[1], strict=True):
-        if one == two:
+    for whole, part in zip(before[1], after[1], strict=True):
+        if whole == part:
             continue
-        if not (_is_size(one) and _is_size(two) and int(two) and int(one) % int(two) == 0):
+        if not (_is_size(whole) and _is_size(part) and int(part) and int(whole) % int(part) == 0):
             return ""
         smaller = True
     return after[2].removeprefix("V:") if smaller else ""
 
 
-def _is_kept(variant: Printed, found: Match) -> bool:
+def _is_kept(variant: Printed, match: Match) -> bool:
     """Whether nothing at all changed."""
-    return not found.removed and all(found.change[e.start] == KEPT for e in variant.walk())
+    return not match.removed and all(match.change[e.start] == KEPT for e in variant.walk())
 
 
 def _drops(
@@ -254,9 +254,9 @@ def _drops(
     return parts
 
 
-def dropped(base: Printed, found: Match, places: Places = NOWHERE) -> list[Equation]:
+def dropped(base: Printed, match: Match, places: Places = NOWHERE) -> list[Equation]:
     """The equations of the base that the variant does not compute, in printed order."""
-    gone = frozenset(e.start for e in found.removed)
+    gone = frozenset(e.start for e in match.removed)
     holding = [p for p in programs(base) if any(e.start in gone for e in p.equations)]
     return sorted(
         (e for p in _once(holding, places) for e in p.equations if e.start in gone),
@@ -270,7 +270,7 @@ def dropped(base: Printed, found: Match, places: Places = NOWHERE) -> list[Equat
 def acted(
     printed: Printed,
     base: Printed | None,
-    found: Match,
+    match: Match,
     places: Places = NOWHERE,
     before: Places = NOWHERE,
 ) -> list[SummaryPart]:
@@ -287,7 +287,7 @@ def acted(
     more = f" ({nested} with nested)" if nested != own else ""
     if base is None or base.program is None:
         return [SummaryPart("", text + more)]
-    parts = list(summary(base, printed, found, places, before))
+    parts = list(summary(base, printed, match, places, before))
     if not counts(base)[0] and not own:
         return [SummaryPart("", "no equations"), *parts]
     first = SummaryPart("", f"{counts(base)[0]} \u2192 {text}{more}")
@@ -313,9 +313,9 @@ def summarize(match: Match) -> str:
 
 def phases(printed: Printed, facts: Mapping[int, EquationFacts]) -> list[str]:
     """The phases that the equations are in, in printed order; none if only one."""
-    known = [facts[e.start].phase for e in printed.walk() if e.start in facts]
-    found = list(dict.fromkeys(phase for phase in known if phase))
-    return found if len(found) > 1 else []
+    each = [facts[e.start].phase for e in printed.walk() if e.start in facts]
+    several = list(dict.fromkeys(phase for phase in each if phase))
+    return several if len(several) > 1 else []
 
 
 def marks(
@@ -330,20 +330,20 @@ def marks(
     marks of the caller's, which come last.
     """
     several = phases(printed, facts)
-    found: dict[str, list[tuple[int, str]]] = {}
-    for place, equation in enumerate(printed.walk()):
+    marked: dict[str, list[tuple[int, str]]] = {}
+    for index, equation in enumerate(printed.walk()):
         letters = [v.name for v in equation.outputs if v.name != "_"]
         names = " ".join(letters) or equation.primitive
         mark = change.get(equation.start, "")
         phase = facts[equation.start].phase if equation.start in facts else ""
-        said = (
+        words = (
             mark if mark in (ADDED, RESHAPED) else "",
             phase if phase in several else "",
             (more or {}).get(equation.start, ""),
         )
-        for word in filter(None, said):
-            found.setdefault(word, []).append((place, names))
-    return [(mark, _runs(places)) for mark, places in sorted(found.items(), key=_by_mark)]
+        for word in filter(None, words):
+            marked.setdefault(word, []).append((index, names))
+    return [(mark, _runs(places)) for mark, places in sorted(marked.items(), key=_by_mark)]
 
 
 _ALSO: Final = ("casts", "unused")
@@ -357,13 +357,13 @@ def _by_mark(item: tuple[str, list[tuple[int, str]]]) -> int:
 def _runs(places: list[tuple[int, str]]) -> str:
     """Letters in printed order, neighbours put together: ``d, h to q``."""
     runs: list[list[tuple[int, str]]] = []
-    for place, names in places:
-        if runs and runs[-1][-1][0] == place - 1:
-            runs[-1].append((place, names))
+    for index, names in places:
+        if runs and runs[-1][-1][0] == index - 1:
+            runs[-1].append((index, names))
         else:
-            runs.append([(place, names)])
-    said = []
+            runs.append([(index, names)])
+    parts = []
     for run in runs:
         ends = (run[0][1], run[-1][1])
-        said += [" to ".join(ends)] if len(run) > 2 else [names for _, names in run]
-    return ", ".join(said)
+        parts += [" to ".join(ends)] if len(run) > 2 else [names for _, names in run]
+    return ", ".join(parts)

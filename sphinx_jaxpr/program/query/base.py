@@ -168,13 +168,13 @@ _STAGES: Final = {"dev": 0, "a": 1, "b": 2, "rc": 3, "": 4, "post": 5}
 
 def version(text: str) -> tuple[tuple[int, ...], int, int]:
     """A version as something that compares: ``0.12`` equals ``0.12.0``."""
-    found = _VERSION.fullmatch(text.strip()[:100])
-    if found is None:
+    match = _VERSION.fullmatch(text.strip()[:100])
+    if match is None:
         raise PathError(f'"{text[:40]}" is not a version such as "0.12" or "0.12.0.1"')
-    numbers = [int(part) for part in found[1].split(".")]
+    numbers = [int(part) for part in match[1].split(".")]
     while numbers and numbers[-1] == 0:
         numbers.pop()
-    return tuple(numbers), _STAGES[(found[2] or "").lower()], int(found[3] or 0)
+    return tuple(numbers), _STAGES[(match[2] or "").lower()], int(match[3] or 0)
 
 
 def ordered(values: Iterable[Any]) -> tuple[Any, ...]:

@@ -133,15 +133,15 @@ def find(path: str, programs: NamedPrograms, inside: str = "") -> tuple[Equation
             case EquationView() as view:
                 return (view,)
             case Programs(programs=several):
-                found = tuple(view for program in several for view in program.members())
+                views = tuple(view for program in several for view in program.members())
                 missing = "none of these programs has equations"
             case Equations() as equations:
-                found, missing = equations.members(), equations.missing()
+                views, missing = equations.members(), equations.missing()
             case other:
                 raise PathError(f"this is {kind(other)}, not equations")
-        if not found:
+        if not views:
             raise PathError(missing)
-        return found
+        return views
 
 
 def resolve_equation(

@@ -124,8 +124,8 @@ def _tree(text: str) -> ast.expr:
 
 def _syntax(text: str, reason: str) -> str:
     words = re.findall(r"\[ ?(\w+) ?\]", text)
-    if found := next((word for word in words if keyword.iskeyword(word)), ""):
-        return f'`{found}` is a keyword of Python: write `["{found}"]`'
+    if reserved := next((word for word in words if keyword.iskeyword(word)), ""):
+        return f'`{reserved}` is a keyword of Python: write `["{reserved}"]`'
     if re.search(r"\[ ?[A-Za-z]\w*-\w*[A-Za-z_]\w*(-\w+)* ?\]", text):
         return 'a name with a `-` is quoted: `["scatter-add"]`'
     if re.search(r"(?<![=!<>:])=(?!=)", text):
@@ -201,20 +201,20 @@ def _check(expression: Expression) -> None:
     """Every node against the white-list, without recursion."""
     todo: list[tuple[ast.AST, int, int]] = [(expression.body, 0, 0)]
     while todo:
-        node, depth, place = todo.pop()
-        place = expression.offset(node) if hasattr(node, "col_offset") else place
+        node, depth, offset = todo.pop()
+        offset = expression.offset(node) if hasattr(node, "col_offset") else offset
         if depth > MAX_DEPTH:
-            raise PathError(f"this expression is nested more than {MAX_DEPTH} deep", place)
+            raise PathError(f"this expression is nested more than {MAX_DEPTH} deep", offset)
         problem = _problem(node)
         if problem:
-            raise PathError(problem, place)
+            raise PathError(problem, offset)
         if isinstance(node, ast.Constant) and isinstance(node.value, str):
             # As programs have it: what is spelled there may be written both ways.
             node.value = spelled(node.value)
         children: Iterable[ast.AST] = ast.iter_child_nodes(node)
         if isinstance(node, ast.Call):
             children = node.args
-        todo.extend((child, depth + 1, place) for child in children)
+        todo.extend((child, depth + 1, offset) for child in children)
 
 
 def _problem(node: ast.AST) -> str:
@@ -237,8 +237,8 @@ def _problem(node: ast.AST) -> str:
             return ""
     if isinstance(node, _PLAIN):
         return ""
-    what = _INSTEAD.get(type(node), type(node).__name__.lower())
-    return f"{what} can't be used here: {_ALLOWED}"
+    construct = _INSTEAD.get(type(node), type(node).__name__.lower())
+    return f"{construct} can't be used here: {_ALLOWED}"
 
 
 def _constant(value: object) -> str:

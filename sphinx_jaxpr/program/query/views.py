@@ -42,9 +42,9 @@ class OperandView(Value):
     def attribute(self, name: str, asking: Asking) -> Any:
         if name == "uses":
             readers = self.block.index.readers
-            found = readers.get(self.variable.index, []) if self.variable else []
-            asking.spend(len(found))
-            return Uses(self.block, f"{self.path}.uses", found)
+            equations = readers.get(self.variable.index, []) if self.variable else []
+            asking.spend(len(equations))
+            return Uses(self.block, f"{self.path}.uses", equations)
         return super().attribute(name, asking)
 
 
@@ -100,9 +100,9 @@ class EquationView(View):
             case "outputs":
                 return Values(self.block, path, equation.outputs, OperandView)
             case "uses":
-                found = values.readers(self.block, equation)
-                asking.spend(4 * len(found))
-                return Uses(self.block, path, found)
+                readers = values.readers(self.block, equation)
+                asking.spend(4 * len(readers))
+                return Uses(self.block, path, readers)
             case "text":
                 asking.spend((equation.end - equation.start) // 100)
                 return self.text
@@ -115,9 +115,9 @@ class EquationView(View):
         return self.held(name, asking)
 
     def parameters(self, path: str) -> ParametersView:
-        known = self.block.index.facts.get(self.equation.start)
+        facts = self.block.index.facts.get(self.equation.start)
         printed = {parameter.name: parameter for parameter in self.equation.parameters}
-        plain = known.parameters if known else {}
+        plain = facts.parameters if facts else {}
 
         def value(name: str) -> Any:
             if name in printed and printed[name].members:
@@ -132,7 +132,7 @@ class EquationView(View):
 
     def programs(self, parameter: Parameter, path: str) -> ProgramView | Programs:
         members = [self.block.index.member(member) for member in parameter.members]
-        found = [self.block.index.meant(one) for one in members if one is not None]
+        found = [self.block.index.meant(inner) for inner in members if inner is not None]
         is_one = self.block.index.text[parameter.start] != "(" and not parameter.frame
         if len(found) == 1 and is_one:
             return ProgramView(self.block, path, found[0])
@@ -251,9 +251,11 @@ class Equations(View):
         if not index.has_phases:
             raise PathError(values.no_phases(self.path, bool(index.facts)))
         self.differ("phase", phase)
-        known = index.facts
-        found = [e for e in self.equations if e.start in known and known[e.start].phase == phase]
-        return Equations(self.block, f"{self.path}.{phase}", found, self, "", ("phase", phase))
+        facts = index.facts
+        equations = [
+            e for e in self.equations if e.start in facts and facts[e.start].phase == phase
+        ]
+        return Equations(self.block, f"{self.path}.{phase}", equations, self, "", ("phase", phase))
 
     def changed(self, change: str, equations: Iterable[Equation]) -> Equations:
         base = self.block.base
@@ -265,16 +267,16 @@ class Equations(View):
         if base.printed is None or base.printed.program is None:
             raise PathError(f"`{base.name}` is not a program, so nothing can be compared with it")
         self.differ("change", change)
-        path, found = f"{self.path}.{change}", self.block.match
+        path, match = f"{self.path}.{change}", self.block.match
         if change == "removed":
-            gone = {e.start for e in found.removed}
+            gone = {e.start for e in match.removed}
             return Equations(
                 base,
                 path,
                 [e for e in values.everything(base, base.printed.program) if e.start in gone],
                 self,
             )
-        kept = [e for e in equations if found.change.get(e.start) == change]
+        kept = [e for e in equations if match.change.get(e.start) == change]
         return Equations(self.block, path, kept, self, "", ("change", change))
 
     def item(self, key: Any, asking: Asking) -> Any:
@@ -294,29 +296,29 @@ class Equations(View):
         """The equations of a primitive, by any of its names."""
         present = {e.primitive for e in self.equations}
         real = table().found(word, present)
-        shown = word if word.isidentifier() and not iskeyword(word) else f'"{word}"'
-        path = f"{self.path}[{shown}]"
+        key = word if word.isidentifier() and not iskeyword(word) else f'"{word}"'
+        path = f"{self.path}[{key}]"
         chosen = [e for e in self.equations if e.primitive in real]
-        found = Equations(self.block, path, chosen, self, word, ("primitive", word))
+        selected = Equations(self.block, path, chosen, self, word, ("primitive", word))
         for other in real:
             if other != word:
                 asking.hint(f"the primitive `{word}` is `{other}` here")
         if not real and not asking.knows(word):
-            known = builtin().entry(word)
-            if known is not None:
-                raise PathError(f"`{word}` is not a primitive; JAX prints `{known.name}`")
+            entry = builtin().entry(word)
+            if entry is not None:
+                raise PathError(f"`{word}` is not a primitive; JAX prints `{entry.name}`")
             if word in self.block.inputs.known:
                 raise PathError(
                     f"`{word}` is not a primitive; an input is `{self.block.name}.inputs[{word}]`"
                 )
-            said, near = found.missing(), near_primitive(word, asking)
-            if near and f" {near} (" not in said:
+            message, near = selected.missing(), near_primitive(word, asking)
+            if near and f" {near} (" not in message:
                 printed = f"JAX prints `{near}` for it" if word in PRINTED else ""
-                said += f"; {printed or f'did you mean `{near}`?'}"
-            raise PathError(said)
+                message += f"; {printed or f'did you mean `{near}`?'}"
+            raise PathError(message)
         if not chosen:
             self.differ("primitive", word)
-        return found
+        return selected
 
     def members(self) -> tuple[EquationView, ...]:
         return tuple(
@@ -374,8 +376,8 @@ class ProgramView(Equations):
         match name:
             case "all":
                 values.unread(block, self.program, path)
-                found = self.everything()
-                return Equations(block, path, found)
+                equations = self.everything()
+                return Equations(block, path, equations)
             case "inputs":
                 names = block.inputs if self.is_whole else NO_NAMES
                 return Values(block, path, self.program.inputs, OperandView, names)
@@ -400,16 +402,16 @@ class ProgramView(Equations):
         raise PathError(values.no_attribute(self, name, OF_PROGRAMS))
 
     def in_this_phase(self, phase: str, asking: Asking) -> Equations:
-        found = self.in_phase(phase)
-        if not found.equations:
-            known = self.block.index.facts
-            deeper = sum(e.start in known and known[e.start].phase == phase for e in self.deeper())
+        equations = self.in_phase(phase)
+        if not equations.equations:
+            facts = self.block.index.facts
+            deeper = sum(e.start in facts and facts[e.start].phase == phase for e in self.deeper())
             if deeper:
                 asking.hint(
-                    f"`{found.path}` is empty: the {deeper} {phase} equations are in programs"
+                    f"`{equations.path}` is empty: the {deeper} {phase} equations are in programs"
                     f" inside, `{self.path}.all.{phase}`"
                 )
-        return found
+        return equations
 
 
 class Programs(View):
@@ -419,9 +421,9 @@ class Programs(View):
     programs: tuple[ProgramView, ...]
 
     def __init__(self, block: QueryBlock, path: str, programs: Iterable[Program]) -> None:
-        found = tuple(ProgramView(block, f"{path}[{n}]", p) for n, p in enumerate(programs))
-        super().__init__(path, (id(block), "programs", *(view.key for view in found)))
-        object.__setattr__(self, "programs", found)
+        views = tuple(ProgramView(block, f"{path}[{n}]", p) for n, p in enumerate(programs))
+        super().__init__(path, (id(block), "programs", *(view.key for view in views)))
+        object.__setattr__(self, "programs", views)
 
     @property
     def what(self) -> str:
@@ -483,8 +485,8 @@ class Scope:
         for name in sorted(programs, key=_is_variant):  # bases come first
             base = blocks.get(name.partition(".")[0]) if _is_variant(name) else None
             blocks[name] = _block(name, programs[name], base)
-        known = (block.primitives for block in blocks.values())
-        return cls(blocks, versions or {}, frozenset().union(*known))
+        primitives = (block.primitives for block in blocks.values())
+        return cls(blocks, versions or {}, frozenset().union(*primitives))
 
     def __repr__(self) -> str:
         return f"<Scope of {clipped(', '.join(self.blocks) or 'no programs', MAX_REPR)}>"
@@ -561,8 +563,8 @@ class BlockView(View):
         if self.block.printed is not None and name in self.block.primitives:
             return f"`{self.path}` has no variant `{name}`; equations are `{self.path}[{name}]`"
         meant = Phase.meant.get(name.lower())  # as `.backward`
-        known = f", did you mean `{meant}`?" if meant else nearest(name, (*labels, *OF_PROGRAMS))
-        if not known:
-            said = "variants" if labels else "it has"
-            known = f" ({said}: {', '.join(labels or OF_PROGRAMS)})"
-        return f"`{self.path}` has no variant or attribute `{name}`{known}"
+        hint = f", did you mean `{meant}`?" if meant else nearest(name, (*labels, *OF_PROGRAMS))
+        if not hint:
+            head = "variants" if labels else "it has"
+            hint = f" ({head}: {', '.join(labels or OF_PROGRAMS)})"
+        return f"`{self.path}` has no variant or attribute `{name}`{hint}"

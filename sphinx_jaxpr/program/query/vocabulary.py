@@ -72,9 +72,9 @@ class ParametersView(View):
         if real:
             asking.hint(f"the parameter `{key}` of `{self.primitive}` is `{real}` here")
             return self.value(real)
-        known = nearest(key, self.names) or f" (it has: {', '.join(self.names) or 'none'})"
+        near = nearest(key, self.names) or f" (it has: {', '.join(self.names) or 'none'})"
         raise PathError(
-            f"`{self.primitive}` has no parameter `{key}`{f'; {hint}' if hint else known}"
+            f"`{self.primitive}` has no parameter `{key}`{f'; {hint}' if hint else near}"
         )
 
     def members(self) -> tuple[ParameterName, ...]:
@@ -155,27 +155,27 @@ class PartWord(str):
             )
 
 
-def part_of(word: Word, place: slice | int) -> str:
+def part_of(word: Word, index: slice | int) -> str:
     """Letters of a word."""
-    if isinstance(place, int):
-        place = slice(place, place + 1 or None)
-    part = PartWord(str(word)[place])
-    part.kind, part.place = type(word), place
+    if isinstance(index, int):
+        index = slice(index, index + 1 or None)
+    part = PartWord(str(word)[index])
+    part.kind, part.place = type(word), index
     return part
 
 
-def _unknown(what: str, text: str, near: str, listed: Iterable[str] = ()) -> PathError:
+def _unknown(noun: str, text: str, near: str, listed: Iterable[str] = ()) -> PathError:
     """``unknown phase `backward` (did you mean `transpose`?)``, and what there is."""
-    said = f"unknown {what} `{text[:80]}`"
+    message = f"unknown {noun} `{text[:80]}`"
     if near:
-        said += f" (did you mean `{near}`?)"
+        message += f" (did you mean `{near}`?)"
     names = ", ".join(f"`{name}`" if name else '`""`' for name in listed)
-    return PathError(f"{said}; expected one of {names}" if names else said)
+    return PathError(f"{message}; expected one of {names}" if names else message)
 
 
-def _near(text: str, known: Iterable[str]) -> str:
+def _near(text: str, words: Iterable[str]) -> str:
     """The most similar word, or ``""``; of equals the one with the same beginning."""
-    near = [word for word in similar(text, known, count=5) if _ratio(text, word) > 0.6]
+    near = [word for word in similar(text, words, count=5) if _ratio(text, word) > 0.6]
     return max(near, key=lambda word: _likeness(text, word), default="")
 
 
@@ -266,18 +266,18 @@ class Primitive(Word):
         if self.key == text:
             return True
         self.check(text, asking)
-        found = self.key in table().found(text, self.present)
-        if found:
+        is_meant = self.key in table().found(text, self.present)
+        if is_meant:
             asking.hint(f"the primitive `{text}` is `{self.key}` here")
-        return found
+        return is_meant
 
     @classmethod
     def check(cls, text: str, asking: Asking) -> None:
         if asking.knows(text):
             return
-        known = builtin().entry(text)
-        if known is not None:
-            raise PathError(f"`{text}` is not a primitive; JAX prints `{known.name}`")
+        entry = builtin().entry(text)
+        if entry is not None:
+            raise PathError(f"`{text}` is not a primitive; JAX prints `{entry.name}`")
         near = near_primitive(text, asking)
         error = _unknown("primitive", text, near)
         if not near:

@@ -89,9 +89,9 @@ class Walker:
         """Whether a part counts as true."""
         return truth(self.visit(node))
 
-    def same(self, one: Any, two: Any) -> bool:
+    def same(self, left: Any, right: Any) -> bool:
         """:func:`.same.same` in this evaluation."""
-        return same(one, two, self.asking)
+        return same(left, right, self.asking)
 
     def visit(self, node: ast.expr) -> Any:
         """The value of a node; an error is given the place of the innermost one."""
@@ -110,9 +110,9 @@ class Walker:
             case ast.Name(id=name):
                 return self.name(name)
             case ast.Attribute(value=inner, attr=name):
-                found = self.attribute(self.visit(inner), name)
+                result = self.attribute(self.visit(inner), name)
                 self.reached.add(node)
-                return found
+                return result
             case ast.Subscript(value=inner, slice=key):
                 return self.item(self.visit(inner), key, self.expression.segment(inner))
             case ast.Call(func=ast.Name(id=name), args=arguments):
@@ -132,8 +132,8 @@ class Walker:
             case ast.ListComp(elt=element) | ast.GeneratorExp(elt=element):
                 return self.comprehension(element, node.generators)
             case ast.SetComp(elt=element):
-                found = self.comprehension(element, node.generators)
-                return make_set(found, self.asking, found.reason)
+                result = self.comprehension(element, node.generators)
+                return make_set(result, self.asking, result.reason)
         raise PathError(f"`{self.expression.segment(node)[:40]}` can't be used here")
 
     # -- names and paths
@@ -177,45 +177,45 @@ class Walker:
             return value[0].attribute(name, self.asking)
         raise PathError(f"{kind(value)} has no `.{name}`")
 
-    def item(self, value: Any, key: ast.expr, said: str = "the list") -> Any:
+    def item(self, value: Any, key: ast.expr, source: str = "the list") -> Any:
         """``value[key]``; ``said`` is how the page writes the value."""
         value = program_of(value)
         if isinstance(value, View):
-            place = self.key(key)
-            if isinstance(key, ast.Slice) and isinstance(place, slice):
-                self.within(value, place, key, said)
-            return value.item(place, self.asking)
+            index = self.key(key)
+            if isinstance(key, ast.Slice) and isinstance(index, slice):
+                self.within(value, index, key, source)
+            return value.item(index, self.asking)
         if not isinstance(value, (tuple, str)):
             raise PathError(f"{kind(value)} takes no `[...]`")
-        place = self.slice(key) if isinstance(key, ast.Slice) else number_of(self.visit(key))
-        if isinstance(place, slice):
+        index = self.slice(key) if isinstance(key, ast.Slice) else number_of(self.visit(key))
+        if isinstance(index, slice):
             self.asking.spend(len(value) // 10)
             if isinstance(value, Word):
-                return part_of(value, place)
+                return part_of(value, index)
             if not isinstance(value, EvidenceList):
-                return value[place]
-            self.within(value, place, key, said)
-            return listing(value[place], value.reason)
-        if is_flag(place) or not isinstance(place, int):
-            raise PathError(f"{kind(value)} takes a position in brackets, not {kind(place)}")
-        if not -len(value) <= place < len(value):
+                return value[index]
+            self.within(value, index, key, source)
+            return listing(value[index], value.reason)
+        if is_flag(index) or not isinstance(index, int):
+            raise PathError(f"{kind(value)} takes a position in brackets, not {kind(index)}")
+        if not -len(value) <= index < len(value):
             has = plural(len(value), "element")
-            raise PathError(f"`{said}` has {has}, so there is no `[{place}]`")
-        return part_of(value, place) if isinstance(value, Word) else value[place]
+            raise PathError(f"`{source}` has {has}, so there is no `[{index}]`")
+        return part_of(value, index) if isinstance(value, Word) else value[index]
 
-    def within(self, value: Any, place: slice, key: ast.expr, said: str) -> None:
+    def within(self, value: Any, span: slice, key: ast.expr, source: str) -> None:
         """An error where a slice begins beyond the end of equations or values."""
         match value:
             case Equations():
-                count, what, path = len(value.equations), "equation", value.path
+                count, noun, path = len(value.equations), "equation", value.path
             case Values():
-                count, what, path = len(value.values), "value", value.path
+                count, noun, path = len(value.values), "value", value.path
             case EvidenceList():
-                count, what, path = len(value), "element", said
+                count, noun, path = len(value), "element", source
             case _:
                 return
         is_computed = isinstance(key, ast.Slice) and not isinstance(key.lower, ast.Constant)
-        values.sliced(count, place, path, what, is_computed)
+        values.sliced(count, span, path, noun, is_computed)
 
     def key(self, node: ast.expr) -> int | slice | str:
         """What stands in brackets after a path: a word is itself, unless it is bound."""
@@ -295,17 +295,17 @@ class Walker:
         return number(-value if isinstance(operator, ast.USub) else +value)
 
     def comprehension(self, element: ast.expr, generators: list[ast.comprehension]) -> EvidenceList:
-        found: list[Any] = []
+        items: list[Any] = []
         why = Emptiness()
         outer = dict(self.bound)
         try:
             for _ in self.rounds(generators, why):
-                found.append(program_of(self.visit(element)))
-                if len(found) > MAX_ITEMS:
+                items.append(program_of(self.visit(element)))
+                if len(items) > MAX_ITEMS:
                     raise PathError(f"a list grew longer than {MAX_ITEMS:,}")
         finally:
             self.bound = outer
-        return listing(found, why.reason)
+        return listing(items, why.reason)
 
     def rounds(
         self, generators: list[ast.comprehension], why: Emptiness | None = None

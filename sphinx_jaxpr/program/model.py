@@ -90,7 +90,7 @@ class Parameter:
     are names of shared programs (``jaxpr=relu``) that the value is made of.
     ``members`` are both, in the order of the value, as ``branches`` mixes them;
     the programs that a text inside the value shares (``[let f = ... in ...]``)
-    are named by members and are none themselves.  ``frame`` is the text around
+    are named in ``members`` but are not members themselves.  ``frame`` is the text around
     programs that an object holds (``Solve(matvec=…, n=3)``), ``""`` where the
     value is a program or a tuple of programs.  ``is_opaque``: a program is
     printed inside that could not be read.
@@ -174,7 +174,7 @@ class Program:
 class Printed:
     """A printed jaxpr: its text, and the structure that was read from it.
 
-    ``program`` is ``None`` where the text is no jaxpr at all: then it is shown
+    ``program`` is ``None`` where the text is not a jaxpr at all: then it is shown
     as it is.  ``shared`` are the leading ``let name = {...} in`` programs, in
     printed order; ``local`` those of texts inside of parameters, which have names
     of their own.  ``tokens`` are sorted and never overlap.

@@ -69,7 +69,7 @@ class Renames:
         return next((other for other in self.names(name) if other in present), "")
 
     def found(self, name: str, present: Collection[str]) -> tuple[str, ...]:
-        """The present names of all that ``name`` means, which are none or several.
+        """The present names of all that ``name`` means: none, one or several.
 
         What JAX prints for one function may differ from use to use: ``psum`` is
         ``psum_invariant`` too.  A former name that another primitive has today

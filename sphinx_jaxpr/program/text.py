@@ -91,7 +91,7 @@ MAX_ECHO: Final = 40
 #: Longest message about a text of an author, in characters.
 MAX_MESSAGE: Final = 700
 _GAP: Final = "..."
-#: Signs without a blank that are no word, no path and no type any more.
+#: Longest run without a blank that may be a word, a path or a type.
 _LONG: Final = 200
 _RUN: Final = re.compile(rf"\S{{{_LONG},}}")
 

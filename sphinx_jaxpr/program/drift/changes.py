@@ -42,7 +42,7 @@ class ParameterChanges:
         """All of them; places start at the equation."""
         changes: list[Difference] = []
         old, new = self.equations
-        # Layouts and the like go with the operands, which are told by themselves.
+        # Layouts and the like belong to the operands, which are compared separately.
         arity = len(old.inputs) == len(new.inputs) and len(old.outputs) == len(new.outputs)
         for name in self.old:
             if name in self.new and (arity or self.is_printed(name)):
@@ -195,7 +195,7 @@ def _sorted(text: str) -> str:
 
 
 def _in_groups(row: ParameterRename, old: RecordedValue, new: dict[str, RecordedValue]) -> bool:
-    """Whether the groups that stand for ``old`` have as many leaves as it says."""
+    """Whether the groups that replaced ``old`` have as many leaves as it says."""
     for name, index in row.groups.items():
         groups = _groups(new[name].text or "") if name in new else []
         if index >= len(groups) or str(groups[index]) != old.text:
@@ -210,12 +210,12 @@ def _groups(text: str) -> list[int]:
         if "Left(" in text:
             return []
         return [part.count("*") for part in _parts(tree)]
-    # A side that was split off and left out is no leaf here.
+    # A side that was split off and left out is not a leaf here.
     return [part.count("None") - part.count("Left(None") for part in _parts(text)]
 
 
 def _parts(text: str) -> Iterator[str]:
-    """What stands between the commas of a tuple."""
+    """The texts between the commas of a tuple."""
     depth, start = 0, 1
     for index, sign in enumerate(text):
         depth += (sign in "([") - (sign in ")]")

@@ -1,6 +1,6 @@
-"""What became of a recorded program: the same, or how it differs and how much that means.
+"""What changed in a recorded program, and how much that matters.
 
-Two programs are followed along their data flow.  Equations stand for one another
+Two programs are followed along their data flow.  Equations are paired
 where they apply one primitive to the same values and the table ``renames.toml``
 explains what is different about them.  Whatever no rule explains is another
 program: then the longest common sequence shows where.
@@ -83,7 +83,7 @@ def _result_types(equation: Equation) -> list[str]:
     return [bare(variable.type) for variable in equation.outputs]
 
 
-# --- what became of a recorded program: the same, or how it differs and how much that means
+# --- what changed in a recorded program, and how much that matters
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -130,7 +130,7 @@ def compare(old: Recording, new: Recording) -> Drift:
     if old["text"] == new["text"] and _bare(old) == _bare(new):
         return _drift(renamed)
     before, after = RecordedProgram(old), RecordedProgram(new)
-    if any(unread(side.printed) for side in (before, after)):  # also what is no jaxpr at all
+    if any(unread(side.printed) for side in (before, after)):  # or what is not a jaxpr at all
         return _drift([*renamed, *_texts(old["text"], new["text"])])
     assert before.printed.program is not None and after.printed.program is not None
     try:
@@ -211,7 +211,7 @@ def _kind(recorded: Mapping[str, Any]) -> str:
 
 
 def _texts(old: str, new: str) -> list[Difference]:
-    """Of texts that can't be read: equal but for white space, or not."""
+    """Of texts that can't be read: do they differ in more than white space?"""
     if old == new:
         return []
     same = collapsed(old) == collapsed(new)
@@ -219,7 +219,7 @@ def _texts(old: str, new: str) -> list[Difference]:
 
 
 def _types(noun: str, old: list[str], new: list[str]) -> list[Difference]:
-    """Of two lists of types; one that is not printed is no difference."""
+    """Of two lists of types; a type that is not printed is not a difference."""
     pairs = list(zip(old, new, strict=False))
     if len(old) == len(new) and all(a == b or not (a and b) for a, b in pairs):
         return []
@@ -353,7 +353,7 @@ class _Sequence:
         return changes
 
     def operands(self, before: Equation, after: Equation) -> list[Difference]:
-        """What is plain of the operands; what was put in between is told by itself."""
+        """What can be said of the operands; inserted equations are listed separately."""
         if len(before.inputs) != len(after.inputs):
             counts = [str(len(e.inputs)) for e in (before, after)]
             return [Difference(Level.PROGRAM, "", "number of operands", *counts)]
@@ -372,7 +372,7 @@ def _newest(side: RecordedProgram, program: Program) -> list[Equation]:
     return [replace(e, primitive=side.primitive(e)) for e in program.equations]
 
 
-# --- a drift as a table of equations: where, what was, what is, how much that means
+# --- a drift as a table: where, old, new, level
 
 #: Widest cell of each column, in characters.
 WIDEST: Final = (60, 40, 40, 40)
@@ -384,7 +384,7 @@ def rows(drift: Drift) -> list[tuple[str, str, str, str]]:
     """Place, old, new and level of each difference; those that mean most first."""
     ordered = sorted(drift.differences, key=lambda d: -d.level)
     listed = [(f"{d.place} {d.what}".strip(), d.old, d.new, d.level.words) for d in ordered]
-    # One thing that happens at many places alike is told once, with a count.
+    # The same difference in many equations is one row, with a count.
     kinds = [(row, len(list(same))) for row, same in groupby(listed)]
     return [(f"{row[0]} ({n} times)" if n > 1 else row[0], *row[1:]) for row, n in kinds]
 

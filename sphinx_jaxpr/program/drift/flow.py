@@ -36,7 +36,7 @@ class Comparing(Protocol):
 
 @dataclass
 class _Pairing:
-    """Which old equation each of the new stands for, and what differs."""
+    """Which old equation each new one is paired with, and what differs."""
 
     order: list[int]
     found: list[Difference]
@@ -133,7 +133,7 @@ class Flow:
     ) -> _Pairing | None:
         """A partner for each new equation: the one in its place, else the first that fits.
 
-        With ``by_results`` equations of equal value are told apart by which results of
+        With ``by_results`` equations of equal value are distinguished by which results of
         the program they give.
         """
         left = {key: list(places) for key, places in waiting.items()}
@@ -178,7 +178,7 @@ class Flow:
     def choose(
         self, equals: Sequence[int], equation: Equation, index: int, by_results: bool
     ) -> tuple[int, list[Difference]] | None:
-        """The old equation that ``equation`` stands for."""
+        """The old equation that ``equation`` is paired with."""
         first = [index] if index in equals else []
         candidates = first if self.ordered else [*first, *equals[:TRIED]]
         if by_results:

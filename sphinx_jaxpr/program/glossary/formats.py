@@ -21,7 +21,7 @@ _FIELD: Final = re.compile(r"\{(\w+)(?::(\w+)|\?([^|}]*)\|?([^}]*))\}")
 
 
 def integer(value: Any) -> int | None:
-    """An integer that some machine could hold; flags are none."""
+    """An integer that some machine could hold; flags don't count."""
     fits = isinstance(value, int) and not isinstance(value, bool) and abs(value) < 2**64
     return value if fits else None
 
@@ -158,7 +158,7 @@ _SHAPE: Final = re.compile(r"[\w<>]+\[((?:[0-9]{1,19}(?:,|(?=\])))*)\]")
 
 @dataclass(frozen=True, slots=True)
 class Applied:
-    """A primitive with all that is known of one use; types are as jaxprs print them."""
+    """One use of a primitive, with all that is known about it; types are as jaxprs print them."""
 
     name: str
     parameters: Mapping[str, Any]

@@ -39,7 +39,7 @@ _CLASSES = {
     LITERAL: "jaxpr-lit",
 }
 
-#: The widest indentation that is said, the sum of the style sheet's powers of two.
+#: The widest indentation that the markup names: the sum of the style sheet's powers of two.
 DEEPEST: Final = 31
 
 #: What a line that opens a nested program begins with.
@@ -55,7 +55,7 @@ class Marks:
     ``notes``: the numbers of notes, as HTML.  ``links`` has for a primitive the
     attributes of a link to its meaning; ``folded`` are lines that start folded,
     ``runs`` neighbouring equations that do.  ``side`` has the row of each item
-    where two programs stand side by side.  ``names`` has those of the inputs, in order.
+    where two programs are shown side by side.  ``names`` has those of the inputs, in order.
     """
 
     changes: dict[int, str] = field(default_factory=dict)
@@ -90,7 +90,7 @@ def powers(number: int) -> str:
 
 
 def rows(item: RowItem | None) -> str:
-    """The attributes that say in which rows an item stands; it spans one where none says more."""
+    """The attributes that name the rows of an item; it spans one row unless they say more."""
     return _rows(item.row, item.span) if item else ""
 
 
@@ -104,7 +104,7 @@ def _indent(width: int) -> str:
 
 
 def cell(item: RowItem) -> str:
-    """The opening tag of a box for lines that are no equation of their own."""
+    """The opening tag of a box for lines that belong to no single equation."""
     return f'<div class="jaxpr-cell"{rows(item)}>'
 
 
@@ -245,7 +245,7 @@ class _Renderer:
             self.begun.add(item.items[0].first)
 
     def open_run(self, equation: Equation, line: int) -> None:
-        """Begin a fold of equations; in it, as behind it, phase and line are said anew."""
+        """Begin a fold of equations; inside and after it, phase and line are repeated."""
         text = self.run_starts.get(equation.start)
         if text is not None:
             self.phase, self.python_line = "", 0
@@ -298,7 +298,7 @@ class _Renderer:
     def lines(self) -> Iterator[str]:
         """Each line as a ``pre``, which keeps its spaces everywhere.
 
-        A summary can't hold one.  Its indentation goes into the word behind it, since
+        A summary can't contain one.  Its indentation goes into the word after it, since
         readers of HTML may drop spaces between two tags.
         """
         tokens = iter(self.printed.tokens)

@@ -1,6 +1,6 @@
 """What the primitives of one block mean, below it: definitions, and its equations in words.
 
-Without Sphinx: where a primitive leads is the caller's to say.
+Without Sphinx: the caller decides where a primitive links to.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def of_block(
 ) -> dict[str, Meaning]:
     """The meanings of all primitives of a block, in the order in which they appear.
 
-    ``href`` gives the address of a primitive's page and whether it leads away.
+    ``href`` gives the address of a primitive's page and whether that is on another site.
     """
     meanings: dict[str, Meaning] = {}
     for equation in printed.walk():

@@ -33,13 +33,13 @@ class Lines:
         return self.starts[following] - 1 if following < len(self.starts) else len(self.text)
 
     def own(self, begin: int, end: int) -> tuple[int, int] | None:
-        """First and last line of a part of the text where nothing else stands on them."""
+        """First and last line of a part of the text that has its lines to itself."""
         first, last = self.at(begin), self.at(max(end - 1, 0))
         alone = begin <= self.ink(first)[0] and self.ink(last)[1] <= end
         return (first, last) if alone else None
 
     def ink(self, line: int) -> tuple[int, int]:
-        """The offsets of a line's first and behind its last character that is no blank.
+        """The offsets of a line's first non-blank character, and behind its last.
 
         Kept, since a line may hold all equations of a program, each of which asks.
         """
@@ -52,7 +52,7 @@ class Lines:
         return span
 
     def body(self, program: Program) -> tuple[int, int] | None:
-        """First and last line of what folds of a nested program, where it has lines of its own.
+        """First and last line of the foldable part of a nested program that spans lines.
 
         The first one opens it; the one that closes it stays in sight, so that a
         folded program still says what it returns.

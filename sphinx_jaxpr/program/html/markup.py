@@ -58,7 +58,7 @@ def figure(
     about: Sequence[str],
     has_caption: bool,
 ) -> tuple[str, str]:
-    """What stands before and after the caption of a block.
+    """The HTML before and after the caption of a block.
 
     ``attributes`` (each after a blank), ``summary`` and ``body`` are HTML, ``about`` the
     texts of the footer.

@@ -1,4 +1,4 @@
-"""Rows of two programs side by side: what stands for one another stands on one row.
+"""Rows of two programs side by side: matched equations share a row.
 
 The printed lines of each program become items: an equation with its lines, a
 body that folds, other lines.  What has no items inside is put into one row;
@@ -40,7 +40,7 @@ class RowItem:
     """Lines ``first`` to ``last``; ``start`` is the offset of the equation, program or piece.
 
     ``row`` and ``span`` are counted in the rows of the item that holds this one;
-    ``gap`` is how many rows before it nothing here stands in.
+    ``gap`` counts the empty rows before it.
     """
 
     kind: str
@@ -232,7 +232,7 @@ def align(base: Column, variant: Column, match: Match) -> bool:
 
 
 def _pairs(base: Column, variant: Column, match: Match) -> Iterator[tuple[RowItem, RowItem]]:
-    """Items that stand for one another: headers, ends, matched equations and their bodies."""
+    """Items that share a row: headers, ends, matched equations and their bodies."""
     yield _at(base, base.header), _at(variant, variant.header)
     yield _last(base.root), _last(variant.root)
     homes = [dict(_homes(side.root)) for side in (base, variant)]
@@ -251,7 +251,7 @@ def _pairs(base: Column, variant: Column, match: Match) -> Iterator[tuple[RowIte
 
 
 def _homes(root: RowItem) -> Iterator[tuple[int, RowItem]]:
-    """For each item the one that holds it."""
+    """The item that contains each item."""
     todo = [root]
     while todo:
         holder = todo.pop()

@@ -1,6 +1,6 @@
 """How values enter an equation's bodies, and how they come out again.
 
-Carries, constants and stacked values are told apart by what is printed: the
+Carries, constants and stacked values are distinguished by what is printed: the
 counts among the parameters where JAX prints them, else by types, as a loop
 takes the leading axis from what it walks over and from nothing else.
 """

@@ -55,7 +55,7 @@ class EquationPairs:
                     self.add(index, candidates.pop())
 
     def add(self, index: int, other: int) -> None:
-        """One equation stands for one."""
+        """Pair two equations."""
         self.of[index] = other
         self.taken.add(other)
         self.partner.setdefault(other, index)

@@ -88,7 +88,7 @@ _Reads = Generator[Any, Inner, Inner]
 class Numbering:
     """Reads one printed program; ``computed`` lists its equations as they are reached.
 
-    ``apart`` are the places of those that nothing leads to, which come last.
+    ``apart`` are the indices of those that nothing refers to, which come last.
     """
 
     def __init__(self, printed: Printed, table: Table) -> None:
@@ -362,7 +362,7 @@ def _indices(equation: Equation, text: str) -> str:
     return _NAME.sub("#", text[start:end])
 
 
-# --- a numbering in which values stand for one another, and the base's equations by operands
+# --- numbering that ignores types, and an index of the base's equations by operands
 
 
 class Standing(Numbering):

@@ -51,7 +51,7 @@ def summary(
 
     ``grows``, ``nests``, ``reshapes``, ``splits``, ``drops``, ``rewrites``, ``keeps``.
 
-    Empty where one of the two is no program.  ``places`` are those of the variant's
+    Empty where one of the two is not a program.  ``places`` are those of the variant's
     programs in its facts, ``before`` those of the base's: see :func:`distinct`.
     """
     if base.program is None or variant.program is None:
@@ -326,7 +326,7 @@ def marks(
 ) -> list[tuple[str, str]]:
     """What colours and gutter show in HTML, as text: a mark, and the letters it is on.
 
-    An equation without a letter of its own is named by its primitive.  ``more`` are
+    An equation that binds no letter is named by its primitive.  ``more`` are
     marks of the caller's, which come last.
     """
     several = phases(printed, facts)

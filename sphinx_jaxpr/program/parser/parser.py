@@ -61,7 +61,7 @@ class ValueReader(TermReader):
     def _object(
         self, name: str, start: int, width: int, begun: HeldProgram | None
     ) -> Generator[int, Program | None, HeldProgram]:
-        """A value that is no printed program: a scalar, a shared name, any object.
+        """A value that is not a printed program: a scalar, a shared name, any object.
 
         An object may print programs; ``begun`` are the first, where they are read already.
         """
@@ -84,7 +84,7 @@ class ValueReader(TermReader):
     def _texts_in(
         self, start: int, end: int, begun: HeldProgram | None
     ) -> Generator[int, Program | None, HeldProgram]:
-        """The programs that an object prints: each is a text with names of its own."""
+        """The programs that an object prints: each is a text with its own names."""
         text = self.text
         members = list(begun.members) if begun else []
         programs = list(begun.programs) if begun else []
@@ -152,7 +152,7 @@ class ValueReader(TermReader):
         """A value that is a program, or a tuple of programs and shared names.
 
         Not whole where something else follows: a tuple of more than that begins with them.
-        Opaque where they can't be read; no text is read twice.
+        Opaque where they can't be read. No text is read twice.
         """
         text, mark = self.text, self.mark()
         members: list[Program | str] = []
@@ -192,7 +192,7 @@ def _programs(members: list[Program | str]) -> tuple[Program, ...]:
     return tuple(member for member in members if isinstance(member, Program))
 
 
-# --- JAX's printed text of a jaxpr -> :class:`Printed`, without loss
+# --- whole programs
 
 _T = TypeVar("_T")
 
@@ -255,7 +255,7 @@ class _Parser(ValueReader):
         self._resume = 0
 
     def run(self, position: int) -> Program | None:
-        """The program at ``position``; what there is of it, if it has no end."""
+        """The program at ``position``; as much of it as was read where its end is missing."""
         stack = [self._program(position, outermost=True)]
         answer: Program | None = None
         while stack:

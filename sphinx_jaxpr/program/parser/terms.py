@@ -1,7 +1,7 @@
 """The words of a printed jaxpr: binders, operands and indexed references.
 
 :class:`Terms` also keeps what they need: the tokens so far and which variable
-each name stands for at this point of the text.
+each name refers to at this point of the text.
 """
 
 from __future__ import annotations

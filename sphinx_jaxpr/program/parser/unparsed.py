@@ -53,7 +53,7 @@ def unread(printed: Printed) -> list[Unread]:
 
 
 def _no_program(printed: Printed) -> Unread:
-    """Where reading stopped in what is no jaxpr."""
+    """Where reading stopped in a text that is not a jaxpr."""
     text = printed.text
     begins = re.search(r"\{\s*lambda\b", text)
     if begins is None:

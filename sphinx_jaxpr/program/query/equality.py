@@ -1,7 +1,7 @@
 """Comparisons: what can be equal, what is, and what a verdict looked at.
 
 Kinds that are never equal are refused, as an order between them is: a page that says
-``e.shape != 4`` has made a slip, and would be right for ever.
+``e.shape != 4`` has a slip in it, and would be right forever.
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ from typing import Any, Final
 from .base import Asking, Version, View, ordered, version, words
 from .equivalence import same
 from .evidence import Idle, Nothing, emptiness, idle, reason_of
-from .given import Given, GivenSet, Size, SymbolicSize, is_flag
+from .parameter_values import Given, GivenSet, Size, SymbolicSize, is_flag
 from .syntax import PathError
 from .values import Value, Values
 from .views import BlockView, Equations, EquationView, Programs, ProgramView, Uses
 from .vocabulary import Dtype, ParametersView, PartWord, Word
 
-# --- comparing: What values have in common: elements, kinds, weight.
+# --- what all values have: elements, a kind, a weight
 
 SIGNS: Final[dict[type[ast.AST], str]] = {
     ast.Eq: "==",
@@ -126,7 +126,7 @@ def weigh(value: Any, asking: Asking) -> None:
             asking.spend(len(current.key) // 10)
 
 
-# --- equality: Comparisons: what can be equal, what is, and what a verdict looked at.
+# --- comparisons: what can be equal, what is, and what a verdict looked at
 
 
 class NeverEqual(PathError):
@@ -185,7 +185,7 @@ def _looked(answer: bool, first: Any, second: Any) -> bool | Idle:
 
 
 def _is_written(value: Any, reason: Nothing) -> bool:
-    """Whether a value stands on the page as it is; an empty one says that there is none."""
+    """Whether a value is written out on the page; an empty one states that there is none."""
     if type(value) in (tuple, frozenset):
         return all(_is_written(item, reason) for item in value) if value else reason.is_drawn
     return type(value) in (bool, int, float, str)
@@ -485,7 +485,7 @@ def aligned(
 ) -> tuple[frozenset[Any], frozenset[Any]]:
     """Both sets with equal elements made identical, so that Python can compare them."""
     comparison = _Comparison(asking, sign)
-    same: dict[Any, Any] = {}  # of the first -> what stands for it
+    same: dict[Any, Any] = {}  # of the first -> what represents it
     unified = set()
     for texts, others in ((first, second), (second, first)):
         for word in {type(o): o for o in others if isinstance(o, Word)}.values():

@@ -12,10 +12,10 @@ from ..text import clipped, expect, inert, plural
 from .base import Version
 from .equality import kind
 from .evidence import Idle, SaysNothing, nothing
-from .given import plain
 from .operators import truth
-from .skipped import Skipped
+from .parameter_values import plain
 from .syntax import PathError, parse
+from .unevaluated import Unevaluated
 from .views import BlockView, Equations, EquationView, NamedPrograms, Programs, ProgramView, Scope
 from .walker import Walker
 
@@ -87,7 +87,7 @@ def judge(claim: str, programs: NamedPrograms) -> Evaluation:
             f' as in `{result.value.path} >= "0.12"`',
             0,
         )
-    if not Skipped(walker).names_a_program():
+    if not Unevaluated(walker).names_a_program():
         raise SaysNothing(
             f"`{walker.expression.text[:80]}` says nothing about a program: a claim must name a"
             " block or a version",
@@ -103,7 +103,7 @@ def _walker(text: str, programs: NamedPrograms) -> Walker:
 
 def _evaluated(walker: Walker) -> Evaluation:
     value = walker.run()
-    Skipped(walker).check()
+    Unevaluated(walker).check()
     if isinstance(value, Idle) and (value or value.stays) and value.reason is not None:
         error = nothing(value.reason)
         error.offset = 0

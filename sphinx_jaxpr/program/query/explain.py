@@ -85,7 +85,7 @@ class _Explainer:
         return self.walker.holds(node)
 
     def true(self, node: ast.expr) -> list[str]:
-        """What a part is that should not hold but does."""
+        """The value of a part that should be false but is true."""
         if isinstance(node, ast.Compare):
             return [f"`{self.segment(node)}` is true", *self.sides([node.left, *node.comparators])]
         value = self.walker.visit(node)
@@ -107,7 +107,7 @@ class _Explainer:
         return self.sides(operands)
 
     def sides(self, operands: list[ast.expr]) -> list[str]:
-        """The values of what is no literal."""
+        """The values of all operands but literals."""
         return [
             f"`{self.segment(operand)}` is {shown(self.walker.visit(operand))}"
             for operand in operands
@@ -130,7 +130,7 @@ class _Explainer:
         texts = [_texts(value) for value in (left, right)]
         if texts[0] is None or texts[1] is None:
             return []
-        if texts[0] == texts[1]:  # of equations that stand at other places
+        if texts[0] == texts[1]:  # of equations in other positions
             names = f"`{self.segment(first)}` and `{self.segment(second)}`"
             parts = (
                 f"{names} have the same primitives ({shown(texts[0])}), but are different equations"
@@ -149,7 +149,7 @@ class _Explainer:
         return parts
 
     def is_closed(self, node: ast.expr) -> bool:
-        """Whether a part can be looked at by itself: it names nothing that ``for`` binds."""
+        """Whether a part can be evaluated alone: it names nothing that ``for`` binds."""
         bound = {
             name.id
             for loop in ast.walk(self.expression.body)

@@ -252,7 +252,7 @@ def _quantified(name: str) -> Callable[[list[Any], Asking], bool | Idle]:
         deciding = [item for item in map(verdict_of, items) if truth(item) == answer] or items
         reason = emptiness(value) if not items else None
         idlers = [item for item in deciding if isinstance(item, Idle)]
-        # Of verdicts that stand on the page each counts, as with `and`.
+        # Each verdict that is written on the page counts, as with `and`.
         if idlers and (len(idlers) == len(deciding) or _is_display(value, name, answer)):
             reason = reason_of(idlers[0])
         return answer if reason is None else idle(answer, reason)

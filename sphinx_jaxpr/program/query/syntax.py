@@ -49,7 +49,7 @@ class PathError(ValueError):
 
 
 class NoProgram(PathError):
-    """An expression asks of a block that could not be traced, which is told elsewhere."""
+    """An expression asks about a block that could not be traced, which has its own warning."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""What views look up in a block, and how they say that there is nothing."""
+"""Values of a program as paths see them, and what views look up in a block."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from ..model import Equation, Operand, Program, Variable
 from ..text import plural, similar
 from .base import Asking, View
 from .blocks import INPUT, LITERAL, QueryBlock, dtype_of, shape_of
-from .given import sizes
+from .parameter_values import sizes
 from .syntax import PathError, nearest
 from .vocabulary import Dtype, Origin, Phase
 
-# --- lookups: What views look up in a block, and how they say that there is nothing.
+# --- what views look up in a block, and how they say that something is missing
 
 
 def count_of(count: int, noun: str) -> str:
@@ -32,7 +32,7 @@ def everything(block: QueryBlock, program: Program) -> list[Equation]:
     """Equations at any depth, a shared program once, as printed.
 
     A program that is printed twice, which JAX does with what objects hold, is
-    there once: where paths lead to it, else where it was printed first.
+    there once: where paths reach it, else where it was printed first.
     """
     index = block.index
     if program.start not in index.everything:
@@ -43,7 +43,7 @@ def everything(block: QueryBlock, program: Program) -> list[Equation]:
 
 
 def inside(block: QueryBlock, program: Program) -> list[Program]:
-    """A program and all that it holds, in printed order."""
+    """A program and all programs inside it, in printed order."""
     index = block.index
     programs = {program.start: program}
     if block.printed is not None and is_whole(block, program):
@@ -62,7 +62,7 @@ def inside(block: QueryBlock, program: Program) -> list[Program]:
 
 
 def unread(block: QueryBlock, program: Program, path: str) -> None:
-    """Refuse what is asked of all equations where some can't be read."""
+    """Raise where a question is about all equations and some can't be read."""
     index = block.index
     if program.start not in index.refusals:
         reasons = ((each, index.opaque(each)) for each in inside(block, program))
@@ -206,14 +206,14 @@ def of_equation(path: str, name: str) -> str:
 
 
 def no_attribute(view: View, name: str, names: Iterable[str]) -> str:
-    """That there is no such attribute, and what there is."""
+    """That there is no such attribute, and which there are."""
     names = tuple(names)
     return f"`{view.path}` is {view.what} and has no `.{name}`" + (
         nearest(name, names) or f" (it has: {', '.join(names)})"
     )
 
 
-# --- values: Values of a program as paths see them: operands, results, inputs, constants.
+# --- operands, results, inputs and constants as paths see them
 
 #: Names of inputs that a message lists.
 MOST_NAMES: Final = 12

@@ -17,12 +17,12 @@ from ..text import clipped, expect, shorten
 from . import values
 from .base import Asking, Error, View
 from .blocks import PHASES, QueryBlock
-from .given import freeze
+from .parameter_values import freeze
 from .syntax import FUNCTIONS, VERSIONS, NoProgram, PathError, nearest
 from .values import Value, Values
 from .vocabulary import PRINTED, ParametersView, Phase, Primitive, near_primitive
 
-# --- views: Programs, equations and values as paths see them: frozen views of a block.
+# --- equations and programs
 
 CHANGES = frozenset({ADDED, KEPT, RESHAPED})
 OF_EQUATIONS = tuple(
@@ -224,7 +224,7 @@ class Equations(View):
         raise PathError(f"`{self.path}` is {count} equations: choose one, as in {some}")
 
     def missing(self) -> str:
-        """Why there is no equation here, and what is near."""
+        """Why there is no equation here, and which are near."""
         if self.origin is None or not self.wanted:
             return f"`{self.path}` has no equations"
         origin = self.origin
@@ -447,7 +447,7 @@ class Programs(View):
         return self.programs
 
 
-# --- scope: Where names lead: blocks by their names, and versions.
+# --- what names stand for: blocks and versions
 
 
 @dataclass(frozen=True, repr=False)
@@ -492,7 +492,7 @@ class Scope:
         return f"<Scope of {clipped(', '.join(self.blocks) or 'no programs', MAX_REPR)}>"
 
 
-#: Programs by their names, ``f``, and of its variants ``f.grad``; or all that this is made into.
+#: Programs by their names, ``f`` and for a variant ``f.grad``; or the scope made of them.
 NamedPrograms: TypeAlias = Scope | Mapping[str, Printed | str | QueryBlock]
 
 

@@ -110,7 +110,7 @@ class Word(str):
         return hash(self.key)
 
     def means(self, text: str, asking: Asking) -> bool:
-        """Whether a text is a name of this word; an error where it is none of any word."""
+        """Whether a text is a name of this word; an error where it is not a name of any word."""
         self.check(text, asking)
         return self.key == text
 
@@ -191,7 +191,7 @@ def _ratio(text: str, word: str) -> float:
 
 # -- primitives ---------------------------------------------------------------------------
 
-#: Functions of JAX that are no primitives, and what is printed for them.
+#: Functions of JAX that are not primitives, and what is printed for them.
 PRINTED: Final = {
     "cosine": "cos",
     "sine": "sin",

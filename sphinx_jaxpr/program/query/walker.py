@@ -1,8 +1,8 @@
 """Walks a checked expression over frozen data.
 
 Nothing of a page is run by Python: every node of the tree is handled here, names
-lead to what the caller put into the :class:`~.scope.Scope`, attributes to what views
-list.  Work is counted, and sizes are bounded, so that any expression ends soon.
+refer to what the caller put into the :class:`~.views.Scope`, attributes to what views
+list.  Work is counted, and sizes are bounded, so that every expression ends soon.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from .base import Asking, Version, View
 from .equality import compare, denied, elements, kind, number_of, program_of, weigh
 from .equivalence import same
 from .evidence import EvidenceList, Idle, Nothing, Pile, emptiness, idle, listing, verdict_of
-from .given import is_flag
 from .operators import MAX_ITEMS, binary, call, make_set, number, truth
+from .parameter_values import is_flag
 from .syntax import FUNCTIONS, VERSIONS, Expression, PathError, nearest
 from .values import Values
 from .views import OF_PROGRAMS, BlockView, Equations, Scope
@@ -90,11 +90,11 @@ class Walker:
         return truth(self.visit(node))
 
     def same(self, left: Any, right: Any) -> bool:
-        """:func:`.same.same` in this evaluation."""
+        """:func:`.equivalence.same` in this evaluation."""
         return same(left, right, self.asking)
 
     def visit(self, node: ast.expr) -> Any:
-        """The value of a node; an error is given the place of the innermost one."""
+        """The value of a node; an error gets the offset of the innermost one."""
         try:
             self.asking.spend(3)
             return self.value(node)
@@ -218,7 +218,7 @@ class Walker:
         values.sliced(count, span, path, noun, is_computed)
 
     def key(self, node: ast.expr) -> int | slice | str:
-        """What stands in brackets after a path: a word is itself, unless it is bound."""
+        """The key in brackets after a path: a word is itself, unless it is bound."""
         match node:
             case ast.Slice():
                 return self.slice(node)

@@ -1,4 +1,4 @@
-"""The parts of an expression that its evaluation skipped: are their words right?
+"""The parts of an expression that its evaluation skipped: their words must be right, too.
 
 ``and``, ``or``, conditions and empty loops leave parts out.  A name or a word that is
 wrong there would come to light with another JAX, or never.  Names of blocks, labels,
@@ -34,7 +34,7 @@ _OF_ATTRIBUTES: Final[dict[str, _Vocabulary]] = {
     "params": ParameterName,
 }
 _OF_ERRORS: Final = ("type", "message")
-#: What a path may lead to.
+#: What a path may point at.
 _PROGRAM: Final = "a program"
 _EQUATION: Final = "an equation"
 _VALUE: Final = "a value"
@@ -54,7 +54,7 @@ _PASSING: Final = frozenset({"set", "sorted", "min", "max"})
 _NAMED: Final = frozenset({"params", "inputs"})
 
 
-class Skipped:
+class Unevaluated:
     """Looks at every part of an expression that was evaluated."""
 
     def __init__(self, walker: Walker) -> None:
@@ -184,7 +184,7 @@ class Skipped:
             inputs.item(word, self.asking)
 
     def sort(self, node: ast.expr) -> str:
-        """What a path leads to, as far as its words say: a key of `_OF_SORTS`, or ``""``."""
+        """What a path points at, as far as its words say: a key of `_OF_SORTS`, or ``""``."""
         if self.block(node):
             return _PROGRAM
         match node:

@@ -68,7 +68,7 @@ class Renames:
             return name
         return next((other for other in self.names(name) if other in present), "")
 
-    def found(self, name: str, present: Collection[str]) -> tuple[str, ...]:
+    def present_names(self, name: str, present: Collection[str]) -> tuple[str, ...]:
         """The present names of all that ``name`` means: none, one or several.
 
         What JAX prints for one function may differ from use to use: ``psum`` is
@@ -78,7 +78,7 @@ class Renames:
         own = self.primitive(name, present)
         if own and name in self.former:
             return (own,)
-        meant = [other for known in self.names(name) for other in self.written.get(known, ())]
+        meant = [other for now in self.names(name) for other in self.written.get(now, ())]
         others = (self.primitive(other, present) for other in meant)
         return tuple(dict.fromkeys(filter(None, (own, *others))))
 

@@ -1,4 +1,4 @@
-"""Which characters are spelled out wherever text is shown: one definition for all layers.
+"""Text for readers: hidden characters spelled out, messages kept short, near words, plurals.
 
 Text of user code may hold what a reader can't see, what changes how other text is seen, or
 what a terminal or a parser of XML takes for a command.  Such a character is spelled as

@@ -39,7 +39,7 @@ class _Pairing:
     """Which old equation each new one is paired with, and what differs."""
 
     order: list[int]
-    found: list[Difference]
+    differences: list[Difference]
     partners: dict[int, int]  # new variable -> old variable
     swapped: list[Difference]  # equal values read, and given as results, instead of others
 
@@ -107,7 +107,7 @@ class Flow:
                 pairing = other
         if pairing is None:
             return None
-        differences = [*pairing.found, *self.order(pairing.moved)]
+        differences = [*pairing.differences, *self.order(pairing.moved)]
         if any(d.level is Level.PROGRAM for d in differences):
             return None
         return [*differences, *pairing.swapped]
@@ -149,11 +149,11 @@ class Flow:
             pairing.order.append(partner)
             original = self.old_program.equations[partner]
             plain, swapped = self.operands(original, equation, pairing.partners)
-            for found, into in (
-                (differences + plain, pairing.found),
+            for listed, into in (
+                (differences + plain, pairing.differences),
                 (swapped, pairing.swapped),
             ):
-                into += [replace(d, place=places.of(equation) + d.place) for d in found]
+                into += [replace(d, place=places.of(equation) + d.place) for d in listed]
             for old, new in zip(original.outputs, equation.outputs, strict=True):
                 self.after[new.index] = self.before[old.index]
                 pairing.partners[new.index] = old.index
@@ -167,9 +167,9 @@ class Flow:
             if self.operand(old, self.before) != self.operand(new, self.after):
                 return None
             if old.variable is None:
-                pairing.found += self.comparison.literals(old, new)
+                pairing.differences += self.comparison.literals(old, new)
             elif self.is_other(old, new, pairing.partners):
-                texts = self.shown(old, new)
+                texts = self.as_printed(old, new)
                 pairing.swapped.append(
                     Difference(Level.PROGRAM, "", f"output {index} is another equal value", *texts)
                 )
@@ -210,7 +210,7 @@ class Flow:
             if old.variable is None and new.variable is None:
                 differences += self.comparison.literals(old, new)
             elif self.is_other(old, new, partners):
-                texts = list(self.shown(old, new))
+                texts = list(self.as_printed(old, new))
                 swapped.append(
                     Difference(Level.RENAMED, "", "an equal value is read instead", *texts)
                 )
@@ -222,7 +222,7 @@ class Flow:
             return False
         return partners.get(new.variable.index) not in (None, old.variable.index)
 
-    def shown(self, old: Operand, new: Operand) -> tuple[str, str]:
+    def as_printed(self, old: Operand, new: Operand) -> tuple[str, str]:
         return self.names[0].of(old), self.names[1].of(new)
 
     def order(self, places: list[int]) -> list[Difference]:

@@ -30,7 +30,7 @@ class Nothing:
     says more than that there is none, and says it about nothing.
     """
 
-    said: str
+    text: str
     path: str = ""
     is_drawn: bool = False
 
@@ -126,4 +126,4 @@ def verdict_of(value: Any) -> Any:
 def nothing(reason: Nothing) -> SaysNothing:
     """The error of a whole expression that is idle."""
     how = f"`not {reason.path}`" if reason.path else "`len([...]) == 0` or `not f[primitive]`"
-    return SaysNothing(f"this says nothing: {reason.said}; to say that there are none, write {how}")
+    return SaysNothing(f"this says nothing: {reason.text}; to say that there are none, write {how}")

@@ -39,7 +39,7 @@ def explain(claim: str, programs: NamedPrograms) -> str:
     return "; ".join(dict.fromkeys(filter(None, reasons))) or f"`{walker.expression.text}` is false"
 
 
-def shown(value: Any) -> str:
+def brief(value: Any) -> str:
     """A value in a message, not too long."""
     text = " ".join(words(value).split())
     if value == ():
@@ -79,7 +79,7 @@ class _Explainer:
             case ast.Compare():
                 return self.compared(node)
         value = self.walker.visit(node)
-        return [f"`{self.segment(node)}` is {shown(value)}", *self.missing(node)]
+        return [f"`{self.segment(node)}` is {brief(value)}", *self.missing(node)]
 
     def holds(self, node: ast.expr) -> bool:
         return self.walker.holds(node)
@@ -90,8 +90,8 @@ class _Explainer:
             return [f"`{self.segment(node)}` is true", *self.sides([node.left, *node.comparators])]
         value = self.walker.visit(node)
         if isinstance(value, Equations):
-            return [f"`{self.segment(node)}` is not empty: {shown(value)}"]
-        return [f"`{self.segment(node)}` is {'true' if value is True else shown(value)}"]
+            return [f"`{self.segment(node)}` is not empty: {brief(value)}"]
+        return [f"`{self.segment(node)}` is {'true' if value is True else brief(value)}"]
 
     # -- comparisons
 
@@ -109,7 +109,7 @@ class _Explainer:
     def sides(self, operands: list[ast.expr]) -> list[str]:
         """The values of all operands but literals."""
         return [
-            f"`{self.segment(operand)}` is {shown(self.walker.visit(operand))}"
+            f"`{self.segment(operand)}` is {brief(self.walker.visit(operand))}"
             for operand in operands
             if not _is_literal(operand)
         ]
@@ -117,7 +117,7 @@ class _Explainer:
     def difference(self, operator: ast.cmpop, first: ast.expr, second: ast.expr) -> list[str]:
         left, right = (program_of(self.walker.visit(node)) for node in (first, second))
         if isinstance(operator, ast.In | ast.NotIn):
-            parts = f"`{self.segment(second)}` is {shown(_listed(right, self.walker))}"
+            parts = f"`{self.segment(second)}` is {brief(_listed(right, self.walker))}"
             near = ""
             if isinstance(operator, ast.In) and isinstance(left, str):
                 listed = {n for n in _listed(right, self.walker) if isinstance(n, str)}
@@ -133,7 +133,7 @@ class _Explainer:
         if texts[0] == texts[1]:  # of equations in other positions
             names = f"`{self.segment(first)}` and `{self.segment(second)}`"
             parts = (
-                f"{names} have the same primitives ({shown(texts[0])}), but are different equations"
+                f"{names} have the same primitives ({brief(texts[0])}), but are different equations"
             )
             return [f"{parts}; compare them with `same(...)` or `ops(...)`"]
         return [_of_lists(self.segment(first), texts[0], self.segment(second), texts[1])]
@@ -164,7 +164,7 @@ class _Explainer:
     def quantified(self, name: str, argument: ast.expr) -> list[str]:
         if not isinstance(argument, ast.GeneratorExp | ast.ListComp):
             value = elements(self.walker.visit(argument), self.walker.asking, f"`{name}`")
-            return [f"`{self.segment(argument)}` is {shown(value)}"]
+            return [f"`{self.segment(argument)}` is {brief(value)}"]
         total, failing = 0, list[str]()
         for _ in self.walker.rounds(argument.generators):
             total += 1
@@ -179,7 +179,7 @@ class _Explainer:
         name = " ".join(map(_named_one, self.walker.bound.values()))
         if isinstance(element, ast.Compare):
             sides = [s for s in (element.left, *element.comparators) if not _is_literal(s)]
-            parts = [f"`{self.segment(s)}` is {shown(self.walker.visit(s))}" for s in sides[:2]]
+            parts = [f"`{self.segment(s)}` is {brief(self.walker.visit(s))}" for s in sides[:2]]
             return f"{name} ({', '.join(parts)})"
         return name
 
@@ -191,7 +191,7 @@ class _Explainer:
         pairs = [_equations(view) for view in views]
         for left, right in zip(*pairs, strict=False):
             if not self.walker.same(left, right):
-                return [f"the first difference is {shown(left)} and {shown(right)}"]
+                return [f"the first difference is {brief(left)} and {brief(right)}"]
         return ["the equations are the same, but inputs, results or the wiring differ"]
 
 

@@ -124,19 +124,19 @@ class EquationView(View):
                 return self.programs(printed[name], f"{path}[{name}]")
             if name in plain:
                 return freeze(plain[name])
-            found = printed[name]
-            return freeze(printed_value(self.block.index.text[found.start : found.end]))
+            held = printed[name]
+            return freeze(printed_value(self.block.index.text[held.start : held.end]))
 
         names = dict.fromkeys([*printed, *plain])
         return ParametersView(path, (*self.key, "params"), self.equation.primitive, names, value)
 
     def programs(self, parameter: Parameter, path: str) -> ProgramView | Programs:
         members = [self.block.index.member(member) for member in parameter.members]
-        found = [self.block.index.meant(inner) for inner in members if inner is not None]
+        held = [self.block.index.meant(inner) for inner in members if inner is not None]
         is_one = self.block.index.text[parameter.start] != "(" and not parameter.frame
-        if len(found) == 1 and is_one:
-            return ProgramView(self.block, path, found[0])
-        return Programs(self.block, path, found)
+        if len(held) == 1 and is_one:
+            return ProgramView(self.block, path, held[0])
+        return Programs(self.block, path, held)
 
     def held(self, name: str, asking: Asking) -> Any:
         """The program that the parameter ``name`` holds."""
@@ -295,7 +295,7 @@ class Equations(View):
     def select(self, word: str, asking: Asking) -> Equations:
         """The equations of a primitive, by any of its names."""
         present = {e.primitive for e in self.equations}
-        real = table().found(word, present)
+        real = table().present_names(word, present)
         key = word if word.isidentifier() and not iskeyword(word) else f'"{word}"'
         path = f"{self.path}[{key}]"
         chosen = [e for e in self.equations if e.primitive in real]

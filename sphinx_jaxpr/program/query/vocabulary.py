@@ -136,17 +136,17 @@ class Word(str):
 class PartWord(str):
     """Some letters of a word, by their place: of a kind of words, as ``e.dtype[0]``."""
 
-    __slots__ = ("kind", "place")
+    __slots__ = ("kind", "span")
     kind: type[Word]
-    place: slice
+    span: slice
 
     def check(self, text: str, asking: Asking) -> None:
         """An error where no word has ``text`` in this place."""
-        key = self.kind, self.place.start, self.place.stop, self.place.step
+        key = self.kind, self.span.start, self.span.stop, self.span.step
         if key not in asking.pieces:
             words = {*self.kind.known(asking)}
             asking.spend(len(words))
-            asking.pieces[key] = frozenset(word[self.place] for word in words)
+            asking.pieces[key] = frozenset(word[self.span] for word in words)
         if text not in asking.pieces[key]:
             near = _near(text, sorted(asking.pieces[key] - {""}))
             raise PathError(
@@ -160,7 +160,7 @@ def part_of(word: Word, index: slice | int) -> str:
     if isinstance(index, int):
         index = slice(index, index + 1 or None)
     part = PartWord(str(word)[index])
-    part.kind, part.place = type(word), index
+    part.kind, part.span = type(word), index
     return part
 
 
@@ -266,7 +266,7 @@ class Primitive(Word):
         if self.key == text:
             return True
         self.check(text, asking)
-        is_meant = self.key in table().found(text, self.present)
+        is_meant = self.key in table().present_names(text, self.present)
         if is_meant:
             asking.hint(f"the primitive `{text}` is `{self.key}` here")
         return is_meant

@@ -38,22 +38,22 @@ class Emptiness:
     """Why a comprehension has no elements, as far as its rounds show."""
 
     def __init__(self) -> None:
-        self.found: Nothing | None = None
+        self.first: Nothing | None = None
         self.is_fact = False
 
     @property
     def reason(self) -> Nothing | None:
         """Why it looked at nothing; ``None`` where that there is nothing is a fact."""
-        return None if self.is_fact else self.found
+        return None if self.is_fact else self.first
 
     def empty(self, reason: Nothing | None) -> None:
         """A loop has nothing to go through: for no reason that counts, or for one."""
         self.is_fact = self.is_fact or reason is None
-        self.found = self.found or reason
+        self.first = self.first or reason
 
     def refused(self, source: str, tests: str) -> None:
         """A condition leaves an element out."""
-        self.found = self.found or Nothing(f"no element of {source} passes `{tests}`")
+        self.first = self.first or Nothing(f"no element of {source} passes `{tests}`")
 
 
 def free_names(node: ast.expr) -> Iterator[str]:

@@ -14,7 +14,6 @@ from ...program.matching.summary import SummaryPart, counts, dropped
 from ...program.model import Equation, Printed
 from ...tracing.grammar import Mesh
 from ...tracing.outcome import remarks
-from .. import config as settings
 from ..judging.findings import unmet
 from ..judging.path_targets import PathTarget, elided_targets, elided_words, note_targets
 from ..judging.session import BuildSession
@@ -174,10 +173,10 @@ class BlockRenderer:
             return True
         opened = self.directive.opened
         if opened in ("", "auto"):
-            limit = settings.value(self.session.app.config, "jaxpr_max_equations")
+            limit = self.session.settings.max_equations
             if counts(printed)[1] > limit:
                 return False
-            opened = opened or settings.value(self.session.app.config, "jaxpr_open")
+            opened = opened or self.session.settings.opened
         if opened == "auto":
             return printed.text.count("\n") < OPEN_LINES
         return opened == "all" or (block.label or "base") in opened.split(",")

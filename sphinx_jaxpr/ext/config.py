@@ -1,7 +1,7 @@
-"""The configuration: one object, registered, checked, converted and documented from its fields.
+"""The configuration: one object, whose fields are registered, checked and documented options.
 
-:class:`ProjectSettings` has a field for each option of ``conf.py``.  The extension makes it once, at
-``config-inited``, and the domain hands it on: :func:`settings_of`.
+:class:`ProjectSettings` has a field for each option of ``conf.py``.  The extension makes it
+once, at ``config-inited``; the domain ``jaxpr`` keeps it, see :func:`settings_of`.
 """
 
 from __future__ import annotations
@@ -42,9 +42,9 @@ _SECRET: Final = frozenset({"jaxpr_env"})
 class Option:
     """One value of conf.py.
 
-    ``problem`` says what is wrong with a value, or ``""``; ``convert`` makes of a right one
-    what the field of :class:`ProjectSettings` holds.  ``instead`` replaces a wrong value; where it is
-    ``None``, the default does.  Options that limit which code runs fail closed with it.
+    ``problem`` says what is wrong with a value, or ``""``; ``convert`` turns a valid one into
+    what the field of :class:`ProjectSettings` holds.  ``instead`` replaces a wrong value, or
+    the default does where it is ``None``: options that limit which code runs fail closed.
     """
 
     name: str

@@ -19,6 +19,94 @@ from .model import Equation, EquationFacts, Parameter, Printed, Program
 Pairs: TypeAlias = list[tuple[Program, int]]
 
 
+@dataclass(frozen=True, slots=True)
+class ProgramFacts:
+    """What the object knows of one program.
+
+    ``inputs`` and ``outputs`` are printed short types, ``constants`` such types with
+    their bytes.  ``unused`` are positions of equations without effects whose results
+    nothing needs.
+    """
+
+    inputs: tuple[str, ...]
+    constants: tuple[tuple[str, int], ...]
+    outputs: tuple[str, ...]
+    effects: tuple[str, ...]
+    unused: tuple[int, ...]
+    equations: tuple[EquationFacts, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """What the jaxpr object knows: each program once, the outermost first.
+
+    ``sources`` are the lines of the user's code that equations come from, as
+    (file, line, function).
+    """
+
+    programs: tuple[ProgramFacts, ...] = ()
+    sources: tuple[tuple[str, int, str], ...] = ()
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Facts:
+        """Read what :meth:`to_json` wrote; equations are rows there, sources are indices."""
+        sources = tuple((file, line, function) for file, line, function in data["sources"])
+        return cls(tuple(_program(item, sources) for item in data["programs"]), sources)
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data: a row for each equation, its source as an index into ``sources``."""
+        places = {source: index for index, source in enumerate(self.sources)}
+        return {
+            "programs": [
+                {
+                    "inputs": list(program.inputs),
+                    "constants": [list(pair) for pair in program.constants],
+                    "outputs": list(program.outputs),
+                    "effects": list(program.effects),
+                    "unused": list(program.unused),
+                    "equations": [
+                        [
+                            row.primitive,
+                            row.phase,
+                            places[row.source] if row.source is not None else -1,
+                            list(row.types),
+                            dict(row.parameters),
+                            {name: list(indices) for name, indices in row.programs.items()},
+                        ]
+                        for row in program.equations
+                    ],
+                }
+                for program in self.programs
+            ],
+            "sources": [list(source) for source in self.sources],
+        }
+
+
+def _program(data: Mapping[str, Any], sources: tuple[tuple[str, int, str], ...]) -> ProgramFacts:
+    unused = frozenset(data["unused"])
+    return ProgramFacts(
+        tuple(data["inputs"]),
+        tuple((kind, size) for kind, size in data["constants"]),
+        tuple(data["outputs"]),
+        tuple(data["effects"]),
+        tuple(data["unused"]),
+        tuple(
+            EquationFacts(
+                primitive,
+                phase,
+                sources[source] if source >= 0 else None,
+                tuple(types),
+                parameters,
+                {name: tuple(indices) for name, indices in programs.items()},
+                position in unused,
+            )
+            for position, (primitive, phase, source, types, parameters, programs) in enumerate(
+                data["equations"]
+            )
+        ),
+    )
+
+
 def align(printed: Printed, facts: dict[str, Any]) -> dict[int, EquationFacts]:
     """Facts of each equation, by the equation's ``start`` offset.
 

@@ -9,9 +9,9 @@ them three times as fast as frozen dataclasses.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple, TypeAlias
 
 # Token kinds.  A binder introduces a variable, a use reads it; text that no
 # token covers (spaces, punctuation, opaque reprs) is shown as it is.
@@ -178,6 +178,10 @@ def programs(printed: Printed) -> list[Program]:
     return found
 
 
+#: A parameter as JSON has it; ``{"dtype": ...}`` and ``{"text": ...}`` are objects with a name.
+Plain: TypeAlias = None | bool | int | float | str | list["Plain"] | dict[str, str]
+
+
 @dataclass(frozen=True, slots=True)
 class EquationFacts:
     """What the jaxpr object knows of an equation and its text does not.
@@ -194,6 +198,6 @@ class EquationFacts:
     phase: str
     source: tuple[str, int, str] | None
     types: tuple[str, ...]
-    parameters: dict[str, Any]
-    programs: dict[str, tuple[int, ...]]
+    parameters: Mapping[str, Plain]
+    programs: Mapping[str, tuple[int, ...]]
     unused: bool = False

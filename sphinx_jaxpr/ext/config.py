@@ -147,7 +147,7 @@ class ProjectSettings:
         None,
         "",
         "Seconds that all tracing of one build may take, the start of its processes included. When"
-        " they are over, what is not traced yet fails with one warning of the type"
+        " they have passed, what is not traced yet fails with one warning of the type"
         " `jaxpr.timeout`; what was traced is shown and stored, and the next build goes on from"
         " there. `None`: no limit.",
         values.limit_problem,
@@ -185,7 +185,7 @@ class ProjectSettings:
         "",
         "Files that programs depend on in ways that no build can follow, as patterns relative to"
         " the folder of `conf.py`: `data/*.csv`, `../src/**/*.so`, or a folder for all that is"
-        " in it. When one of them changes, appears or goes, all programs are traced again.",
+        " in it. When one of them changes, appears or disappears, all programs are traced again.",
         values.patterns_problem,
         values.to_strings,
     )
@@ -258,8 +258,8 @@ class ProjectSettings:
         [],
         "env",
         "Top-level or dotted modules that a page may name, and that what it has called must be of;"
-        " of JAX it may pass on pure functions and dtypes. Empty: all. It limits names and is no"
-        " wall; the security page has the rules. With a wrong value none is allowed.",
+        " of JAX it may pass on pure functions and dtypes. Empty: all. It limits names and is not"
+        " a sandbox; the security page has the rules. A wrong value allows none.",
         values.modules_problem,
         values.to_strings,
         NO_MODULE,

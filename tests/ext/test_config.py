@@ -282,6 +282,23 @@ def test_wrong_values_do_not_stop_a_build(tmp_path: Path) -> None:
         assert "tanh" in built.texts("index")["jaxpr-dense.grad"]
 
 
+LATE = """
+def setup(app):
+    app.connect("config-inited", later)
+
+
+def later(app, config):
+    config.jaxpr_mode = "skip"
+"""
+
+
+def test_conf_py_may_set_a_value_at_config_inited(tmp_path: Path) -> None:
+    project = Project(tmp_path, {"docs/index.md": PAGE}, LATE)
+    built = project.build("text", "-W")
+    assert (built.code, built.traced) == (0, 0)
+    assert "jaxpr_mode is skip" in (tmp_path / "out/text/index.txt").read_text("utf-8")
+
+
 def test_skip_needs_no_jax_and_says_nothing(tmp_path: Path) -> None:
     wrong = PAGE.replace("transforms: grad", "transforms: gradd\n:wrong: x\n:name: other")
     conf = 'jaxpr_mode = "skip"\njaxpr_python = "/no/such/python"\n'

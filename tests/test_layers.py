@@ -75,7 +75,8 @@ FLOORS: dict[str, tuple[tuple[str, ...], ...]] = {
         ("keeper.py", "process.py", "server.py"),
     ),
     "ext/": (
-        ("__init__.py", "config.py", "links.py", "nodes.py", "pages.py", "records.py"),
+        ("__init__.py", "links.py", "nodes.py", "pages.py", "records.py", "values.py"),
+        ("config.py",),
         ("reading/",),
         ("judging/",),
         ("showing/",),

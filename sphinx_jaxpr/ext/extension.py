@@ -15,11 +15,11 @@ from sphinx.util import logging
 
 from .. import __version__
 from ..program.text import on_one_line
-from . import config as settings
 from .assets import add_assets, copy_assets
 from .builders.check import CheckBuilder
 from .builders.lock import JaxprLock, JaxprRecord
 from .builders.pageless import Judged, PagelessBuilder
+from .config import OPTIONS, ProjectSettings, settle
 from .judging.build import RunningBuild
 from .judging.domain import JaxprDomain, every_kind
 from .judging.findings import (
@@ -70,8 +70,8 @@ _BUILDERS: Final = ("html", "latex", "text", "man", "texinfo")
 
 def connect(app: Sphinx) -> dict[str, Any]:
     """Register all parts; the metadata of the extension."""
-    for option in settings.OPTIONS:
-        # Of any type for Sphinx: what is wrong with a value is told by us, once.
+    for option in OPTIONS:
+        # Of any type for Sphinx: the warning about a wrong value is ours, and the only one.
         app.add_config_value(option.name, option.registered, option.rebuild, types=Any)
     plain: dict[str, Any] = dict.fromkeys(_BUILDERS, PLAIN)
     for kind in (jaxpr_blocks, jaxpr_primitives, jaxpr_note, jaxpr_statement, jaxpr_when):
@@ -99,7 +99,7 @@ def connect(app: Sphinx) -> dict[str, Any]:
     app.add_post_transform(ShowGlossaries)
     app.add_post_transform(ShowStatements)
     COMPLAINTS.install()
-    app.connect("config-inited", check_config)
+    app.connect("config-inited", configure, priority=900)  # after all that may edit values
     app.connect("doctree-read", clear_titles, priority=100)  # before Sphinx copies them
     app.connect("doctree-read", collect_page)
     app.connect("env-updated", update)
@@ -115,12 +115,23 @@ def connect(app: Sphinx) -> dict[str, Any]:
     }
 
 
-def check_config(app: Sphinx, config: Config) -> None:
-    """Tell what is wrong in conf.py."""
-    for name, problem in settings.problems(config).items():
-        place = settings.place_of(name, Path(app.confdir))
-        logger.warning("%s", on_one_line(problem), location=place, type="jaxpr", subtype="option")
-    settings.settle(config)
+def configure(app: Sphinx, config: Config) -> None:
+    """Make the settings, warn of what is wrong in conf.py, and hand them to the domain."""
+    settings, wrong = ProjectSettings.from_config(config, Path(app.confdir))
+    for finding in wrong:
+        logger.warning(
+            "%s",
+            on_one_line(finding.message),
+            location=f"{finding.source}:{finding.line}",
+            type="jaxpr",
+            subtype=finding.kind,
+        )
+    settle(config)
+
+    def hand_over(app: Sphinx) -> None:
+        _domain(app.env).settings = settings
+
+    app.connect("builder-inited", hand_over, priority=0)  # as soon as there is a domain
 
 
 def _domain(env: BuildEnvironment) -> JaxprDomain:
@@ -159,7 +170,7 @@ def update(app: Sphinx, env: BuildEnvironment) -> list[str]:
     findings: list[Finding] = []
     statements: dict[str, str] = {}
     if session.mode != "skip":
-        findings = _findings(app, domain, build, checker, directives)
+        findings = _findings(domain, build, checker, directives)
         if pageless:
             findings += pageless.compared(session, directives, domain.all_directives)
         findings = report(findings, str(app.srcdir))
@@ -177,7 +188,6 @@ def update(app: Sphinx, env: BuildEnvironment) -> list[str]:
 
 
 def _findings(
-    app: Sphinx,
     domain: JaxprDomain,
     build: RunningBuild,
     checker: StatementChecker,
@@ -185,13 +195,12 @@ def _findings(
 ) -> list[Finding]:
     """All that is wrong with the pages themselves, in the order in which it is reported."""
     session = build.session
-    max_constants = settings.value(app.config, "jaxpr_max_constants")
-    conf_line = settings.place_of("jaxpr_glossary", Path(app.confdir))
+    settings = session.settings
     traces = session.mode == "trace"
     return [
-        *BlockFindings(session, build.targets, max_constants).of(directives),
+        *BlockFindings(session, build.targets, settings.max_constants).of(directives),
         *(ambiguous_modules(session.masker, directives) if traces else ()),
-        *unknown_in_glossary(session, build.meanings, directives, conf_line),
+        *unknown_in_glossary(session, build.meanings, directives, settings.confdir),
         *domain.reading_findings(),
         *domain.name_clashes(),
         *checker.wrong_statements(),

@@ -17,7 +17,6 @@ from sphinx.util import logging
 from ...program.text import on_one_line, spelled_all
 from ...tracing.files import write_atomically
 from ...tracing.reports import differences
-from .. import config as settings
 from ..judging.session import BuildSession, TracePolicy
 from ..records import (
     FALSE,
@@ -59,7 +58,7 @@ class CheckBuilder(PagelessBuilder):
     @property
     def policy(self) -> TracePolicy:
         """Pages are judged as they are shown, from the lock too, unless all is traced afresh."""
-        fresh = settings.value(self.config, "jaxpr_fresh")
+        fresh = self.settings.fresh
         return TracePolicy(records=fresh, fresh=fresh, judges_afresh=True)
 
     def compared(

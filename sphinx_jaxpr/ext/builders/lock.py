@@ -15,7 +15,6 @@ from sphinx.util import logging
 from ...program.text import on_one_line
 from ...tracing.lock import LockFolder
 from ...tracing.result import Result
-from .. import config as settings
 from ..judging.session import TracePolicy
 from ..records import Block, DirectiveRecord, Finding
 from .pageless import PagelessBuilder
@@ -84,9 +83,9 @@ class JaxprLock(_Recording):
         return TracePolicy(records=True, fresh=True, judges_afresh=True, forces=self.traces)
 
     @property
-    def only(self) -> list[str]:
+    def only(self) -> tuple[str, ...]:
         """The names of the blocks to make; empty: all."""
-        return list(settings.value(self.config, "jaxpr_lock_only"))
+        return self.settings.lock_only
 
     def is_named(self, block: Block) -> bool:
         """Whether ``jaxpr_lock_only`` has a block, or its directive."""
@@ -153,6 +152,6 @@ class JaxprLock(_Recording):
 
     def leave(self, message: str) -> None:
         """Say that the lock could not be made."""
-        conf_line = settings.place_of("jaxpr_lock_", Path(self.confdir))
-        logger.warning("%s", on_one_line(message), location=conf_line, type="jaxpr", subtype="lock")
+        location = self.settings.location("jaxpr_lock_")
+        logger.warning("%s", on_one_line(message), location=location, type="jaxpr", subtype="lock")
         self.fail()

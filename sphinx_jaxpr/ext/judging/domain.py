@@ -17,6 +17,7 @@ from sphinx.util.tags import Tags
 
 from ...tracing.grammar import Aval, Call, Chain, Mesh, Name, Ref, Step
 from ...tracing.request import Request
+from ..config import ProjectSettings
 from ..links import ShownIds, link
 from ..pages import PageDomain, shape
 from ..records import (
@@ -51,7 +52,8 @@ BUILDERS: Final = (
 class JaxprDomain(PageDomain):
     """What pages ask for, by page.
 
-    ``build`` is what the running build knows of it, ``ids`` are those that its trees show,
+    ``settings`` are what conf.py says, from the event ``builder-inited`` on.  ``build`` is
+    what the running build knows of the pages, ``ids`` are those that its trees show,
     ``written`` are its pages to write again.
     """
 
@@ -71,6 +73,7 @@ class JaxprDomain(PageDomain):
         *(Block, Finding, DirectiveRecord, PrimitiveList, Note, Pasted, Statement),
         *(Aval, Call, Chain, Mesh, Name, Ref, Request, Step),
     )
+    settings: ProjectSettings
 
     def setup(self) -> None:
         """Begin without a build."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from pathlib import Path
 from typing import Final
 
 from sphinx.util import logging
@@ -16,6 +17,7 @@ from ...tracing.grammar import nearest, shorten
 from ...tracing.masking import PathMasker
 from ...tracing.reports import describe, megabytes
 from ...tracing.result import ErrorKind, TraceError
+from ..config import conf_line
 from ..records import FALSE, TRUE, WRONG, Block, DirectiveRecord, Finding, Statement, Verdict
 from .meanings import Meanings
 from .path_targets import PathTargets
@@ -229,12 +231,9 @@ def unknown_in_glossary(
     session: BuildSession,
     meanings: Meanings,
     directives: Mapping[str, list[DirectiveRecord]],
-    conf_line: str,
+    confdir: Path,
 ) -> list[Finding]:
-    """Terms and primitives that ``jaxpr_glossary`` names and that do not exist.
-
-    ``conf_line`` is the option's place in conf.py.
-    """
+    """Terms and primitives that ``jaxpr_glossary`` names and that do not exist."""
     if not meanings.terms_of:
         return []
     blocks = (b for page in directives.values() for directive in page for b in directive.blocks)
@@ -251,8 +250,8 @@ def unknown_in_glossary(
             messages.append(
                 f"{shorten(name)} is not a primitive that JAX's jaxprs or these pages have{near}"
             )
-    file, _, line = conf_line.rpartition(":")
-    return [Finding("glossary", f"jaxpr_glossary: {text}", file, int(line)) for text in messages]
+    file, line = conf_line("jaxpr_glossary", confdir)
+    return [Finding("glossary", f"jaxpr_glossary: {text}", file, line) for text in messages]
 
 
 # --- statements

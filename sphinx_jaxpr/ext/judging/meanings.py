@@ -33,7 +33,9 @@ class Meanings:
     definition.
     """
 
-    def __init__(self, given: Mapping[str, Any], env: BuildEnvironment, builder: Builder) -> None:
+    def __init__(
+        self, given: Mapping[str, str | Mapping[str, str]], env: BuildEnvironment, builder: Builder
+    ) -> None:
         self.env = env
         self.builder = builder
         self.terms_of = {k: v for k, v in given.items() if isinstance(v, str)}

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
 from ...program.text import clipped
 from ..records import TRUE, Block, DirectiveRecord, Finding, Note, Statement
+from ..values import Mode
 from .verdicts import VerdictCache
 
 
@@ -29,14 +29,14 @@ class PathTarget:
 class PathTargets:
     """Resolves the paths of directives.
 
-    ``elide`` is the option of conf.py; in mode ``skip`` nothing is traced, so that no path
-    leads anywhere.
+    ``elide`` are the words that conf.py folds away; in mode ``skip`` nothing is traced, so
+    that no path leads anywhere.
     """
 
-    def __init__(self, verdicts: VerdictCache, mode: str, elide: str) -> None:
+    def __init__(self, verdicts: VerdictCache, mode: Mode, elide: frozenset[str]) -> None:
         self.verdicts = verdicts
         self.is_skipped = mode == "skip"
-        self.elide = frozenset(re.split(r"[\s,]+", elide.strip()))
+        self.elide = elide
 
     def notes(self, directive: DirectiveRecord) -> list[PathTarget]:
         """The equation of each note."""

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from sphinx.util import logging
@@ -17,10 +15,12 @@ from ...tracing.files import digest
 from ...tracing.lock import LockFolder
 from ...tracing.masking import PathMasker, mask
 from ...tracing.needs import Needs
-from ...tracing.request import Job, Limit, Request, Setup
+from ...tracing.request import Job, Limit, Request
 from ...tracing.result import ErrorKind, Pairs, Result, TracedProgram, TraceError
 from ...tracing.store import FAILED, Seen, Store
+from ..config import ProjectSettings
 from ..records import Block, DirectiveRecord
+from ..values import Mode
 from .storage import Storage
 
 if TYPE_CHECKING:
@@ -69,22 +69,6 @@ class TracePolicy:
 PAGES: Final = TracePolicy()
 
 
-@dataclass(frozen=True)
-class TraceSettings:
-    """What conf.py and the command line say about tracing.
-
-    ``timeout`` and ``total_timeout`` are seconds, ``setup`` makes that of a worker with or
-    without 64-bit types.
-    """
-
-    mode: str
-    timeout: float
-    total_timeout: float
-    lock_folder: Path
-    setup: Callable[[bool], Setup]
-    verbosity: int = 0
-
-
 class Replaced(NamedTuple):
     """A stored result that this build traces again: what it shows, JAX's settings then."""
 
@@ -99,17 +83,23 @@ class BuildSession:
     """
 
     def __init__(
-        self, settings: TraceSettings, masker: PathMasker, storage: Storage, policy: TracePolicy
+        self,
+        settings: ProjectSettings,
+        masker: PathMasker,
+        storage: Storage,
+        policy: TracePolicy,
+        verbosity: int = 0,
     ) -> None:
         self.settings = settings
         self.masker = masker
         self.storage = storage
         self.policy = policy
+        self.verbosity = verbosity
         #: Builders that make or compare recordings trace, whatever the pages come from.
-        self.mode = "trace" if policy.records else settings.mode
+        self.mode: Mode = "trace" if policy.records else settings.mode
         #: By the digest of the request: results that this build replaces.
         self.replaced: dict[str, Replaced] = {}
-        self._limit = Limit(settings.total_timeout or math.inf)
+        self._limit = Limit(settings.total_timeout)
         self._outcomes: dict[str, Outcome] = {}
         self._tolerated: set[str] = set()  # keys of programs whose failure may be no fault
         self._locks: LockFolder | None = None
@@ -183,7 +173,7 @@ class BuildSession:
 
     def _log_reason(self, key: str, request: Request, *, is_stored: bool) -> None:
         """In verbose mode: why a program is traced."""
-        if self.settings.verbosity:
+        if self.verbosity:
             unused = "this build uses no stored result"
             reason = unused if is_stored else self.storage.why(key, request)
             text = f"{_title(request)} is traced: {reason or 'no result is stored'}"
@@ -202,11 +192,11 @@ class BuildSession:
         if self.replaced:  # another order than the one that made them, or it might go unnoticed
             ordered = backwards(ordered)
         progress = status_iterator(
-            run(self.settings.setup(x64), ordered, self._limit),
+            run(self.settings.worker(x64), ordered, self._limit),
             "tracing jaxprs... ",
             "darkgreen",
             len(jobs),
-            self.settings.verbosity,
+            self.verbosity,
             stringify_func=lambda item: _title(item[0].request),
         )
         for job, reply in progress:

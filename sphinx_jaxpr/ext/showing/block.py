@@ -12,6 +12,7 @@ from ...program.html.folding import CAST, UNUSED, reasons
 from ...program.matching.summary import counts
 from ...tracing.grammar import Mesh
 from ...tracing.result import ErrorKind, FunctionSource, TraceError
+from ..config import ProjectSettings
 from ..judging.meanings import Meanings
 from ..judging.path_targets import PathTarget, PathTargets
 from ..judging.session import BuildSession
@@ -35,8 +36,7 @@ class Rendering:
     """What the directives of one tree are rendered with.
 
     ``page`` is the page that is written; ``format`` and ``builder`` are the builder's;
-    ``opened``, ``max_equations`` and ``latex_engine`` are options of conf.py.  ``taken`` are
-    the ids that the tree has already.
+    ``latex_engine`` is an option of Sphinx.  ``taken`` are the ids that the tree has already.
     """
 
     session: BuildSession
@@ -45,8 +45,7 @@ class Rendering:
     page: str
     format: str
     builder: str
-    opened: str
-    max_equations: int
+    settings: ProjectSettings
     latex_engine: str
     taken: set[str]
 
@@ -157,9 +156,9 @@ class BlockRenderer:
         printed = self.traced(block).printed
         opened = self.directive.opened
         if opened in ("", "auto"):
-            if counts(printed)[1] > self.rendering.max_equations:
+            if counts(printed)[1] > self.rendering.settings.max_equations:
                 return False
-            opened = opened or self.rendering.opened
+            opened = opened or self.rendering.settings.opened
         if opened == "auto":
             return printed.text.count("\n") < OPEN_LINES
         return opened == "all" or (block.label or "base") in opened.split(",")

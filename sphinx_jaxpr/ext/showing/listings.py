@@ -108,7 +108,7 @@ class NodeRenderer(BlockRenderer):
         printed = self.traced(block).printed
         end, rest = len(printed.text), 0
         if self.rendering.format in PAGED:
-            end, rest = _cut(printed, self.rendering.max_equations)
+            end, rest = _cut(printed, self.rendering.settings.max_equations)
         text = printed.text[:end]
         body: list[nodes.Node] = [
             nodes.literal_block(text, text, language="jaxpr", translatable=False)

@@ -9,7 +9,6 @@ from sphinx import addnodes
 from sphinx.builders.html import StandaloneHTMLBuilder
 
 from ...program.text import on_one_line
-from .. import config as settings
 from ..judging.build import RunningBuild
 from ..judging.domain import are_met
 from ..judging.findings import StatementChecker
@@ -62,8 +61,7 @@ class ShowBlocks(PageTransform):
             page=self.env.docname,
             format=self.app.builder.format,
             builder=self.app.builder.name,
-            opened=settings.value(self.app.config, "jaxpr_open"),
-            max_equations=settings.value(self.app.config, "jaxpr_max_equations"),
+            settings=build.session.settings,
             latex_engine=self.app.config.latex_engine,
             taken=set(),
         )
@@ -142,7 +140,7 @@ class ShowStatements(PageTransform):
 
     def claim(self, words: nodes.inline, verdict: Verdict) -> nodes.Node:
         """The words of a claim, with a mark for readers where the project wants one."""
-        if verdict.state == TRUE and settings.value(self.app.config, "jaxpr_claim_mark"):
+        if verdict.state == TRUE and self.build.session.settings.claim_mark:
             mark = nodes.inline("", "\u00a0\u2713", classes=["jaxpr-checked"])
             mark["translatable"] = False
             if self.app.builder.format == "html":

@@ -23,7 +23,7 @@ myst_heading_anchors = 3
 # Autodoc reads docstrings without JAX: blocks in them are traced elsewhere.
 autodoc_mock_imports = ["jax"]
 # Signatures name these as the reference does.
-autodoc_type_aliases = {name: name for name in ("NamedPrograms", "Recording")}
+autodoc_type_aliases = {"NamedPrograms": "NamedPrograms"}
 nitpick_ignore = [
     ("py:class", "QueryBlock"),
     *(("py:class", f"collections.abc.{name}") for name in ("Iterator", "Mapping")),

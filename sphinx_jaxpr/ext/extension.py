@@ -15,15 +15,23 @@ from sphinx.util import logging
 
 from .. import __version__
 from ..program.text import on_one_line
-from . import config as settings
 from .assets import add_assets, copy_assets
-from .builders.check import CheckBuilder, Checked
+from .builders.check import CheckBuilder
 from .builders.lock import JaxprLock, JaxprRecord
-from .builders.pageless import PagelessBuilder
+from .builders.pageless import Judged, PagelessBuilder
+from .config import OPTIONS, ProjectSettings, settle
+from .judging.build import RunningBuild
 from .judging.domain import JaxprDomain, every_kind
-from .judging.findings import StatementChecker, findings, report
-from .judging.rewritten import Written
-from .judging.verdicts import judging
+from .judging.findings import (
+    BlockFindings,
+    StatementChecker,
+    ambiguous_modules,
+    report,
+    unknown_in_glossary,
+)
+from .judging.rewritten import Written, page_digests
+from .judging.session import PAGES
+from .judging.start import start
 from .nodes import (
     HIDDEN,
     HTML,
@@ -48,6 +56,7 @@ from .reading.roles import ROLES
 from .reading.statements import take_from_titles
 from .reading.transform import JaxprTransform
 from .reading.when import JaxprWhen
+from .records import DirectiveRecord, Finding
 from .showing.glossary import ShowGlossaries
 from .showing.index import PrimitiveIndex
 from .showing.post_transforms import ShowBlocks, ShowStatements
@@ -61,8 +70,8 @@ _BUILDERS: Final = ("html", "latex", "text", "man", "texinfo")
 
 def connect(app: Sphinx) -> dict[str, Any]:
     """Register all parts; the metadata of the extension."""
-    for option in settings.OPTIONS:
-        # Of any type for Sphinx: what is wrong with a value is told by us, once.
+    for option in OPTIONS:
+        # Of any type for Sphinx: the warning about a wrong value is ours, and the only one.
         app.add_config_value(option.name, option.registered, option.rebuild, types=Any)
     plain: dict[str, Any] = dict.fromkeys(_BUILDERS, PLAIN)
     for kind in (jaxpr_blocks, jaxpr_primitives, jaxpr_note, jaxpr_statement, jaxpr_when):
@@ -90,7 +99,7 @@ def connect(app: Sphinx) -> dict[str, Any]:
     app.add_post_transform(ShowGlossaries)
     app.add_post_transform(ShowStatements)
     COMPLAINTS.install()
-    app.connect("config-inited", check_config)
+    app.connect("config-inited", configure, priority=900)  # after all that may edit values
     app.connect("doctree-read", clear_titles, priority=100)  # before Sphinx copies them
     app.connect("doctree-read", collect_page)
     app.connect("env-updated", update)
@@ -106,12 +115,23 @@ def connect(app: Sphinx) -> dict[str, Any]:
     }
 
 
-def check_config(app: Sphinx, config: Config) -> None:
-    """Tell what is wrong in conf.py."""
-    for name, problem in settings.problems(config).items():
-        place = settings.place_of(name, Path(app.confdir))
-        logger.warning("%s", on_one_line(problem), location=place, type="jaxpr", subtype="option")
-    settings.settle(config)
+def configure(app: Sphinx, config: Config) -> None:
+    """Make the settings, warn of what is wrong in conf.py, and hand them to the domain."""
+    settings, wrong = ProjectSettings.from_config(config, Path(app.confdir))
+    for finding in wrong:
+        logger.warning(
+            "%s",
+            on_one_line(finding.message),
+            location=f"{finding.source}:{finding.line}",
+            type="jaxpr",
+            subtype=finding.kind,
+        )
+    settle(config)
+
+    def hand_over(app: Sphinx) -> None:
+        _domain(app.env).settings = settings
+
+    app.connect("builder-inited", hand_over, priority=0)  # as soon as there is a domain
 
 
 def _domain(env: BuildEnvironment) -> JaxprDomain:
@@ -137,41 +157,70 @@ def update(app: Sphinx, env: BuildEnvironment) -> list[str]:
     pageless = app.builder if isinstance(app.builder, PagelessBuilder) else None
     if pageless and pageless.is_refused:
         pageless.refuse()
-        app.statuscode = 1
+        pageless.fail()
         return []
     tags = every_kind(app.tags) if pageless else app.tags
     directives = pageless.directives(domain) if pageless else domain.visible(tags)
-    domain.session = session = judging(app, directives)
+    build = start(app, directives, pageless.policy if pageless else PAGES)
+    session = build.session
     session.prepare(directive for page in directives.values() for directive in page)
-    sentences = StatementChecker(session, domain.visible_statements(tags))
+    if pageless:  # they read every result
+        session.mend((d, block) for page in directives.values() for d in page for block in d.blocks)
+    checker = StatementChecker(session, build.verdicts, domain.visible_statements(tags))
+    findings: list[Finding] = []
+    statements: dict[str, str] = {}
     if session.mode != "skip":
-        found = [*findings(session, directives), *domain.findings(), *sentences.findings()]
-        checks = pageless if isinstance(pageless, CheckBuilder) else None
-        found += checks.compared(session, directives, domain.all_directives) if checks else []
-        session.findings = report(found, str(app.srcdir))
-        if checks:
-            checks.checked = Checked(session, directives, sentences, checks.drifts)
-    shown = sentences.digests() if session.mode != "skip" else {}
-    session.verdicts.save()
+        findings = _findings(domain, build, checker, directives)
+        if pageless:
+            findings += pageless.compared(session, directives, domain.all_directives)
+        findings = report(findings, str(app.srcdir))
+        statements = checker.digests()
+    if kept := build.verdicts.kept():
+        domain.data["judged"] = kept  # Sphinx writes it with the pages that it updates
     if pageless:
+        pageless.judged = Judged(build, directives, checker, findings)
         return []
-    session.pages = session.page_digests(directives, domain.visible_lists(tags), shown)
-    session.written = Written(app, Path(app.doctreedir) / "jaxpr", session.pages)
-    return session.written.outdated()
+    build.verdicts.begin_writing()
+    lists = domain.visible_lists(tags)
+    pages = page_digests(session, build.meanings.digest, directives, lists, statements)
+    domain.written = Written(app, Path(app.doctreedir) / "jaxpr", pages)
+    return domain.written.outdated()
+
+
+def _findings(
+    domain: JaxprDomain,
+    build: RunningBuild,
+    checker: StatementChecker,
+    directives: dict[str, list[DirectiveRecord]],
+) -> list[Finding]:
+    """All that is wrong with the pages themselves, in the order in which it is reported."""
+    session = build.session
+    settings = session.settings
+    traces = session.mode == "trace"
+    return [
+        *BlockFindings(session, build.targets, settings.max_constants).of(directives),
+        *(ambiguous_modules(session.masker, directives) if traces else ()),
+        *unknown_in_glossary(session, build.meanings, directives, settings.confdir),
+        *domain.reading_findings(),
+        *domain.name_clashes(),
+        *checker.wrong_statements(),
+    ]
 
 
 def note_page(app: Sphinx, doctree: nodes.document, docname: str) -> None:
     """A page is about to be written: a list of files on the command line leaves some out."""
-    session = _domain(app.env).session
-    if session is not None and session.written is not None:
-        session.written.resolved.add(docname)
+    domain = _domain(app.env)
+    if domain.written is not None:
+        domain.written.resolved.add(docname)
+    if domain.build is not None:
+        domain.build.session.release()  # its nodes are made: memory need not hold all pages
 
 
 def finish(app: Sphinx, exception: Exception | None) -> None:
     """Remember what the pages show now."""
-    session = _domain(app.env).session
-    if session is not None and session.written is not None and exception is None:
-        session.written.keep()
+    written = _domain(app.env).written
+    if written is not None and exception is None:
+        written.keep()
 
 
 # --- the lexer ``jaxpr`` for Sphinx, loaded when a page first needs it

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import Final
 
 from ..tracing.request import Request
-
-if TYPE_CHECKING:
-    from docutils import nodes
 
 #: The layout in which each variant stands beside the base.
 COMPARE: Final = "compare"
@@ -194,26 +191,3 @@ class Verdict:
     def kind(self) -> str:
         """The type of its warning."""
         return "claim" if self.state == FALSE else "path"
-
-
-class Judge(Protocol):
-    """Judges quotes; what an engine gives to those who show pages."""
-
-    @property
-    def versions(self) -> dict[str, str]:
-        """The versions that expressions may ask for."""
-
-    def link(self, page: str, primitive: str) -> nodes.reference | None:
-        """An empty link on a page to where a primitive is explained."""
-
-    def of(self, page: str, statement: Statement, inside: DirectiveRecord | None = None) -> Verdict:
-        """The verdict on a quote of a page; ``inside`` its directive, for the path of a note."""
-
-    def is_pasted(self, page: str, statement: Statement) -> bool:
-        """Whether all that a quote asks of stands on a page as text."""
-
-    def place(self, page: str, verdict: Verdict) -> BlockOnPage | None:
-        """Where the block stands that a verdict leads to."""
-
-    def save(self) -> None:
-        """Keep what was judged for the next build."""

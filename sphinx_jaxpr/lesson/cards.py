@@ -83,7 +83,7 @@ def digests(env: BuildEnvironment, domain: LessonDomain) -> dict[str, str]:
     """For each page that links terms what its cards show."""
     terms = GlossaryTerms(env)
     blocks = jaxprs(env)
-    values = blocks.session.pages if blocks and blocks.session else {}
+    values = blocks.written.shown if blocks and blocks.written else {}
     found: dict[str, str] = {}
     for page, names in domain.uses.items():
         shown = []

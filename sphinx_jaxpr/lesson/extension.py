@@ -14,7 +14,7 @@ from sphinx.util import logging
 from .. import __version__
 from ..ext.assets import copy_static
 from ..ext.builders.pageless import PagelessBuilder
-from ..ext.config import place_of
+from ..ext.config import conf_location
 from ..ext.judging.findings import report
 from ..ext.judging.rewritten import Written
 from ..program.text import on_one_line
@@ -78,8 +78,10 @@ def connect(app: Sphinx) -> dict[str, Any]:
 def check_config(app: Sphinx, config: Config) -> None:
     """Tell what is wrong in conf.py."""
     if problem := settings.problem(config):
-        place = place_of(settings.NAME, Path(app.confdir))
-        logger.warning("%s", on_one_line(problem), location=place, type="lesson", subtype="option")
+        location = conf_location(settings.NAME, Path(app.confdir))
+        logger.warning(
+            "%s", on_one_line(problem), location=location, type="lesson", subtype="option"
+        )
 
 
 def _domain(env: BuildEnvironment) -> LessonDomain:

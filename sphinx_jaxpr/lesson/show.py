@@ -123,8 +123,7 @@ class ShowChecklists(PageTransform):
         if auto.verb == "open":
             identity = blocks_of(self.env, page).get(auto.target, "")
             domain = jaxprs(self.env)
-            renamed = domain.session.renamed if domain and domain.session else {}
-            return renamed.get((page, identity), identity)
+            return domain.ids.of_block(page, identity) if domain else identity
         domain_data = cast(LessonDomain, self.env.get_domain("lesson"))
         questions = dict(domain_data.lessons.get(page, Lesson()).questions)
         return questions.get(auto.target, "") if auto.verb == VERBS[1] else ""

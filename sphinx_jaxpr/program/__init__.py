@@ -16,7 +16,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
-    from .drift.compare import Drift, Recording, compare
+    from .drift.compare import Drift, drift_between
     from .drift.levels import Difference, Level
     from .html.markup import to_html
     from .matching.match import Match, match
@@ -47,7 +47,6 @@ __all__ = [
     "Printed",
     "Program",
     "ProgramView",
-    "Recording",
     "Scope",
     "Span",
     "Token",
@@ -56,7 +55,7 @@ __all__ = [
     "Values",
     "Variable",
     "View",
-    "compare",
+    "drift_between",
     "evaluate",
     "explain",
     "find",
@@ -72,7 +71,7 @@ __all__ = [
 #: Where each name is defined.  A module is loaded when a name of it is first asked for:
 #: the package is imported by builds that need no parser.
 _MODULES: Final = {
-    "drift.compare": ("Drift", "Recording", "compare"),
+    "drift.compare": ("Drift", "drift_between"),
     "drift.levels": ("Difference", "Level"),
     "html.markup": ("to_html",),
     "matching.match": ("Match", "match"),

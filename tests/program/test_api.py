@@ -60,7 +60,7 @@ def test_examples_of_the_page() -> None:
 
 def test_every_public_name_is_on_the_page_and_has_a_docstring() -> None:
     listed = re.findall(r"^\.\. (?:auto\w+|type):: (\w+)", PAGE.read_text("utf-8"), re.MULTILINE)
-    aliases = {"NamedPrograms", "Recording"}
+    aliases = {"NamedPrograms"}
     assert sorted(listed) == program.__all__
     for name in set(program.__all__) - aliases:
         assert getattr(program, name).__doc__, name
@@ -149,7 +149,7 @@ REPRS: dict[str, Callable[[Any], Any]] = {
     "Equations": lambda p: program.evaluate("f[:]", {"f": p}).value,
     "Values": lambda p: program.evaluate("f.inputs", {"f": p}).value,
     "Scope": lambda p: program.Scope.of({"f" * 500: p}),
-    "Drift": lambda p: program.compare(p, F),
+    "Drift": lambda p: program.drift_between(p, F),
 }
 
 
@@ -174,8 +174,8 @@ WRONG: list[tuple[Callable[[Any], Any], tuple[type[Exception], ...]]] = [
     (lambda thing: program.evaluate("len(f)", thing), (TypeError, ValueError)),
     (lambda thing: program.evaluate("len(f)", {"f": thing}), (TypeError, program.PathError)),
     (lambda thing: program.evaluate("len(f)", {thing: F}), (TypeError, ValueError)),
-    (lambda thing: program.compare(thing, F), (TypeError, ValueError)),
-    (lambda thing: program.compare(F, thing), (TypeError, ValueError)),
+    (lambda thing: program.drift_between(thing, F), (TypeError, ValueError)),
+    (lambda thing: program.drift_between(F, thing), (TypeError, ValueError)),
     (program.to_html, (TypeError,)),
     (lambda thing: program.to_html(program.parse(F), thing), (TypeError,)),
 ]

@@ -5,11 +5,52 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import os
+from collections.abc import Mapping
 from pathlib import Path
 
 from sphinx.application import Sphinx
 
-from ...tracing.files import Cache
+from ... import __version__
+from ...tracing.files import Cache, digest
+from ..records import DirectiveRecord, PrimitiveList
+from .session import BuildSession
+
+
+def page_digests(
+    session: BuildSession,
+    meanings: str,
+    directives: Mapping[str, list[DirectiveRecord]],
+    lists: Mapping[str, list[PrimitiveList]],
+    statements: Mapping[str, str],
+) -> dict[str, str]:
+    """For each page a digest of all that its blocks, statements and lists show.
+
+    ``meanings`` is the digest of what primitives mean, ``statements`` that of what a page
+    shows of its statements.
+    """
+    pages = {}
+    for docname, records in directives.items():
+        parts = [session.mode, __version__, meanings]
+        for directive in records:
+            for block in directive.blocks:
+                outcome = session.outcome(block)
+                parts.append(outcome.seen.program if outcome else block.problem)
+                if outcome and directive.with_source:
+                    parts.append(outcome.seen.source)
+        pages[docname] = hashlib.sha256("\n".join(parts).encode()).hexdigest()[:20]
+    blocks = [
+        (docname, block.name, block.identity, block.shown)
+        for docname, records in directives.items()
+        for directive in records
+        for block in directive.blocks
+    ]
+    project = digest([pages, blocks])
+    for docname, statement in statements.items():
+        pages[docname] = f"{pages.get(docname, '')} {statement}"
+    for docname, page_lists in lists.items():
+        if any(listing.scope == "project" for listing in page_lists):
+            pages[docname] = f"{pages.get(docname, '')} {project}"
+    return pages
 
 
 class Written:
@@ -21,6 +62,7 @@ class Written:
 
     def __init__(self, app: Sphinx, folder: Path, now: dict[str, str]) -> None:
         self.app = app
+        self.shown = now
         self.now = {page: _digest(shown) for page, shown in now.items()}
         output = _digest(f"{app.builder.name}\n{app.outdir}")
         self.kept = Cache(folder)
@@ -29,8 +71,8 @@ class Written:
 
     def before(self) -> dict[str, str]:
         """The digests as of the last finished build of this builder."""
-        found = self.kept.data(self.file)
-        return found if isinstance(found, dict) else {}
+        digests = self.kept.data(self.file)
+        return digests if isinstance(digests, dict) else {}
 
     def outdated(self) -> list[str]:
         """Pages that show something else than when they were last written."""
@@ -42,12 +84,12 @@ class Written:
     def keep(self) -> None:
         """Remember the digests of a finished build, which may have left pages out."""
         before = self.before()
-        found = {
-            page: digest
+        digests = {
+            page: kept
             for page in {*self.now, *before} & self.app.env.found_docs
-            if (digest := (self.now if page in self.resolved else before).get(page))
+            if (kept := (self.now if page in self.resolved else before).get(page))
         }
-        if found != before and not self.kept.keep(self.file, found):
+        if digests != before and not self.kept.keep(self.file, digests):
             with contextlib.suppress(OSError):  # rather all pages again than too few
                 (self.kept.folder / self.file).unlink()
 

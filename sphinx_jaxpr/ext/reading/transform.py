@@ -11,7 +11,7 @@ from docutils import nodes
 from ...tracing import grammar
 from ...tracing.grammar import Chain, GrammarError, nearest, shorten
 from ...tracing.request import Request, checked, is_target, is_within, local_name, seconds
-from ..config import value as config_value
+from ..config import settings_of
 from ..nodes import jaxpr_blocks, jaxpr_note
 from ..records import COMPARE, Block, DirectiveRecord, Finding, Note
 from . import elide
@@ -171,7 +171,7 @@ class JaxprTransform(BlockDirective):
         return resolved
 
     def _allowed(self) -> tuple[str, ...]:
-        return tuple(config_value(self.config, "jaxpr_allowed_modules"))
+        return settings_of(self.env).allowed_modules
 
     def _form(self, argument: str) -> str:
         if self.place.markdown:
@@ -261,7 +261,7 @@ class JaxprTransform(BlockDirective):
             )
 
     def _checked(self, chains: tuple[Chain, ...]) -> list[tuple[Chain, str]]:
-        found = checked(chains, config_value(self.config, "jaxpr_transforms"))
+        found = checked(chains, settings_of(self.env).transforms)
         for chain, problem in found:
             if problem:
                 line = self._line_of(chain)
@@ -275,7 +275,7 @@ class JaxprTransform(BlockDirective):
     ) -> list[Block]:
         problem = "" if base else next((f.message for f in self.findings), "not understood")
         expects = "raises" in self.options
-        third_party = config_value(self.config, "jaxpr_transforms")
+        third_party = settings_of(self.env).transforms
         requests: list[tuple[str, Request | None, str]] = [("", base, problem)]
         lines = [self.place.line]
         for chain, wrong in chains:

@@ -11,16 +11,25 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from itertools import groupby
-from typing import Any, Final, TypeAlias
+from typing import Any, Final
 
+from ..facts import Facts
 from ..matching.bodies import bare
 from ..model import MAX_REPR, Equation, Operand, Printed, Program
 from ..parser.unparsed import unread
-from ..text import clipped, expect, inert
+from ..text import clipped, inert
 from .changes import ParameterChanges
 from .flow import Flow
 from .levels import Difference, Level
-from .recorded import Places, RecordedProgram, collapsed, kind, literal
+from .recorded import (
+    Places,
+    RecordedProgram,
+    RecordedText,
+    Recording,
+    collapsed,
+    kind,
+    literal,
+)
 
 # --- the longest common sequence of two lists of equations
 
@@ -103,70 +112,48 @@ class Drift:
         return f"<Drift {self.level.words}{': ' if text else ''}{clipped(inert(text), MAX_REPR)}>"
 
 
-#: A printed program, its text, or a recording of it: the data of a lock file.
-Recording: TypeAlias = Printed | str | Mapping[str, Any]
+def drift_between(
+    old: Printed | str | Mapping[str, Any], new: Printed | str | Mapping[str, Any]
+) -> Drift:
+    """How ``new`` differs from ``old``: one program as two versions of JAX print it.
+
+    Each is a program, its text, or the data of a :doc:`lock file </reference/lock>`, which
+    has facts beside the text, or an error in place of it.  A text alone says less: it does
+    not show, for example, that a program has no effects, so that its equations may be
+    reordered.
+
+    Raises :exc:`TypeError` for anything else, and :exc:`ValueError` for a mapping that is
+    not such data.
+
+    >>> old = "{ lambda ; a:f32[8]. let b:f32[8] = tanh a in (b,) }"
+    >>> drift_between(old, "{ lambda ; x:f32[8]. let y:f32[8] = tanh x in (y,) }")
+    <Drift printing: letters, layout, or the order of parameters>
+    >>> drift_between(old, old.replace("f32", "bf16")).level.words
+    'program'
+    """
+    return compare(RecordedText.of(old), RecordedText.of(new))
 
 
 def compare(old: Recording, new: Recording) -> Drift:
-    """How ``new`` differs from ``old``: two recordings of one program, by two versions of JAX.
-
-    A recording is the data of a :doc:`lock file </reference/lock>`, which has facts beside
-    the text, or an error in its place.  Of a text alone less is known: unless
-    it says so, nothing is known to be without effects, for example.
-
-    Raises :exc:`TypeError` for what is not a recording, and :exc:`ValueError` for a mapping
-    that has neither ``text`` nor ``error``.
-
-    >>> old = "{ lambda ; a:f32[8]. let b:f32[8] = tanh a in (b,) }"
-    >>> compare(old, old.replace("b", "c").replace("lamcda", "lambda"))
-    <Drift printing: letters, layout, or the order of parameters>
-    >>> compare(old, old.replace("f32", "bf16")).level.words
-    'program'
-    """
-    old, new = _recorded(old), _recorded(new)
-    if "text" not in old or "text" not in new:
+    """How ``new`` differs from ``old``; each is a program or an error."""
+    if old.text is None or new.text is None:
         return _drift(_errors(old, new))
     renamed = _names(old, new)
-    if old["text"] == new["text"] and _bare(old) == _bare(new):
+    if old.text == new.text and _without_lines(old.facts) == _without_lines(new.facts):
         return _drift(renamed)
     before, after = RecordedProgram(old), RecordedProgram(new)
-    if any(unread(side.printed) for side in (before, after)):  # or what is not a jaxpr at all
-        return _drift([*renamed, *_texts(old["text"], new["text"])])
+    if unread(before.printed) or unread(after.printed):  # or what is not a jaxpr at all
+        return _drift([*renamed, *_texts(old.text, new.text)])
     assert before.printed.program is not None and after.printed.program is not None
+    comparison = _DriftComparison(before, after)
     try:
-        differences = _DriftComparison(before, after).everything(
-            before.printed.program, after.printed.program
-        )
+        differences = comparison.everything(before.printed.program, after.printed.program)
     except RecursionError:
-        differences = _texts(old["text"], new["text"])
-    if not differences and old["text"] != new["text"]:
-        differences = [
-            Difference(Level.PRINTING, "", "letters, layout, or the order of parameters")
-        ]
+        differences = _texts(old.text, new.text)
+    if not differences and old.text != new.text:
+        layout = "letters, layout, or the order of parameters"
+        differences = [Difference(Level.PRINTING, "", layout)]
     return _drift([*renamed, *differences])
-
-
-def _recorded(recording: Recording) -> Mapping[str, Any]:
-    """The recording of a program as a mapping, its text in one piece."""
-    if isinstance(recording, (Printed, str)):
-        text = recording if isinstance(recording, str) else recording.text
-        return {"text": text, "facts": {}}
-    expect(recording, Mapping, "a recording of a program")
-    if "text" not in recording and "error" not in recording:
-        raise ValueError("a recording has a `text` or an `error`")
-    text = recording.get("text", "")
-    if isinstance(text, list):  # its lines, as in a file
-        text = "\n".join(map(str, text))
-    expect(text, str, "a text or its lines as `text`")
-    facts, error = recording.get("facts", {}), recording.get("error", {})
-    expect(facts, Mapping, "a mapping as `facts`")
-    expect(error, Mapping, "a mapping as `error`")
-    if "text" not in recording:
-        return {**recording, "error": {**_NO_ERROR, **error}}
-    return {**recording, "text": text, "facts": facts}
-
-
-_NO_ERROR: Final = {"type": "", "kind": "error", "message": ""}
 
 
 def _drift(found: Iterable[Difference]) -> Drift:
@@ -174,40 +161,37 @@ def _drift(found: Iterable[Difference]) -> Drift:
     return Drift(max((d.level for d in differences), default=Level.SAME), differences)
 
 
-def _bare(recorded: Mapping[str, Any]) -> list[Any]:
+def _without_lines(facts: Facts) -> list[Any]:
     """The facts without lines of the source."""
     return [
-        {
-            **program,
-            "equations": [[*row[:2], *row[3:]] for row in program["equations"]],
-        }
-        for program in recorded["facts"].get("programs") or []
+        (
+            (program.inputs, program.constants, program.outputs, program.effects, program.unused),
+            [(e.primitive, e.phase, e.types, e.parameters, e.programs) for e in program.equations],
+        )
+        for program in facts.programs
     ]
 
 
-def _names(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[Difference]:
+def _names(old: Recording, new: Recording) -> list[Difference]:
     """Of the names of the arguments, by which sentences point at inputs."""
-    names = [[name for name, _ in recorded.get("args", ())] for recorded in (old, new)]
+    names = old.argument_names, new.argument_names
     if names[0] == names[1] or not all(names):
         return []
     return [Difference(Level.RENAMED, "", "names of the arguments", *map(", ".join, names))]
 
 
-def _errors(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[Difference]:
-    kinds = [_kind(recorded) for recorded in (old, new)]
+def _errors(old: Recording, new: Recording) -> list[Difference]:
+    kinds = [_kind(recording) for recording in (old, new)]
     if kinds[0] != kinds[1]:
         return [Difference(Level.PROGRAM, "", "result", *kinds)]
-    messages = [collapsed(recorded["error"]["message"]) for recorded in (old, new)]
+    messages = [collapsed(recording.error_words[1]) for recording in (old, new)]
     if messages[0] == messages[1]:
         return []
     return [Difference(Level.PRINTING, "", "message of the error", *messages)]
 
 
-def _kind(recorded: Mapping[str, Any]) -> str:
-    if "text" in recorded:
-        return "a program"
-    error = recorded["error"]
-    return str(error["type"] or error["kind"])
+def _kind(recording: Recording) -> str:
+    return "a program" if recording.text is not None else recording.error_words[0]
 
 
 def _texts(old: str, new: str) -> list[Difference]:

@@ -1,4 +1,4 @@
-"""One recorded program as a comparison over versions reads it."""
+"""A recorded program as a comparison of two JAX versions reads it."""
 
 from __future__ import annotations
 
@@ -7,13 +7,16 @@ import re
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, Protocol
 
-from ..model import BINDER, Equation, Operand, Parameter, Program, Variable, walk
+from ..facts import Facts, align
+from ..model import BINDER, Equation, Operand, Parameter, Printed, Program, Variable, walk
 from ..parser.parser import parse
 from ..query.blocks import BlockIndex
 from ..renames import table
+from ..text import expect
 
 #: Characters of a value that a difference shows.
 SHOWN: Final = 100
@@ -57,13 +60,77 @@ class RecordedValue(NamedTuple):
         return text if len(text) <= SHOWN else text[: SHOWN - 3] + "..."
 
 
-class RecordedProgram:
-    """A program with what is known of it."""
+class Recording(Protocol):
+    """What a comparison asks of a traced block: its program, or its error.
 
-    def __init__(self, recorded: Mapping[str, Any]) -> None:
-        self.printed = parse(recorded["text"])
-        self.index = BlockIndex(self.printed, recorded["facts"])
-        self.programs: list[dict[str, Any]] = recorded["facts"].get("programs") or []
+    ``text`` is ``None`` where there is an error instead, as (type or kind, message).
+    ``argument_names`` is empty where the names are unknown.
+    """
+
+    @property
+    def text(self) -> str | None: ...
+    @property
+    def facts(self) -> Facts: ...
+    @property
+    def argument_names(self) -> tuple[str, ...]: ...
+    @property
+    def error_words(self) -> tuple[str, str]: ...
+    @property
+    def printed(self) -> Printed: ...
+    @property
+    def index(self) -> BlockIndex: ...
+
+
+@dataclass(frozen=True)
+class RecordedText:
+    """A recording without a traced block: a text with its facts, or an error."""
+
+    text: str | None
+    facts: Facts = field(default_factory=Facts)
+    argument_names: tuple[str, ...] = ()
+    error_words: tuple[str, str] = ("", "")
+
+    @classmethod
+    def of(cls, program: Printed | str | Mapping[str, Any]) -> RecordedText:
+        """The recording of a printed program, of its text, or of the data of a lock file."""
+        if isinstance(program, Printed):
+            return cls(program.text)
+        if isinstance(program, str):
+            return cls(program)
+        expect(program, Mapping, "a program, its text or a recording of it")
+        if "text" not in program and "error" not in program:
+            raise ValueError("a recording has a `text` or an `error`")
+        try:
+            names = tuple(str(name) for name, _ in program.get("args", ()))
+            if "text" not in program:
+                error = program["error"]
+                kind = str(error.get("type") or error.get("kind", "error"))
+                return cls(None, argument_names=names, error_words=(kind, str(error["message"])))
+            text = program["text"]
+            text = text if isinstance(text, str) else "\n".join(text)
+            facts = Facts.from_json(program["facts"]) if program.get("facts") else Facts()
+        except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
+            raise ValueError(f"this is not a recording of a program: {error!r}") from None
+        return cls(text, facts, names)
+
+    @cached_property
+    def printed(self) -> Printed:
+        """The text as parsed."""
+        return parse(self.text or "")
+
+    @cached_property
+    def index(self) -> BlockIndex:
+        """Lookups over its equations."""
+        return BlockIndex(self.printed, align(self.printed, self.facts))
+
+
+class RecordedProgram:
+    """Lookups over a recording that is a program."""
+
+    def __init__(self, recording: Recording) -> None:
+        self.printed = recording.printed
+        self.index = recording.index
+        self.facts = recording.facts.programs
 
     @cached_property
     def hidden(self) -> set[str]:
@@ -140,9 +207,9 @@ class RecordedProgram:
         """The effects of a program; ``None`` where they are not known."""
         whole = 0 if program is self.printed.program else None
         index = self.index.tables.get(program.start, whole)
-        if index is None or index >= len(self.programs):
+        if index is None or index >= len(self.facts):
             return None
-        return list(self.programs[index].get("effects", ()))
+        return list(self.facts[index].effects)
 
     def is_pure(self, program: Program) -> bool:
         """Whether the order of its equations means nothing: no effects, no references."""

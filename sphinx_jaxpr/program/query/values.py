@@ -113,10 +113,9 @@ def variables(program: Program) -> list[Variable]:
 def effects(block: QueryBlock, program: Program, path: str) -> tuple[str, ...]:
     """The names of the effects of a program."""
     index = block.index.tables.get(program.start)
-    programs = block.facts.get("programs") or []
-    if index is None or index >= len(programs):
+    if index is None:
         raise PathError(f"`{path}`: nothing is known of its effects")
-    return tuple(programs[index].get("effects", ()))
+    return block.facts.programs[index].effects
 
 
 def readers(block: QueryBlock, equation: Equation) -> list[Equation]:
@@ -326,8 +325,8 @@ class Values(View):
         wanted = key.replace('"', "'")
         if wanted in self.names.leaves:
             return self.values[self.names.leaves.index(wanted)]
-        if key not in self.names.known and key not in self.names.arguments:
-            names = tuple(dict.fromkeys([*self.names.known, *self.names.leaves]))
+        if key not in self.names.all_arguments and key not in self.names.arguments:
+            names = tuple(dict.fromkeys([*self.names.all_arguments, *self.names.leaves]))
             listed = ", ".join(names[:MOST_NAMES]) + (", ..." if names[MOST_NAMES:] else "")
             near = nearest(key, names) or f" (names: {listed or 'none, use a number'})"
             raise PathError(f"`{self.path}` has no `{key}`{near}")

@@ -307,7 +307,7 @@ class Equations(View):
             entry = builtin().entry(word)
             if entry is not None:
                 raise PathError(f"`{word}` is not a primitive; JAX prints `{entry.name}`")
-            if word in self.block.inputs.known:
+            if word in self.block.inputs.all_arguments:
                 raise PathError(
                     f"`{word}` is not a primitive; an input is `{self.block.name}.inputs[{word}]`"
                 )
@@ -512,7 +512,7 @@ def _block(name: str, program: Printed | str | QueryBlock, base: QueryBlock | No
     """A program under a name of the caller's."""
     if isinstance(program, QueryBlock):
         is_ready = program.name == name and program.base is base
-        return program if is_ready else replace(program, name=name, base=base, found=None)
+        return program if is_ready else replace(program, name=name, base=base)
     if isinstance(program, str):
         program = parse(program)
     expect(program, Printed, f"a program or its text as `{name}`")

@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 from sphinx_jaxpr import program
+from tests.program import recordings
 from tests.support import PROJECT
 
 PAGE = PROJECT / "docs" / "reference" / "program.md"
@@ -126,6 +127,25 @@ def test_variants_have_their_base() -> None:
     assert (view.path, view.text) == ("f.grad.added[0]", "c:f32[8] = neg b")
     scope = program.Scope.of(programs, versions={"jax": "0.10.2"})
     assert program.judge('jax >= "0.10"', scope).is_true
+
+
+def test_recordings_of_a_lock_are_compared_with_their_facts() -> None:
+    def recording(version: str, name: str) -> dict[str, Any]:
+        data = json.loads((PROJECT / f"tests/program/versions/{version}.json").read_text())[name]
+        lines = data["text"].split("\n")
+        return {"schema": 1, "text": lines, "facts": recordings.facts(data["facts"]).to_json()}
+
+    old, new = recording("0.7.2", "grad dense"), recording("0.12.0.1", "grad dense")
+    assert program.drift_between(old, old).level is program.Level.SAME
+    drift = program.drift_between(old, new)
+    assert drift.level > program.Level.SAME and drift.differences
+    error = {"error": {"type": "TypeError", "message": "no", "mro": [], "frames": []}}
+    failed = program.drift_between(old, error)
+    assert failed.level is program.Level.PROGRAM
+    assert failed.highest[0].words() == "result `a program` -> `TypeError`"
+    for wrong in ({"text": F, "facts": 3}, {"text": F, "facts": {"programs": [{}]}}, {"error": 3}):
+        with pytest.raises(ValueError, match="not a recording"):
+            program.drift_between(F, wrong)
 
 
 def test_html_is_marked_and_holds_the_text() -> None:

@@ -251,8 +251,8 @@ def _compared(text: str) -> Callable[[], object]:
 def _drifted(text: str) -> Callable[[], object]:
     old, new = recorded(text), recorded(text.replace("mul", "add").replace("sin", "cos"))
     return lambda: (
-        compare.compare(recording(old), recording(new)),
-        compare.compare(recording(old), recording(old)),
+        compare(recording(old), recording(new)),
+        compare(recording(old), recording(old)),
     )
 
 

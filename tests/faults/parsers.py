@@ -163,7 +163,7 @@ def _program(text: str) -> Answer:
             one.name: printed_value(text[one.start : one.end]) for one in equation.parameters
         }
         builtin().in_words(equation.primitive, parameters, [v.type for v in equation.outputs])
-    compare.compare(*(recording({"text": one, "facts": {}}) for one in (base.text, text)))
+    compare(*(recording({"text": one, "facts": {}}) for one in (base.text, text)))
     said = "".join(value for _, _, value in JaxprLexer().get_tokens_unprocessed(text))
     assert said == text
     return [one.message for one in found][:5]

@@ -17,6 +17,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from sphinx_jaxpr import program
 from sphinx_jaxpr.testing import Traced, assert_claims, trace
 from tests.support import PROJECT
 
@@ -174,6 +175,8 @@ def test_the_answer_is_a_mapping() -> None:
     assert dict(found).keys() == {"dense"}
     assert "dense" in found and "other" not in found
     assert repr(found) == f"<Traced dense on JAX {jax.__version__}>"
+    assert program.evaluate("len(dense)", found).value == 2
+    assert program.evaluate("len(g.more.kept)", {"g": found["dense"], "g.more": found["dense"]})
     with pytest.raises(KeyError):
         found["other"]
 

@@ -602,7 +602,10 @@ def setup(app):
     assert loaded
     # The index of primitives says what each means; it is written by every build.
     glossary = ("glossary", "glossary.glossary", "glossary.wording", "glossary.formats")
-    allowed = ("", *(f".{name}" for name in ("text", "html", "html.definitions", *glossary)))
+    allowed = (
+        "",
+        *(f".{name}" for name in ("text", "dtypes", "html", "html.definitions", *glossary)),
+    )
     assert set(re.findall(r"'([\w.]+)'", loaded[1])) <= {
         f"sphinx_jaxpr.program{n}" for n in allowed
     }

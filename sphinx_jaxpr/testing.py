@@ -34,6 +34,7 @@ from .program.query.syntax import PathError
 from .program.query.views import Scope, Uses
 from .program.text import spelled_all
 from .tracing import grammar
+from .tracing.files import JsonObject
 from .tracing.grammar import GrammarError
 from .tracing.request import Request, check_name, is_target, local_name, variants
 
@@ -173,7 +174,7 @@ def trace(
         blocks: dict[str, QueryBlock] = {}
         for label, request in requests:
             full = f"{name}.{label}" if label else name
-            result = spelled_all(tracer.trace(request, found))
+            result: JsonObject = spelled_all(tracer.trace(request, found).to_json())
             blocks[full] = _block(full, result, blocks.get(name))
     except RequestError as error:
         raise ValueError(str(error)) from None
@@ -196,7 +197,7 @@ def _plain(value: Any) -> Any:
     return len(members) if isinstance(value, Uses) else tuple(map(_plain, members))
 
 
-def _block(name: str, result: dict[str, Any], base: QueryBlock | None) -> QueryBlock:
+def _block(name: str, result: JsonObject, base: QueryBlock | None) -> QueryBlock:
     printed = parse(result["text"])
     count = len(printed.program.inputs) if printed.program is not None else 0
     return QueryBlock(name, printed, result["facts"], names_of(result, count), base)

@@ -13,7 +13,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -22,6 +22,7 @@ from ..program.drift.compare import Drift, compare, counted, table
 from ..program.drift.levels import Difference, Level
 from ..program.text import on_one_line, shorten, spelled
 from ..tracing import lock
+from ..tracing.result import ErrorKind, Result
 
 SAME: Final = 0
 DRIFTED: Final = 1
@@ -165,7 +166,8 @@ def report(docs: str, python: str, settings: Sequence[str] = ()) -> Report:
     missing = Drift(Level.PROGRAM, (gone,))
     rows = [
         DriftRow(
-            file.removesuffix(".json"), compare(old[file], new[file]) if file in new else missing
+            file.removesuffix(".json"),
+            compare(old[file].to_json(), new[file].to_json()) if file in new else missing,
         )
         for file in old
     ]
@@ -203,18 +205,17 @@ def _place(finding: dict[str, Any]) -> tuple[str, str, int]:
     return finding["type"], finding["source"], finding["line"]
 
 
-def _recorded(
-    docs: Path, scratch: Path, name: str, settings: Sequence[str]
-) -> dict[str, dict[str, Any]]:
+def _recorded(docs: Path, scratch: Path, name: str, settings: Sequence[str]) -> dict[str, Result]:
     """The results of all blocks by their files in the lock."""
     out = scratch / name
     done = _sphinx("jaxpr-record", docs, scratch, name, out, settings)
     files = list(lock.stored(out))
     loaded = {file: lock.load(out / file) for file in files}
-    found = {file: lock.decoded(data) for file, data in loaded.items() if data is not None}
-    wrong = next((r["error"] for r in found.values() if _is_worker(r)), None)
+    found = {file: data.result for file, data in loaded.items() if data is not None}
+    errors = (result.error for result in found.values() if result.error is not None)
+    wrong = next((error for error in errors if error.kind is ErrorKind.WORKER), None)
     if wrong is not None:
-        raise CommandError(wrong["message"])
+        raise CommandError(wrong.message)
     if done.returncode and not found:
         tail = "\n".join(done.stderr.splitlines()[-TAIL:])
         raise CommandError(f"sphinx-build ended with exit status {done.returncode}:\n{tail}")
@@ -233,9 +234,5 @@ def _sphinx(
     return subprocess.run(command, capture_output=True, text=True, errors="replace", check=False)
 
 
-def _is_worker(result: dict[str, Any]) -> bool:
-    return bool(result.get("error", {}).get("kind") == "worker")
-
-
-def _version(results: dict[str, dict[str, Any]]) -> str:
-    return next((str(r["jax"]) for r in results.values() if r.get("jax")), "unknown")
+def _version(results: Mapping[str, Result]) -> str:
+    return next((result.jax for result in results.values() if result.jax), "unknown")

@@ -14,7 +14,7 @@ from ..program.html import definitions, markup
 from ..program.html.code import Marks, code, equation_ids
 from ..program.html.folding import folds
 from ..program.matching import summary
-from ..tracing.outcome import error_parts
+from ..tracing.reports import error_parts
 from .traced import TracedProgram
 
 STATIC: Final = Path(__file__).parents[1] / "static"

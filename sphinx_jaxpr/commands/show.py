@@ -18,12 +18,13 @@ from typing import Any, Final
 
 from ..program.html.code import equation_ids
 from ..program.matching import summary
-from ..program.text import on_one_line, spelled_all
+from ..program.text import on_one_line
 from ..tracing import client, fingerprint, grammar
 from ..tracing.grammar import WIDE, GrammarError, nearest, shorten
 from ..tracing.masking import PathMasker
-from ..tracing.outcome import error_parts
+from ..tracing.reports import error_parts
 from ..tracing.request import Job, Request, check_name, is_target, local_name, seconds, variants
+from ..tracing.result import ErrorKind, Reply, Result
 from .traced import TracedProgram
 from .usage import FAILED, WRONG, UsageError
 
@@ -72,7 +73,7 @@ SCHEMA: Final = 1
 
 def data(target: str, programs: Sequence[TracedProgram], opened: str) -> str:
     """One object with all programs."""
-    version = next((one.result["jax"] for one in programs if "jax" in one.result), None)
+    version = next((one.result.jax for one in programs if one.result and one.result.jax), None)
     found = {
         "schema": SCHEMA,
         "target": target,
@@ -83,22 +84,24 @@ def data(target: str, programs: Sequence[TracedProgram], opened: str) -> str:
 
 
 def _block(program: TracedProgram) -> dict[str, Any]:
-    result = program.result
+    result = program.result or Result()
     found: dict[str, Any] = {
         "name": program.name,
         "label": program.label,
-        "call": result.get("call"),
-        "args": [{"name": name, "type": kind} for name, kind in result.get("args", ())],
+        "call": result.call or None,
+        "args": [{"name": name, "type": kind} for name, kind in result.args or ()],
     }
     if program.error is not None:
-        shown = {key: program.error[key] for key in ("kind", "type", "message", "frames")}
+        error = program.error.to_json()
+        shown = {key: error[key] for key in ("kind", "type", "message", "frames")}
         return {**found, "error": shown}
+    assert result.program is not None
     return {
         **found,
         "text": program.printed.text,
         "summary": "; ".join(f"{part.verb} {part.text}".strip() for part in program.acted),
-        "effects": result["effects"],
-        "constants": [{"type": kind, "bytes": size} for kind, size in result["constants"]],
+        "effects": list(result.program.effects),
+        "constants": [{"type": kind, "bytes": size} for kind, size in result.program.constants],
         "equations": _equations(program),
     }
 
@@ -163,7 +166,7 @@ OPTIONS: Final[dict[str, dict[str, Any]]] = {
 }
 
 #: Errors of what was asked for, not of what was traced.
-_USAGE: Final = ("option", "target")
+_USAGE: Final = (ErrorKind.OPTION, ErrorKind.TARGET)
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -274,10 +277,8 @@ def _opened(text: str, labels: list[str]) -> str:
     return ",".join(words)
 
 
-def _traced(
-    options: argparse.Namespace, requests: list[tuple[str, Request]]
-) -> list[dict[str, Any]]:
-    """The outcome of each request, free of this machine's folders."""
+def _traced(options: argparse.Namespace, requests: list[tuple[str, Request]]) -> list[Reply]:
+    """The reply to each request, free of this machine's folders."""
     limit = seconds(options.timeout)
     if not limit:
         given = shorten(options.timeout)
@@ -291,16 +292,18 @@ def _traced(
     roots = list(dict.fromkeys(os.path.abspath(folder) for folder in (*options.path, here)))
     setup = fingerprint.setup(options.python, roots, {}, 0, x64=options.x64)
     jobs = [Job(str(place), request, limit) for place, (_, request) in enumerate(requests)]
-    found = {job.key: outcome for job, outcome in client.run(setup, jobs)}
+    replies = {job.key: reply for job, reply in client.run(setup, jobs)}
     paths = PathMasker(here, roots)
-    return [_shown(found[job.key], paths) for job in jobs]
+    return [_shown(replies[job.key], paths) for job in jobs]
 
 
-def _shown(outcome: dict[str, Any], paths: PathMasker) -> dict[str, Any]:
-    """What the worker or its client said, as it may be shown."""
-    hide = {"result": paths.result, "known": paths.result, "error": paths.error}
-    shown: dict[str, Any] = spelled_all({k: hide[k](v) for k, v in outcome.items() if k in hide})
-    return shown
+def _shown(reply: Reply, paths: PathMasker) -> Reply:
+    """A reply without this machine's folders."""
+    return Reply(
+        reply.result and paths.result(reply.result),
+        reply.error and paths.error(reply.error),
+        reply.known and paths.result(reply.known),
+    )
 
 
 def _complain(programs: list[TracedProgram]) -> int:
@@ -310,7 +313,7 @@ def _complain(programs: list[TracedProgram]) -> int:
     for program in programs:
         if problem := program.problem:
             alike.setdefault(problem, []).append(program.name)
-            is_usage = program.error is not None and program.error["kind"] in _USAGE
+            is_usage = program.error is not None and program.error.kind in _USAGE
             status = max(status, WRONG if is_usage else FAILED)
     for message, names in alike.items():
         more = f" (and so for {', '.join(names[1:])})" if names[1:] else ""

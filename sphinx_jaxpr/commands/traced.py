@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import Any
 
 from ..program.facts import Aligned, InputNames, aligned, names_of
 from ..program.matching import summary
@@ -11,13 +10,14 @@ from ..program.matching.match import Match, match
 from ..program.matching.summary import SummaryPart
 from ..program.model import EquationFacts, Printed
 from ..program.parser.parser import parse
-from ..tracing.outcome import describe, remarks, unmet
+from ..tracing.reports import describe, remarks, unmet
+from ..tracing.result import Reply, Result, TraceError
 
 
 class TracedProgram:
     """The function itself (``label`` is ``""``), or what a transform made of it.
 
-    ``outcome`` is the worker's answer, ``base`` that of the function itself; ``raises``
+    ``reply`` is the worker's, ``base`` that of the function itself; ``raises``
     is the error that is expected, where one is.
     """
 
@@ -25,26 +25,25 @@ class TracedProgram:
         self,
         name: str,
         label: str,
-        outcome: dict[str, Any],
-        base: dict[str, Any],
+        reply: Reply,
+        base: Reply,
         raises: str = "",
     ) -> None:
         self.name = name
         self.label = label
-        self.outcome = outcome
-        self.base_outcome = base
+        self.reply = reply
+        self.base_reply = base
         self.raises = raises
 
     @property
-    def result(self) -> dict[str, Any]:
+    def result(self) -> Result | None:
         """What is known: of an error, what was known before it."""
-        found: dict[str, Any] = self.outcome.get("result") or self.outcome.get("known") or {}
-        return found
+        return self.reply.result or self.reply.known
 
     @property
-    def error(self) -> dict[str, Any] | None:
+    def error(self) -> TraceError | None:
         """What went wrong."""
-        return self.outcome.get("error")
+        return self.reply.error
 
     @property
     def is_expected(self) -> bool:
@@ -61,18 +60,21 @@ class TracedProgram:
     @property
     def call(self) -> str:
         """A call that makes the program, where it is known."""
-        return str(self.result.get("call", ""))
+        return self.result.call if self.result is not None else ""
 
     @cached_property
     def printed(self) -> Printed:
         """The text with its structure."""
-        return parse(self.result.get("text", ""))
+        result = self.reply.result
+        return parse(result.program.text if result and result.program else "")
 
     @cached_property
     def known(self) -> Aligned:
         """What the jaxpr object knows."""
-        known = "facts" in self.result
-        return aligned(self.printed, self.result["facts"]) if known else Aligned()
+        result = self.reply.result
+        if result is None or result.program is None:
+            return Aligned()
+        return aligned(self.printed, result.program.facts.to_json())
 
     @property
     def facts(self) -> dict[int, EquationFacts]:
@@ -83,13 +85,18 @@ class TracedProgram:
     def inputs(self) -> InputNames:
         """The names of its inputs."""
         count = len(self.printed.program.inputs) if self.printed.program is not None else 0
-        return names_of(self.result, count)
+        return names_of(self.result.to_json() if self.result else {}, count)
 
     @cached_property
     def base(self) -> Printed | None:
         """The untransformed program of a variant."""
-        text = self.base_outcome.get("result", {}).get("text") if self.label else None
-        return parse(text) if text is not None else None
+        result = self.base_result
+        return parse(result.program.text) if result and result.program else None
+
+    @property
+    def base_result(self) -> Result | None:
+        """The result of the untransformed program of a variant."""
+        return self.base_reply.result if self.label else None
 
     @cached_property
     def match(self) -> Match:
@@ -99,15 +106,16 @@ class TracedProgram:
     @property
     def acted(self) -> list[SummaryPart]:
         """The computed line."""
-        base = self.base_outcome.get("result", {}) if self.label else {}
-        before = aligned(self.base, base["facts"]).programs if self.base and base else {}
+        base, before = self.base_result, {}
+        if self.base and base and base.program:
+            before = aligned(self.base, base.program.facts.to_json()).programs
         return summary.acted(self.printed, self.base, self.match, self.known.programs, before)
 
     @property
     def about(self) -> list[str]:
         """Effects, captured arrays, the arguments' types, the version of JAX."""
-        base = self.base_outcome.get("result", {}) if self.label else {}
-        found = remarks(self.result, base)
-        found.append(", ".join(f"{name}: {kind}" for name, kind in self.result.get("args", ())))
-        found.append(f"JAX {self.result['jax']}" if "jax" in self.result else "")
+        result = self.result or Result()
+        found = remarks(self.result, self.base_result)
+        found.append(", ".join(f"{name}: {kind}" for name, kind in result.args or ()))
+        found.append(f"JAX {result.jax}" if result.jax else "")
         return [text for text in found if text]

@@ -37,7 +37,8 @@ from sphinx_jaxpr.program.query.blocks import QueryBlock
 from sphinx_jaxpr.program.query.evaluate import evaluate
 from sphinx_jaxpr.program.query.syntax import PathError
 from sphinx_jaxpr.program.query.views import Scope
-from sphinx_jaxpr.tracing import lock, outcome
+from sphinx_jaxpr.tracing import checks, lock, reports
+from sphinx_jaxpr.tracing.result import ErrorKind, TraceError
 
 from .rows import Tally, as_row
 
@@ -304,7 +305,7 @@ def _stored(text: str) -> Callable[[], object]:
     result = recorded(text)
 
     def run() -> object:
-        return outcome.problem(result), lock._pretty(result["facts"], 1)
+        return checks.problem(result), lock._pretty(result["facts"], 1)
 
     return run
 
@@ -317,11 +318,11 @@ def _read(text: str) -> Callable[[], object]:
 def _failed(text: str) -> Callable[[], object]:
     from sphinx_jaxpr.program.html import markup
 
-    error = {"kind": "trace", "type": "E", "message": text, "frames": [], "mro": ["E"]}
+    error = TraceError(ErrorKind.TRACE, text, "E", ("E",))
     return lambda: (
-        markup.error(*outcome.error_parts(error)),
-        outcome.describe(error),
-        outcome.unmet("E: x", error),
+        markup.error(*reports.error_parts(error)),
+        reports.describe(error),
+        reports.unmet("E: x", error),
     )
 
 

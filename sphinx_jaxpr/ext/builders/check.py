@@ -16,7 +16,7 @@ from sphinx.util import logging
 
 from ...program.text import on_one_line, spelled_all
 from ...tracing.files import write_atomically
-from ...tracing.outcome import differences
+from ...tracing.reports import differences
 from .. import config as settings
 from ..judging.findings import StatementChecker
 from ..judging.path_targets import note_targets
@@ -107,7 +107,8 @@ def _stale(
             seen.add(block.digest)
             before, settings = known
             if before.program != now.seen.program:
-                differ = differences(settings, (session.result(block) or {}).get("settings", []))
+                result = session.result(block)
+                differ = differences(settings, result.settings if result is not None else ())
                 yield Finding(
                     "trace",
                     f"{block.name}: a fresh trace gives another program than the one that was"

@@ -57,6 +57,7 @@ class JaxprRecord(_Recording):
     def finish(self) -> None:
         from ...tracing import lock
         from ...tracing.files import write_changed
+        from ...tracing.result import Result
 
         out = Path(self.outdir)
         written = set()
@@ -66,9 +67,9 @@ class JaxprRecord(_Recording):
                 continue
             result = self.session.result(block)
             if result is None:
-                result = {"error": outcome.error}
-            data = lock.encoded(block.name, block.request, result, {})
-            write_changed(out / block.lock, lock.dumped(data))
+                result = Result(error=outcome.error)
+            data = lock.LockFile.of(block.name, block.request, result, {})
+            write_changed(out / block.lock, data.text())
             written.add(block.lock)
         for file in set(lock.stored(out)) - written:  # of blocks that are gone
             if lock.load(out / file) is not None:

@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from ...program.drift.compare import Drift, compare, counted, table
 from ...program.drift.levels import Level
@@ -21,7 +21,7 @@ from ...tracing.files import remove_temporary, write_atomically
 from ..records import Block, DirectiveRecord, Finding
 
 if TYPE_CHECKING:
-    from ...tracing.lock import LockFolder
+    from ...tracing.lock import LockFile, LockFolder
     from ..judging.session import BuildSession
 
 #: Differences that one finding names.
@@ -99,15 +99,14 @@ def _block(
         message = f"{block.name}: {problem}"
         found.findings.append(Finding("lock", message, directive.source, block.line))
         return
-    drift = compare(lock.decoded(data), result)
+    drift = compare(data.result.to_json(), result.to_json())
     found.drifts[block.full_name] = drift
     if drift.level is Level.PROGRAM:
-        message = f"{block.name}: {_words(block, drift, data['versions']['jax'], result)}"
+        message = f"{block.name}: {_words(block, drift, data.versions['jax'], result.jax)}"
         found.findings.append(Finding("drift", message, directive.source, block.line))
 
 
-def _words(block: Block, drift: Drift, made: str, result: dict[str, str]) -> str:
-    now = result.get("jax", "")
+def _words(block: Block, drift: Drift, made: str, now: str) -> str:
     versions = f"JAX {made} there, {now} here" if made != now else f"both of JAX {now}"
     named = "; ".join(difference.words(block.name) for difference in drift.highest[:NAMED])
     more = len(drift.highest) - NAMED
@@ -130,15 +129,15 @@ class LockChange:
     block: str
     file: str
     state: str
-    old: dict[str, Any] | None = None
-    new: dict[str, Any] = field(default_factory=dict)
+    old: LockFile | None = None
+    new: LockFile | None = None
 
     @property
     def drift(self) -> Drift:
         """How the program differs from that in the lock."""
-        if self.old is None:
+        if self.old is None or self.new is None:
             return Drift(Level.SAME)
-        return compare(lock.decoded(self.old), lock.decoded(self.new))
+        return compare(self.old.result.to_json(), self.new.result.to_json())
 
     def lines(self) -> Iterator[str]:
         """What is accepted with it."""
@@ -146,9 +145,9 @@ class LockChange:
             yield f"{self.block}: new"
         elif self.state == CHANGED and self.old is None:
             yield f"{self.block}: made anew, the file was damaged"
-        elif self.state == CHANGED and self.old is not None:
+        elif self.state == CHANGED and self.old is not None and self.new is not None:
             drift = self.drift
-            versions = [data["versions"]["jax"] for data in (self.old, self.new)]
+            versions = [data.versions["jax"] for data in (self.old, self.new)]
             jax = f" (JAX {' -> '.join(dict.fromkeys(versions))})"
             if drift.level is Level.SAME:
                 yield f"{self.block}: {', '.join(self.parts())}{jax}"
@@ -158,8 +157,7 @@ class LockChange:
 
     def parts(self) -> list[str]:
         """What else than the program is another one."""
-        old, new = self.old or {}, self.new
-        names = [k for k in dict.fromkeys([*old, *new]) if old.get(k) != new.get(k)]
+        names = self.old.differing_parts(self.new) if self.old and self.new else []
         return ["lines of the source" if name == "facts" else name for name in names]
 
 
@@ -196,9 +194,9 @@ class Plan:
         file = ""
         try:
             for change in self.changes:
-                if change.state in (NEW, CHANGED):
+                if change.state in (NEW, CHANGED) and change.new is not None:
                     file = change.file
-                    write_atomically(self.locks.folder / file, lock.dumped(change.new))
+                    write_atomically(self.locks.folder / file, change.new.text())
                     done += 1
             for file in self.orphans:
                 path = self.locks.folder / file
@@ -231,10 +229,11 @@ def plan(session: BuildSession, blocks: Iterable[Block], hidden: set[str] | None
         result = session.result(block)
         if result is None or block.request is None:  # a base that only its variants need
             continue
-        new = lock.encoded(block.name, block.request, result, versions)
+        new = lock.LockFile.of(block.name, block.request, result, versions)
         old = locks.data(block.lock)
         there = lock.signature(locks.folder / block.lock) is not None
-        state = UNCHANGED if lock.unchanged(old, new) else CHANGED if there else NEW
+        same = old is not None and old.is_unchanged(new)
+        state = UNCHANGED if same else CHANGED if there else NEW
         changes[block.lock] = LockChange(block.full_name, block.lock, state, old, new)
     known = {*changes, *(hidden or ())}
     others = [] if hidden is None else [f for f in lock.stored(locks.folder) if f not in known]

@@ -11,11 +11,12 @@ from sphinx.util import logging
 
 from ...program.text import clipped, message, on_one_line
 from ...program.text import words as echo
-from ...tracing import outcome
+from ...tracing import reports
 from ...tracing.files import digest
 from ...tracing.grammar import nearest, shorten
 from ...tracing.masking import PathMasker
-from ...tracing.outcome import describe, megabytes
+from ...tracing.reports import describe, megabytes
+from ...tracing.result import ErrorKind, TraceError
 from .. import config as settings
 from ..records import FALSE, TRUE, WRONG, Block, DirectiveRecord, Finding, Judge, Statement, Verdict
 from . import path_targets
@@ -32,9 +33,13 @@ logger = logging.getLogger(__name__)
 #: Longest finding, in characters: an error of JAX with its place and hint, a claim's two sides.
 MAX_FINDING = 1_500
 
-_SUBTYPES = {"option": "option", "timeout": "timeout", "raises": "raises", "lock": "lock"}
+_SUBTYPES: Final = {
+    ErrorKind.OPTION: "option",
+    ErrorKind.TIMEOUT: "timeout",
+    ErrorKind.LOCK: "lock",
+}
 #: Failures of a whole module or of the worker: told once, with a count.
-_WIDE = ("import", "worker")
+_WIDE: Final = (ErrorKind.IMPORT, ErrorKind.WORKER)
 
 
 #: Where an error comes from: errors of one cause are one finding.
@@ -133,23 +138,22 @@ def report(found: list[Finding], srcdir: str, family: str = "jaxpr") -> list[Fin
     return told
 
 
-def _subtype(kind: str) -> str:
+def _subtype(kind: ErrorKind) -> str:
     return _SUBTYPES.get(kind, "trace")
 
 
-def _cause(error: dict[str, Any]) -> _Cause:
+def _cause(error: TraceError) -> _Cause:
     """The raising line of user code where there is one, else the message."""
-    frames = error.get("frames")
-    where = (frames[-1]["file"], frames[-1]["line"]) if frames else error["message"]
-    return error["kind"], error["type"], where, error.get("option")
+    frames = error.frames
+    where = (frames[-1].file, frames[-1].line) if frames else error.message
+    return error.kind, error.type, where, error.option
 
 
-def _line(directive: DirectiveRecord, block: Block, error: dict[str, Any]) -> int:
+def _line(directive: DirectiveRecord, block: Block, error: TraceError) -> int:
     """The line of the option that is at fault, or of the directive."""
-    option = error.get("option")
-    if option == "transforms" or error["kind"] == "lock":
+    if error.option == "transforms" or error.kind is ErrorKind.LOCK:
         return block.line
-    return directive.line_of(option or "")
+    return directive.line_of(error.option)
 
 
 def _of_directive(
@@ -173,15 +177,15 @@ def _of_directive(
         elif outcome.error is not None:
             error = outcome.error
             cause = _cause(error)
-            if error["kind"] == "option" and directive.findings:
+            if error.kind is ErrorKind.OPTION and directive.findings:
                 continue  # an option that was not understood is missing now
-            if error["kind"] not in _WIDE and not error.get("whole_module"):
+            if error.kind not in _WIDE and not error.whole_module:
                 alike.setdefault(cause, []).append(block)
             elif cause in wide:
                 wide[cause][1] += 1
             else:
                 wide[cause] = [offset + len(found), 0]
-                subtype = _subtype(error["kind"])
+                subtype = _subtype(error.kind)
                 found.append(Finding(subtype, describe(error), directive.source, directive.line))
     found.extend(_of_cause(session, directive, blocks) for blocks in alike.values())
     paths = [
@@ -195,7 +199,7 @@ def _of_directive(
 
 def _is_unlocked(outcome: Outcome) -> bool:
     """Whether a block has nothing in the lock, so that nothing is known of its error."""
-    return outcome.error is not None and outcome.error["kind"] == "lock"
+    return outcome.error is not None and outcome.error.kind is ErrorKind.LOCK
 
 
 def _of_cause(session: BuildSession, directive: DirectiveRecord, blocks: list[Block]) -> Finding:
@@ -206,7 +210,7 @@ def _of_cause(session: BuildSession, directive: DirectiveRecord, blocks: list[Bl
     if others:
         text += f" (and so for {', '.join(block.name for block in others)})"
     line = _line(directive, first, outcome.error)
-    return Finding(_subtype(outcome.error["kind"]), text, directive.source, line)
+    return Finding(_subtype(outcome.error.kind), text, directive.source, line)
 
 
 def _base_matters(session: BuildSession, directive: DirectiveRecord) -> bool:
@@ -223,8 +227,10 @@ def _base_matters(session: BuildSession, directive: DirectiveRecord) -> bool:
 def unmet(session: BuildSession, directive: DirectiveRecord, block: Block) -> str:
     """How a block differs from the error that is expected of it, or ``""``."""
     known = session.outcome(block)
-    error = (known and known.error) or (session.result(block) or {}).get("error")
-    found = outcome.unmet(directive.raises, error)
+    error = known.error if known is not None else None
+    if error is None and (result := session.result(block)) is not None:
+        error = result.error
+    found = reports.unmet(directive.raises, error)
     return f"{block.name}: {found}" if found else ""
 
 
@@ -234,7 +240,8 @@ def _constants(session: BuildSession, directive: DirectiveRecord) -> list[Findin
         outcome = session.outcome(block)
         total = outcome.seen.captured if outcome else 0
         if total > limit:
-            sizes = (session.result(block) or {}).get("constants", [])
+            result = session.result(block)
+            sizes = result.program.constants if result and result.program else ()
             listed = ", ".join(f"{kind} ({megabytes(size)})" for kind, size in sizes[:5])
             return [
                 Finding(

@@ -142,13 +142,14 @@ class Scopes:
         from ...program.query import blocks as programs
 
         result, printed = self.session.result(block), self.session.printed(block)
-        if result is not None and "error" in result:  # an expected one
-            said = (result["error"]["type"], result["error"]["message"].partition("\n")[0])
+        if result is not None and result.error is not None:  # an expected one
+            said = (result.error.type, result.error.message.partition("\n")[0])
             return programs.QueryBlock(block.name, None, error=said)
         if result is None or printed is None or printed[0].program is None:
             return programs.QueryBlock(block.name, None, failed=result is None)
-        names = names_of(result, len(printed[0].program.inputs))
-        return programs.QueryBlock(block.name, printed[0], result["facts"], names, base)
+        data = result.to_json()
+        names = names_of(data, len(printed[0].program.inputs))
+        return programs.QueryBlock(block.name, printed[0], data["facts"], names, base)
 
 
 class _Blocks(Mapping[str, "programs.QueryBlock"]):

@@ -5,22 +5,23 @@ from __future__ import annotations
 import hashlib
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from sphinx.application import Sphinx
 from sphinx.util import logging
 from sphinx.util.display import status_iterator
 
 from ... import __version__
-from ...program.text import on_one_line, spelled, spelled_all
+from ...program.facts import Facts
+from ...program.text import on_one_line, spelled
 from ...tracing import lock
 from ...tracing.files import digest
 from ...tracing.lock import LockFolder
 from ...tracing.masking import PathMasker, mask
-from ...tracing.needs import Needs
 from ...tracing.request import Job, Limit, Request, seconds
+from ...tracing.result import ErrorKind, Needs, Pairs, Reply, Result, TracedProgram, TraceError
 from ...tracing.store import FAILED, Seen, Store
 from .. import config as settings
 from ..records import Block, DirectiveRecord, Finding, Judge, PrimitiveList
@@ -47,7 +48,7 @@ class Outcome:
 
     key: str
     seen: Seen
-    error: dict[str, Any] | None = None
+    error: TraceError | None = None
 
 
 class LockedTracer(Protocol):
@@ -90,7 +91,7 @@ class BuildSession:
         self.findings: list[Finding] = []  # what was told of all pages
         #: Of requests that are traced all the same: what the stored result shows, and in
         #: which settings it was traced.
-        self.stored: dict[str, tuple[Seen, list[list[str]]]] = {}
+        self.stored: dict[str, tuple[Seen, Pairs]] = {}
         self._locks: LockFolder | None = None
         self._names: dict[tuple[str, str], str] = {}
 
@@ -114,8 +115,8 @@ class BuildSession:
                 fresh = self.recorder is not None and self.recorder.fresh
                 known = self._known(key, request, directive.tolerates(block))
                 if fresh and known is not None:
-                    before = self.store.load(known.key) or {}
-                    self.stored[block.digest] = (known.seen, before.get("settings", []))
+                    before = self.store.load(known.key) or Result()
+                    self.stored[block.digest] = (known.seen, before.settings)
                 if known is not None and not fresh and not self.storage.anew:
                     self.outcomes[block.digest] = known
                 else:
@@ -170,8 +171,7 @@ class BuildSession:
 
     def _locked(self, block: Block, request: Request) -> Outcome:
         found, problem = self.locks.look(block.lock, request, block.digest)
-        error: dict[str, Any] = {"kind": "lock", "type": "", "mro": [], "frames": []}
-        error |= {"message": problem, "whole_module": not self.locks.exists}
+        error = TraceError(ErrorKind.LOCK, problem, whole_module=not self.locks.exists)
         return Outcome(f"lock:{block.lock}", found, error if problem else None)
 
     def _locked_versions(self) -> dict[str, str]:
@@ -179,7 +179,7 @@ class BuildSession:
         for file in lock.stored(self.locks.folder):
             data = self.locks.data(file)
             if data is not None:
-                return {name: text for name, text in data["versions"].items() if text}
+                return {name: text for name, text in data.versions.items() if text}
         return {}
 
     # -- the store
@@ -192,7 +192,7 @@ class BuildSession:
         failed = key + FAILED
         found = self.store.fresh(failed, raises=True) if tolerated else None
         entry = self.store.load(failed) if found is not None else None
-        return Outcome(failed, found, entry["error"]) if found and entry else None
+        return Outcome(failed, found, entry.error) if found and entry else None
 
     @property
     def store(self) -> Store:
@@ -215,40 +215,34 @@ class BuildSession:
             self.app.verbosity,
             stringify_func=lambda item: _title(item[0].request),
         )
-        for job, outcome in progress:
+        for job, reply in progress:
             self.traced += 1
-            self.outcomes[by_job[job.key]] = self._keep(job, outcome)
+            self.outcomes[by_job[job.key]] = self._keep(job, reply)
 
-    def _keep(self, job: Job, outcome: dict[str, Any]) -> Outcome:
+    def _keep(self, job: Job, reply: Reply) -> Outcome:
         """Store a result at once; an expected error is a result, any other is none."""
-        error = outcome.get("error")
-        if error is not None:
-            error = self._cleaned(error)
-        expected = job.request.expects_error and error is not None and error["kind"] == "trace"
-        if error is None or expected:
-            known = outcome.get("known", {})
-            result = outcome.get("result") or {**known, "error": _shown(error or {})}
-            result = self.paths.result(result)
-            needs = Needs.from_json(outcome.get("needs", {}))
-            made = self.storage.made(job.request.x64)
+        error = self._cleaned(reply.error) if reply.error is not None else None
+        raised = error is not None and error.kind is ErrorKind.TRACE
+        result = reply.result
+        if error is not None and raised and job.request.expects_error:
+            result = replace(reply.known or Result(), error=error.on_page())
+        made = self.storage.made(job.request.x64)
+        if result is not None:
+            result, needs = self.paths.result(result), reply.needs or Needs()
             return Outcome(job.key, self.store.save(job.key, job.request, result, needs, made))
-        if job.key in self._tolerated and error["kind"] == "trace" and "needs" in outcome:
+        assert error is not None
+        if job.key in self._tolerated and raised and reply.needs is not None:
             # Or every build would try again what nobody misses.
-            needs = Needs.from_json(outcome["needs"])
-            made = self.storage.made(job.request.x64)
-            self.store.save(job.key + FAILED, job.request, {"error": error}, needs, made)
-        return Outcome(job.key, Seen(digest(_shown(error)), ""), error)
+            self.store.save(job.key + FAILED, job.request, Result(error=error), reply.needs, made)
+        return Outcome(job.key, Seen(digest(error.on_page().to_json()), ""), error)
 
-    def _cleaned(self, error: dict[str, Any]) -> dict[str, Any]:
-        trace = error.get("traceback") or error.get("output") or ""
-        searched = [self.paths.stored(root) for root in error.get("searched", ())]
-        hidden = self.paths.error({**error, "traceback": "", "output": ""})
-        # Some of it is the client's own: what the worker printed, why it did not start.
-        cleaned: dict[str, Any] = spelled_all({**hidden, "searched": searched})
-        if trace:
-            file = self.storage.log(mask(self.paths.hide(spelled(trace))))
-            cleaned |= {"log": file} if file else {}
-        return cleaned
+    def _cleaned(self, error: TraceError) -> TraceError:
+        """An error as it may be shown; its traceback goes to a file."""
+        trace = error.traceback or error.output
+        hidden = self.paths.error(replace(error, traceback="", output=""))
+        searched = tuple(spelled(self.paths.stored(root)) for root in error.searched)
+        log = self.storage.log(mask(self.paths.hide(spelled(trace)))) if trace else ""
+        return replace(hidden, searched=searched, log=log)
 
     # -- what the writers ask
 
@@ -258,10 +252,10 @@ class BuildSession:
             return Outcome(block.digest, Seen(block.digest, ""))
         return self.outcomes.get(self._name(block)) if block.request else None
 
-    def result(self, block: Block) -> dict[str, Any] | None:
+    def result(self, block: Block) -> Result | None:
         """The result of a block; ``None`` where there is an error instead."""
         if block.pasted is not None:
-            return {"text": block.pasted.text, "facts": {}}
+            return Result(program=TracedProgram(block.pasted.text, (), (), Facts()))
         outcome = self.outcome(block)
         if outcome is None or outcome.error is not None or block.request is None:
             return None
@@ -278,15 +272,15 @@ class BuildSession:
     def printed(self, block: Block) -> tuple[Printed, dict[int, EquationFacts]] | None:
         """The program of a block, parsed, with its facts."""
         result = self.result(block)
-        if result is None or "text" not in result:
+        if result is None or result.program is None:
             return None
         name = self._name(block)
         if name not in self._printed:
             from ...program.facts import aligned
             from ...program.parser.parser import parse
 
-            printed = parse(result["text"])
-            known = aligned(printed, result["facts"])
+            printed = parse(result.program.text)
+            known = aligned(printed, result.program.facts.to_json())
             self._printed[name] = (printed, known.equations)
             self._places[name] = known.programs
         return self._printed[name]
@@ -348,11 +342,6 @@ class BuildSession:
             if any(one.scope == "project" for one in found_lists):
                 pages[docname] = f"{pages.get(docname, '')} {everything}"
         return pages
-
-
-def _shown(error: dict[str, Any]) -> dict[str, Any]:
-    """What a page shows of an error, and what decides whether it was expected."""
-    return {key: error[key] for key in ("kind", "type", "mro", "message", "frames")}
 
 
 def _title(request: Request) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import Any, Final
+from typing import Final
 
 from docutils import nodes
 
@@ -13,7 +13,8 @@ from ...program.matching.match import Match
 from ...program.matching.summary import SummaryPart, counts, dropped
 from ...program.model import Equation, Printed
 from ...tracing.grammar import Mesh
-from ...tracing.outcome import remarks
+from ...tracing.reports import remarks
+from ...tracing.result import ErrorKind, FunctionSource, Result, TraceError
 from .. import config as settings
 from ..judging.findings import unmet
 from ..judging.path_targets import PathTarget, elided_targets, elided_words, note_targets
@@ -68,8 +69,8 @@ class BlockRenderer:
 
     def call(self, block: Block) -> str:
         result = self.session.result(block)
-        if result is not None and "call" in result:
-            return str(result["call"])
+        if result is not None and result.call:
+            return result.call
         target = block.request.target if block.request else block.name
         last = target.replace(":", ".").rpartition(".")[2]
         return f"{last}, {block.label}" if block.label else last
@@ -82,8 +83,8 @@ class BlockRenderer:
         if isinstance(mesh, Mesh):
             source = mesh.source
         else:  # a function that returns one says so in the result
-            result = self.session.result(block) or {}
-            source = f"{result.get('mesh', mesh.text)}.abstract_mesh"
+            result = self.session.result(block) or Result()
+            source = f"{result.mesh or mesh.text}.abstract_mesh"
         return f"with jax.sharding.use_abstract_mesh({source}):"
 
     def matched(self, block: Block) -> Match:
@@ -132,18 +133,17 @@ class BlockRenderer:
 
     def remarks(self, block: Block) -> list[str]:
         """Effects, effects that a transform lost, captured arrays."""
-        result = self.session.result(block) or {}
-        base = (self.session.result(self.directive.blocks[0]) or {}) if block.label else {}
-        return remarks(result, base)
+        base = self.session.result(self.directive.blocks[0]) if block.label else None
+        return remarks(self.session.result(block), base)
 
     def version(self, block: Block) -> str:
-        result = self.session.result(block) or {}
-        if "jax" not in result:
+        result = self.session.result(block)
+        if result is None or not result.jax:
             return ""
-        made = f"JAX {result['jax']}"
+        made = f"JAX {result.jax}"
         return f"from the lock, made with {made}" if block.locked else made
 
-    def error(self, block: Block) -> dict[str, Any] | None:
+    def error(self, block: Block) -> TraceError | None:
         """What to show instead of a program."""
         if block.problem:
             return _problem(block.problem)
@@ -156,7 +156,7 @@ class BlockRenderer:
         if result is None:
             outcome = self.session.outcome(block)
             return (outcome.error if outcome else None) or _problem("its stored result is damaged")
-        error: dict[str, Any] | None = result.get("error")
+        error = result.error
         expects = block.request is not None and block.request.expects_error
         if error is None and expects and self.directive.raises:
             return _problem(f"expected {self.directive.raises}, but no error occurred")
@@ -225,17 +225,17 @@ class BlockRenderer:
             item["ids"] = []
         return rows
 
-    def source_of(self) -> dict[str, Any] | None:
+    def source_of(self) -> FunctionSource | None:
         """The function's Python source, where it was asked for and is known."""
-        result = self.session.result(self.directive.blocks[0]) or {}
-        return (result.get("source") or None) if self.directive.with_source else None
+        result = self.session.result(self.directive.blocks[0])
+        return result.source if result and self.directive.with_source else None
 
     def source(self) -> list[nodes.Node]:
         """A listing of the function's Python source."""
         known = self.source_of()
         if known is None:
             return []
-        shown = nodes.literal_block(known["text"], known["text"], language="python")
+        shown = nodes.literal_block(known.text, known.text, language="python")
         shown["translatable"] = False
         shown["classes"].append("jaxpr-source")
         return [shown]
@@ -261,5 +261,5 @@ def free(identity: str, taken: set[str]) -> str:
     return found
 
 
-def _problem(message: str) -> dict[str, Any]:
-    return {"kind": "option", "type": "", "message": message, "frames": []}
+def _problem(message: str) -> TraceError:
+    return TraceError(ErrorKind.OPTION, message)

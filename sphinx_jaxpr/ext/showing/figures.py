@@ -15,7 +15,8 @@ from ...program.html.definitions import Explained, links
 from ...program.html.folding import Run, folds, runs
 from ...program.html.side_by_side import Column, Unaligned, align
 from ...program.matching.summary import in_words
-from ...tracing.outcome import error_parts
+from ...tracing.reports import error_parts
+from ...tracing.result import Result
 from ..judging.path_targets import PathTarget
 from ..nodes import jaxpr_figure, jaxpr_source, jaxpr_words
 from ..records import Block
@@ -181,10 +182,10 @@ class HtmlRenderer(BlockRenderer):
         source = self.source_of()
         if found is None or source is None:
             return {}
-        first, count = source["line"], source["text"].count("\n") + 1
+        first, count = source.line, source.text.count("\n") + 1
         lines = {}
         for start, known in found[1].items():
-            if known.source and known.source[0] == source["file"]:
+            if known.source and known.source[0] == source.file:
                 line = known.source[1]
                 if first <= line < first + count:
                     lines[start] = (line, f"{self.lines_id}-{line}")
@@ -208,7 +209,7 @@ class HtmlRenderer(BlockRenderer):
             return found
         listing = found[0]
         assert isinstance(listing, nodes.literal_block)
-        first, last = known["line"], known["line"] + known["text"].count("\n")
+        first, last = known.line, known.line + known.text.count("\n")
         listing["highlight_args"] = {"linespans": self.lines_id, "linenostart": first}
         made, width = self.made(), len(str(last))
         numbers = {
@@ -257,11 +258,11 @@ class HtmlRenderer(BlockRenderer):
         result, found = self.session.result(block), self.session.printed(block)
         if result is None or found is None or found[0].program is None:
             return ()
-        return names_of(result, len(found[0].program.inputs)).leaves
+        return names_of(result.to_json(), len(found[0].program.inputs)).leaves
 
     def arguments(self, block: Block) -> str:
-        result = self.session.result(block) or {}
-        return ", ".join(f"{name}: {kind}" for name, kind in result.get("args", []))
+        result = self.session.result(block) or Result()
+        return ", ".join(f"{name}: {kind}" for name, kind in result.args or ())
 
 
 # --- ``layout: compare``: each variant beside the base, what was matched on one row

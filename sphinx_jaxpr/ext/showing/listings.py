@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from typing import Any, Final
+from typing import Final
 
 from docutils import nodes
 
 from ...program.matching.summary import in_words
 from ...program.model import Printed
 from ...program.text import on_one_line
-from ...tracing.outcome import error_parts
+from ...tracing.reports import error_parts
+from ...tracing.result import TraceError
 from .. import config as settings
 from ..judging.path_targets import PathTarget
 from ..records import Block
@@ -191,7 +192,7 @@ def _cut(printed: Printed, limit: int) -> tuple[int, int]:
     return max(end, 0), len(starts) - limit
 
 
-def _error_nodes(error: dict[str, Any], expected: bool) -> list[nodes.Node]:
+def _error_nodes(error: TraceError, expected: bool) -> list[nodes.Node]:
     headline, detail = error_parts(error)
     if expected:
         text = f"{headline}\n{detail}".strip()

@@ -214,7 +214,7 @@ def without_jax(chosen: list[Behaviour]) -> list[str]:
         good = [Job(f"good {b.name}", Request("good:f"), 20) for b in chosen]
         mixed = [job for pair in zip(jobs, good, strict=True) for job in pair]
         began = time.monotonic()
-        replies = dict((job.key, reply) for job, reply in client.run(mixed))
+        replies = {job.key: reply for job, reply in client.run(mixed)}
         took = time.monotonic() - began
     if took > 60 + 3 * TIMEOUT * len(chosen):
         lost.append(f"took {took:.0f} s")

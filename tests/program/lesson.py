@@ -30,7 +30,9 @@ def block(
     name: str, fn: Any, args: Any, names: str = "", base: QueryBlock | None = None
 ) -> QueryBlock:
     jaxpr = jax.make_jaxpr(fn)(*args)
-    return QueryBlock(name, parse(mask(str(jaxpr))), collect(jaxpr), named(names), base)
+    return QueryBlock(
+        name, parse(mask(str(jaxpr))), collect(jaxpr).facts.to_json(), named(names), base
+    )
 
 
 def named(names: str) -> InputNames:

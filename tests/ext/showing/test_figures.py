@@ -73,7 +73,9 @@ def test_every_program_keeps_its_text_and_its_equations() -> None:
         text = facts.mask(str(jaxpr))
         printed = parse(text)
         page = check(
-            name, text, code.code(printed, facts_of.align(printed, facts.collect(jaxpr)), "b")
+            name,
+            text,
+            code.code(printed, facts_of.align(printed, facts.collect(jaxpr).facts.to_json()), "b"),
         )
         wanted = sum(1 for _ in printed.walk())
         marks = page.select(".jaxpr-eqn[id^=b-][data-primitive]")

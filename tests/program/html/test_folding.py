@@ -112,7 +112,7 @@ def test_unused_equations_have_no_readers_and_no_effects(start: int) -> None:
     for name in usable[start::4]:
         jaxpr = corpus.PROGRAMS[name]()
         printed = parse(facts.mask(str(jaxpr)))
-        unused = reasons(printed, align(printed, facts.collect(jaxpr)), ["dead"])
+        unused = reasons(printed, align(printed, facts.collect(jaxpr).facts.to_json()), ["dead"])
         results = {
             v.index for e in printed.walk() if e.start in unused for v in e.outputs
         }  # fmt: skip

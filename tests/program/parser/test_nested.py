@@ -167,7 +167,7 @@ def test_a_linear_solve_has_what_its_object_has() -> None:
         ]
     )
     jaxpr = jax.make_jaxpr(jnp.linalg.solve)(jnp.ones((3, 3)), jnp.ones(3))
-    programs = facts.collect(jaxpr)["programs"]
+    programs = facts.collect(jaxpr).facts.to_json()["programs"]
     count = sum(len(program["equations"]) for program in programs)
     assert found.evaluate("len(solve.all)") == count
 

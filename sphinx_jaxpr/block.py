@@ -7,7 +7,6 @@ is parsed once, its facts are aligned once, and it is matched with its base once
 from __future__ import annotations
 
 from functools import cached_property
-from typing import Any
 
 from .program.facts import Aligned, Facts, InputNames, input_names
 from .program.matching import summary
@@ -16,10 +15,8 @@ from .program.matching.summary import SummaryPart
 from .program.model import Equation, Printed
 from .program.parser.parser import parse
 from .program.query.blocks import BlockIndex, QueryBlock
-from .program.text import spelled_all
 from .tracing import reports
-from .tracing.masking import PathMasker
-from .tracing.result import Reply, Result, TracedProgram, TraceError
+from .tracing.result import Result, TracedProgram, TraceError
 
 
 class TracedBlock:
@@ -217,26 +214,3 @@ class TracedBlock:
         if self.error is None:
             return "", ""
         return self.error.type or self.error.kind.value, self.error.message
-
-
-# --- JSON of `tracing/` and `worker/` as dataclasses, until these speak them
-
-
-def read_reply(data: dict[str, Any]) -> Reply:
-    """An answer of the client."""
-    result, error, known = (data.get(name) for name in ("result", "error", "known"))
-    return Reply(
-        None if result is None else Result.from_json(result),
-        None if error is None else TraceError.from_json(error),
-        None if known is None else Result.from_json(known),
-    )
-
-
-def hidden_result(paths: PathMasker, result: Result) -> Result:
-    """A result without the folders of this machine."""
-    return Result.from_json(paths.result(result.to_json()))
-
-
-def hidden_error(paths: PathMasker, error: TraceError) -> TraceError:
-    """An error without the folders of this machine; what can't be seen is spelled out."""
-    return TraceError.from_json(spelled_all(paths.error(error.to_json())))

@@ -173,7 +173,7 @@ def trace(
         blocks: list[TracedBlock] = []
         for label, request in requests:
             full = f"{name}.{label}" if label else name
-            result = Result.from_json(spelled_all(tracer.trace(request, found)))
+            result = Result.from_json(spelled_all(tracer.trace(request, found).to_json()))
             above = blocks[0] if label else None
             blocks.append(TracedBlock(full, label, result=result, base=above))
     except RequestError as error:

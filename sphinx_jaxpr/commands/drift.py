@@ -23,7 +23,7 @@ from ..program.drift.compare import Drift, compare, counted, table
 from ..program.drift.levels import Difference, Level
 from ..program.text import on_one_line, shorten, spelled
 from ..tracing import lock
-from ..tracing.result import ErrorKind, Result
+from ..tracing.result import ErrorKind
 
 SAME: Final = 0
 DRIFTED: Final = 1
@@ -211,9 +211,9 @@ def _recorded(
     done = _sphinx("jaxpr-record", docs, scratch, name, out, settings)
     blocks = {}
     for file in lock.stored(out):
-        data = lock.load(out / file)
-        if data is not None:
-            result = Result.from_json(lock.decoded(data))
+        loaded = lock.load(out / file)
+        if loaded is not None:
+            result = loaded.result
             if result.error is not None and result.error.kind is ErrorKind.WORKER:
                 raise CommandError(result.error.message)
             blocks[file] = TracedBlock(file.removesuffix(".json"), result=result)

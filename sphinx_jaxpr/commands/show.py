@@ -16,7 +16,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
-from ..block import TracedBlock, hidden_error, hidden_result, read_reply
+from ..block import TracedBlock
 from ..program.html.code import equation_ids
 from ..program.text import on_one_line
 from ..tracing import client, fingerprint, grammar
@@ -279,7 +279,7 @@ def _traced(
     roots = list(dict.fromkeys(os.path.abspath(folder) for folder in (*options.path, here)))
     setup = fingerprint.setup(options.python, roots, {}, 0, x64=options.x64)
     jobs = [Job(str(index), request, limit) for index, (_, request) in enumerate(requests)]
-    replies = {job.key: read_reply(reply) for job, reply in client.run(setup, jobs)}
+    replies = {job.key: reply for job, reply in client.run(setup, jobs)}
     paths = PathMasker(here, roots)
     blocks: list[TracedBlock] = []
     for job, (label, request) in zip(jobs, requests, strict=True):
@@ -288,8 +288,8 @@ def _traced(
         block = TracedBlock(
             f"{name}.{label}" if label else name,
             label,
-            result=hidden_result(paths, result) if result is not None else None,
-            failure=hidden_error(paths, reply.error) if reply.error is not None else None,
+            result=paths.result(result) if result is not None else None,
+            failure=paths.error(reply.error) if reply.error is not None else None,
             base=blocks[0] if label else None,
             raises=options.raises if request.expects_error else None,
         )

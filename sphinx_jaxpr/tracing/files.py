@@ -17,8 +17,10 @@ import secrets
 import stat
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, BinaryIO, Final
+from typing import Any, BinaryIO, Final, TypeAlias
 
+#: An object of JSON, for codecs alone: what travels between modules is a dataclass.
+JsonObject: TypeAlias = dict[str, Any]
 #: The longest file or line that is read, in bytes: a program of a million equations has less.
 MOST: Final = 256 * 2**20
 _DAY: Final = 24 * 3600
@@ -74,7 +76,7 @@ def _finite(text: str) -> float:
     return found
 
 
-def _single(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _single(pairs: list[tuple[str, Any]]) -> JsonObject:
     found = dict(pairs)
     if len(found) != len(pairs):
         raise ValueError("a key stands twice")

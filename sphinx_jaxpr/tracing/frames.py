@@ -10,8 +10,12 @@ from __future__ import annotations
 
 import json
 from json import dumps  # in the worker, user code may put another into its module
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
+from .files import JsonObject
+
+#: A message before it is framed, or after: a JSON object that has not been checked.
+Message: TypeAlias = JsonObject
 #: Longest message that is read, in bytes.
 LONGEST: Final = 256 * 2**20
 #: Most bytes that may come before the first frame: what Python's start-up files print.
@@ -25,7 +29,7 @@ class Unusable(ValueError):
     """What was read is no message; the text of the exception says what it is."""
 
 
-def frame(token: str, message: dict[str, Any]) -> bytes:
+def frame(token: str, message: Message) -> bytes:
     """A message as it is written."""
     text = dumps(message).encode()
     return b"%s%s %d\n%s\n" % (_MARK, token.encode(), len(text), text)
@@ -44,7 +48,7 @@ class Frames:
         """Add what was read."""
         self.buffer += piece
 
-    def take(self) -> dict[str, Any] | None:
+    def take(self) -> Message | None:
         """The next message, ``None`` where it is not there as a whole."""
         if not self.began and not self._begin():
             return None
@@ -88,7 +92,7 @@ class Frames:
         return text if len(found) <= _SHOWN else text + "..."
 
 
-def loads(text: bytes) -> dict[str, Any]:
+def loads(text: bytes) -> Message:
     """An object from JSON that may be anything; NaN and infinity are none of JSON's."""
     try:
         found = json.loads(text.decode("utf-8"), parse_constant=_refuse)

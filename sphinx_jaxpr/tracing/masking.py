@@ -6,11 +6,13 @@ import marshal
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from typing import Any, Final
 from urllib.parse import quote
 
-from ..program.text import spelled
+from ..program.text import spelled, spelled_all
 from .folders import Folders, dotted_names
+from .result import Result, TraceError
 
 #: Where Python's default reprs show a memory address, as JAX masks its own.
 _ADDRESS: Final = re.compile(r"(?<= at )0x[0-9a-fA-F]{6,}")
@@ -85,24 +87,26 @@ class PathMasker:
         written = marshal.dumps(data)
         return b"-packages" in written or any(part in written for part in self.masks.parts)
 
-    def result(self, result: dict[str, Any]) -> dict[str, Any]:
+    def result(self, result: Result) -> Result:
         """A result, or an error in one, without the folders of this machine."""
-        found = dict(result)
-        if source := found.get("source"):
-            found["source"] = {**source, "file": self.place(source["file"])}
-        if error := found.get("error"):
-            found["error"] = self.error(error)
-        if facts := found.get("facts"):
-            sources = [[self.place(file), *rest] for file, *rest in facts.get("sources", ())]
-            found["facts"] = {**facts, "sources": sources}
-        hidden: dict[str, Any] = self.hide_all(found)
-        return hidden
+        data = result.to_json()
+        if result.source is not None:
+            data["source"]["file"] = self.place(result.source.file)
+        if result.program is not None:
+            for source in data["facts"]["sources"]:
+                source[0] = self.place(source[0])
+        hidden = Result.from_json(self.hide_all(data))
+        return replace(hidden, error=self.error(result.error)) if result.error else hidden
 
-    def error(self, error: dict[str, Any]) -> dict[str, Any]:
-        """The report of an error without the folders of this machine."""
-        frames = [{**one, "file": self.place(one["file"])} for one in error.get("frames", ())]
-        hidden: dict[str, Any] = self.hide_all({**error, "frames": frames})
-        return hidden
+    def error(self, error: TraceError) -> TraceError:
+        """An error without the folders of this machine; control characters are spelled out.
+
+        The worker spells them out itself; what its client reports may have some.
+        """
+        data = error.to_json()
+        for frame in data["frames"]:
+            frame["file"] = self.place(frame["file"])
+        return TraceError.from_json(spelled_all(self.hide_all(data)))
 
     def stored(self, file: str) -> str:
         """A file as the store keeps it: relative to the source folder."""

@@ -1,7 +1,7 @@
 """What a result depends on, and whether all of it is as it was.
 
-The worker reports what it knows (:class:`Needs`); the store keeps for each part a text by
-name, and compares it with what is there at the next build.
+The worker reports what it saw (:class:`.result.Needs`); the store keeps for each part a
+text by name, and compares it with what is there at the next build.
 """
 
 from __future__ import annotations
@@ -9,44 +9,12 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import asdict, dataclass, field, fields
 from typing import Any, Final
 
 from .fingerprint import ALL_INSTALLED, Installed
 from .folders import Folders, file_digest, kind
 from .masking import PathMasker
-
-
-@dataclass(frozen=True)
-class Needs:
-    """What the worker saw a program depend on; paths are absolute.
-
-    ``files`` that were read, with digests, ``""`` where there was none; ``folders`` that were
-    listed, with digests of the names in them; ``paths`` and ``sizes`` that were asked for.
-    ``modules`` are the top-level names that were looked for, ``missing`` those of them that
-    were found nowhere, ``parts`` the places in packages where a submodule was looked for, with
-    what was there.  ``variables`` are names of environment variables.
-    """
-
-    files: dict[str, str] = field(default_factory=dict)
-    folders: dict[str, str] = field(default_factory=dict)
-    paths: dict[str, str] = field(default_factory=dict)
-    sizes: dict[str, str] = field(default_factory=dict)
-    parts: dict[str, str] = field(default_factory=dict)
-    modules: list[str] = field(default_factory=list)
-    missing: list[str] = field(default_factory=list)
-    distributions: list[str] = field(default_factory=list)
-    variables: list[str] = field(default_factory=list)
-
-    def to_json(self) -> dict[str, Any]:
-        """Plain data, without the parts that are empty."""
-        return {name: found for name, found in asdict(self).items() if found}
-
-    @classmethod
-    def from_json(cls, data: Mapping[str, Any]) -> Needs:
-        """The inverse of :meth:`to_json`."""
-        return cls(**{part.name: data[part.name] for part in fields(cls) if part.name in data})
-
+from .result import Needs
 
 #: Parts whose names are paths, kept relative to the project.
 _PLACES: Final = ("files", "folders", "paths", "sizes", "parts")

@@ -12,12 +12,13 @@ import subprocess
 import time
 from collections import deque
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from . import descendants
-from .frames import Frames, Unusable
-from .outcome import is_text
+from .checks import is_text
+from .frames import Frames, Message, Unusable
 from .request import Setup
+from .result import Needs
 from .streams import LIFE, REPLIES, Streams, streams
 
 WORKER: Final = str(Path(__file__).parents[1] / "worker" / "process.py")
@@ -45,7 +46,7 @@ class Process:
         self.frames = Frames(self.token)
         self.tail: deque[bytes] = deque()
         self.kept = 0
-        self.needs: dict[int, dict[str, Any]] = {}
+        self.needs: dict[int, Needs] = {}
         self.answered = 0
         self.worker = 0  # the process below its keeper, where there is one
         self.closed = False  # whether nothing more can be read
@@ -110,11 +111,11 @@ class Process:
         # Of the others the name alone: a value may be a secret.
         return hint + (f"; its environment sets {', '.join(told)})" if told else ")")
 
-    def say(self, message: dict[str, Any]) -> None:
+    def say(self, message: Message) -> None:
         """Send one message."""
         self.streams.send(json.dumps(message).encode() + b"\n")
 
-    def hear(self, until: float) -> dict[str, Any] | None:
+    def hear(self, until: float) -> Message | None:
         """The next message, ``None`` where there is none ``until`` then."""
         while True:
             try:
@@ -162,18 +163,23 @@ class Process:
         while self.kept - len(self.tail[0]) > KEPT_OUTPUT:
             self.kept -= len(self.tail.popleft())
 
-    def completed(self, message: dict[str, Any]) -> dict[str, Any]:
-        """A reply with its dependencies in full: the worker sends each set once."""
+    def needs_of(self, message: Message) -> Needs | None:
+        """What a reply depends on: the worker sends each set once, with a number.
+
+        ``None`` where the reply names no set.  Raises :class:`Unusable` where the number is
+        unknown, or that of another set.
+        """
         if "deps" not in message:
-            return message
+            return None
         number = message["deps"]
         if "needs" in message:
-            if self.needs.setdefault(number, message["needs"]) != message["needs"]:
+            needs = Needs.from_json(message["needs"])
+            if self.needs.setdefault(number, needs) != needs:
                 raise Unusable("deps is the number of another set")
         elif number not in self.needs:
             raise Unusable("deps is not the number of a set")
         self.answered += 1
-        return {**message, "needs": self.needs[number]}
+        return self.needs[number]
 
     def output(self) -> str:
         """The end of what the worker and user code printed."""

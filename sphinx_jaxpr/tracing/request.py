@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from .files import digest
+from .files import JsonObject, digest
 from .grammar import Aval, Call, Chain, Mesh, Name, Ref, Step, Value, nearest, shorten
 
 # --- request: What to trace: the canonical form of a request, and its JSON.
@@ -77,7 +77,7 @@ class Request:
     around: tuple[str, ...] = ()
     bare: bool = False
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> JsonObject:
         """Plain data; equal requests give equal data."""
         return {
             **({"allowed": list(self.allowed)} if self.allowed else {}),
@@ -97,7 +97,7 @@ class Request:
         }
 
     @classmethod
-    def from_json(cls, data: dict[str, Any]) -> Request:
+    def from_json(cls, data: Mapping[str, Any]) -> Request:
         """The inverse of :meth:`to_json`."""
         return cls(
             target=data["target"],

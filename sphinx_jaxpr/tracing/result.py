@@ -1,17 +1,17 @@
 """What becomes of a request: a result, or an error, as plain frozen data.
 
-This is the one place that knows their JSON.  ``from_json`` expects what
-:func:`.outcome.problem` and :func:`.outcome.error_problem` accept.
+This is the one place that knows their JSON.  ``from_json`` expects data that passed the
+checks of :mod:`.checks`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, field, fields
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Self
 
-from .needs import Needs
+from .files import JsonObject
 
 if TYPE_CHECKING:
     from ..program.facts import Facts
@@ -44,7 +44,7 @@ class Frame:
     def from_json(cls, data: Mapping[str, Any]) -> Self:
         return cls(data["file"], data["line"], data["function"], data["code"])
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> JsonObject:
         return {
             "file": self.file,
             "line": self.line,
@@ -93,8 +93,8 @@ class TraceError:
             **more,
         )
 
-    def to_json(self) -> dict[str, Any]:
-        data: dict[str, Any] = {
+    def to_json(self) -> JsonObject:
+        data: JsonObject = {
             "kind": self.kind.value,
             "type": self.type,
             "mro": list(self.mro),
@@ -128,7 +128,7 @@ class FunctionSource:
     def from_json(cls, data: Mapping[str, Any]) -> Self:
         return cls(data["text"], data["file"], data["line"])
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> JsonObject:
         return {"text": self.text, "file": self.file, "line": self.line}
 
 
@@ -191,12 +191,12 @@ class Result:
             TraceError.from_json(error) if error else None,
         )
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> JsonObject:
         """Plain data without the parts that are unknown or empty.
 
         A program always has ``jax``, ``call``, ``args`` and ``inputs``.
         """
-        data: dict[str, Any] = {}
+        data: JsonObject = {}
         if self.program is not None:
             data |= {"jax": "", "call": "", "args": [], "inputs": []}
         data |= {name: text for name in ("jax", "call", "mesh") if (text := getattr(self, name))}
@@ -221,15 +221,62 @@ def _pairs(data: Any) -> Pairs | None:
     return None if data is None else tuple((first, second) for first, second in data)
 
 
+@dataclass(frozen=True)
+class Needs:
+    """What the worker saw a program depend on; paths are absolute.
+
+    ``files`` were read, ``folders`` listed: each with a digest of its content, ``""`` where
+    it was missing.  ``paths`` and ``sizes`` were asked for.  ``modules`` are the top-level
+    names that were looked up, ``missing`` those of them that were not found anywhere,
+    ``parts`` the paths in packages where a submodule was looked up, with what was there.
+    ``variables`` are names of environment variables.
+    """
+
+    files: dict[str, str] = field(default_factory=dict)
+    folders: dict[str, str] = field(default_factory=dict)
+    paths: dict[str, str] = field(default_factory=dict)
+    sizes: dict[str, str] = field(default_factory=dict)
+    parts: dict[str, str] = field(default_factory=dict)
+    modules: list[str] = field(default_factory=list)
+    missing: list[str] = field(default_factory=list)
+    distributions: list[str] = field(default_factory=list)
+    variables: list[str] = field(default_factory=list)
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Self:
+        """Read what :meth:`to_json` wrote."""
+        return cls(**{part.name: data[part.name] for part in fields(cls) if part.name in data})
+
+    def to_json(self) -> JsonObject:
+        """Plain data, without the parts that are empty."""
+        return {name: part for name, part in asdict(self).items() if part}
+
+
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What became of one request that was handed to a worker.
+    """What became of one request that a worker was given.
 
-    Either ``result`` or ``error``; ``known`` is the part of a result that was there
-    before the error.  ``needs`` is what the answer depends on, where it is known.
+    Either ``result`` or ``error`` is there; ``known`` is the part of a result that was
+    known before the error.  ``needs`` is what the answer depends on, where it is known.
     """
 
     result: Result | None = None
     error: TraceError | None = None
     known: Result | None = None
     needs: Needs | None = None
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any], needs: Needs | None = None) -> Self:
+        """Read a message of the worker; the client completes its ``needs``."""
+        result, error, known = (data.get(name) for name in ("result", "error", "known"))
+        return cls(
+            None if result is None else Result.from_json(result),
+            None if error is None else TraceError.from_json(error),
+            None if known is None else Result.from_json(known),
+            needs,
+        )
+
+    def to_json(self) -> JsonObject:
+        """A message of the worker, without its ``needs``: it sends each set of them once."""
+        parts = (("result", self.result), ("error", self.error), ("known", self.known))
+        return {name: part.to_json() for name, part in parts if part is not None}

@@ -15,13 +15,24 @@ from collections import defaultdict
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from . import packs
 from .files import MOST, Cache, opened, remove_old, remove_temporary
-from .needs import Needs, Present
-from .packs import FAILED, IndexRow, PackIndex, Seen, head, read_head, read_result, seen, written
+from .needs import Present
+from .packs import (
+    FAILED,
+    IndexRow,
+    PackIndex,
+    RecordHead,
+    Seen,
+    read_head,
+    read_result,
+    seen,
+    written,
+)
 from .request import SCHEMA, Request
+from .result import Needs, Result
 
 # --- what the store lets go: by age, by size, and what killed builds left behind
 
@@ -183,7 +194,7 @@ class Store:
         self.today = int(clock() // _DAY)
         self.changed = False  # whether the index is another one than that in the folder
         self.damaged = 0  # lines and results that were not what they should be
-        self.loaded: dict[str, dict[str, Any]] = {}
+        self.loaded: dict[str, Result] = {}
         self._chosen: dict[str, IndexRow] = {}
         self._lost: dict[
             tuple[str, str], IndexRow
@@ -213,7 +224,7 @@ class Store:
                 return row.seen
         return None
 
-    def load(self, key: str) -> dict[str, Any] | None:
+    def load(self, key: str) -> Result | None:
         """The result under ``key``; ``None`` where it is damaged or gone."""
         if key not in self.loaded:
             row = self._chosen.get(key) or next(iter(self.index.newest(key)), None)
@@ -227,12 +238,12 @@ class Store:
         """Find out what a result shows that only a pack knew; whether it is one."""
         result = self._result(row)
         if result is not None:
-            row.seen, row.raised = seen(result), "error" in result
+            row.seen, row.raised = seen(result), result.error is not None
             self.loaded[row.key] = result
             self.changed = True
         return result is not None
 
-    def _result(self, row: IndexRow) -> dict[str, Any] | None:
+    def _result(self, row: IndexRow) -> Result | None:
         """The result of a row, which is forgotten where its record is no such thing any more."""
         record = self._record(row)
         result = read_result(record, row.key) if record else None
@@ -284,21 +295,21 @@ class Store:
         return True
 
     def _add(self, name: str, record: packs.Record | None) -> None:
-        found = read_head(record) if record else None
-        if record is None or found is None:
+        head = read_head(record) if record else None
+        if record is None or head is None:
             self.damaged += 1
             return
-        key = found["key"]
-        if record.digest in self.index.rows.get(key, {}):  # a build was killed while it moved it
+        rows = self.index.rows.get(head.key, {})
+        if record.digest in rows:  # a build was killed while it moved it
             return
-        needs, made = self.index.share(found["needs"], found["made"])
+        needs, made = self.index.share(head.needs, dict(head.made))
         row = IndexRow(
-            key, name, record.offset, record.length, record.digest, found["at"], self.today,
-            found["request"], needs, made,
+            head.key, name, record.offset, record.length, record.digest, head.at, self.today,
+            head.request, needs, made,
         )  # fmt: skip
-        if before := self._lost.pop((key, record.digest), None):
+        if before := self._lost.pop((head.key, record.digest), None):
             row.asked, row.raised, row.seen = before.asked, before.raised, before.seen
-        self.index.rows.setdefault(key, {})[record.digest] = row
+        self.index.rows.setdefault(head.key, {})[record.digest] = row
 
     def _changed(self, name: str) -> str:
         """What is no longer as a set of needs has it, ``""`` for nothing; judged once a build."""
@@ -322,7 +333,7 @@ class Store:
         self,
         key: str,
         request: Request,
-        result: dict[str, Any],
+        result: Result,
         needs: Needs,
         made: Mapping[str, str],
     ) -> Seen:
@@ -330,27 +341,27 @@ class Store:
 
         ``made`` is what entered the key beside the request, by name.
         """
-        shown = seen(result)
+        visible = seen(result)
         self.loaded[key] = result
         self._chosen.pop(key, None)
         stored = self.present.stored(needs, request.top_modules)
         before = self.index.newest(key)
         at = max([int(self.clock() * 1000), *(row.at + 1 for row in before[:1])])
-        first = head(key, request.digest, stored, made, min(at, _LAST))
-        line = packs.line(*written(first, result))
+        head = RecordHead(key, request.digest, stored, made, min(at, _LAST))
+        line = packs.line(*written(head, result))
         offset = self._append(line)
         if self._pack is not None and offset is not None:
             names = self.index.share(stored, dict(made))
             known = line[:64].decode()
             row = IndexRow(
-                key, self._pack.name, offset, len(line), known, first["at"], self.today,
-                first["request"], *names, "error" in result, shown,
+                key, self._pack.name, offset, len(line), known, head.at, self.today, head.request,
+                *names, result.error is not None, visible,
             )  # fmt: skip
             self.index.drop(old for old in before if old.needs == row.needs)
             self.index.rows.setdefault(key, {})[known] = row
             self.index.sizes[self._pack.name] = self._pack.size
             self.changed = True
-        return shown
+        return visible
 
     def _append(self, line: bytes) -> int | None:
         """Where a record begins in the pack of this build, ``None`` where it can't be kept."""

@@ -16,6 +16,7 @@ import jax
 from jax.sharding import AbstractMesh, AxisType, NamedSharding, PartitionSpec
 
 from ..tracing.grammar import DTYPES, Aval, Mesh, nearest
+from ..tracing.result import ErrorKind
 from .failures import RequestError
 
 # --- abstract values with all that JAX knows of them.
@@ -165,7 +166,7 @@ def mesh_of(value: Mesh | Any) -> AbstractMesh:
     found = getattr(value, "abstract_mesh", value)
     if not isinstance(found, AbstractMesh):
         raise RequestError(
-            "option",
+            ErrorKind.OPTION,
             f"mesh names a {type(value).__name__}; expected a jax.sharding.AbstractMesh or Mesh",
             option="mesh",
         )
@@ -243,4 +244,4 @@ def _check_axis(axis: str, aval: Aval, mesh: AbstractMesh, what: str) -> None:
 
 
 def _refused(message: str) -> RequestError:
-    return RequestError("option", f"args: {message}", option="args")
+    return RequestError(ErrorKind.OPTION, f"args: {message}", option="args")

@@ -24,7 +24,7 @@ from types import FrameType, ModuleType
 from typing import Any, Final
 
 from ..tracing.folders import Folders, file_digest, is_project_file, kind
-from ..tracing.needs import Needs
+from ..tracing.result import Needs
 
 _UNTRACKED: Final = ("/proc/", "/sys/", "/dev/")
 #: Of the folders that were listed and the paths that were asked for, what is there.

@@ -9,6 +9,7 @@ import textwrap
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
+from dataclasses import replace
 from types import ModuleType
 from typing import Any
 
@@ -18,12 +19,13 @@ from jax.sharding import AbstractMesh
 
 from ..tracing.grammar import Aval, Name, Ref, Step, nearest
 from ..tracing.request import Request
+from ..tracing.result import ErrorKind, FunctionSource, Pairs, Result, TracedProgram
 from .avals import NO_MESH, current, mesh_of, plain, results, under
 from .facts import facts
 from .facts.jaxprs import is_jaxpr, open_jaxpr
 from .failures import Hint, RequestError, is_python, message_of, printable
 from .recorder import DependencyRecorder
-from .stage import Stage
+from .stage import Options, Stage
 from .targets.arguments import abstract_source, attribute, call, describe, source_text
 from .targets.binding import bind
 from .targets.reach import ReachableNames
@@ -98,7 +100,7 @@ class Tracer:
         self.roots = list(roots)
         self.stages: OrderedDict[str, Stage] = OrderedDict()
         self.texts: dict[tuple[str, ...], list[ModuleType]] = {}
-        self.known: dict[str, Any] = {}
+        self.known = Result()
 
     def prepare(
         self, request: Request, importing: Callable[[str], None]
@@ -126,24 +128,24 @@ class Tracer:
         self.texts[request.around] = around
         return resolve(request, load_allowed, self.roots, around)
 
-    def trace(self, request: Request, found: tuple[Any, ModuleType, str]) -> dict[str, Any]:
-        """The result of a request as JSON data; ``known`` has what is there before an error."""
+    def trace(self, request: Request, found: tuple[Any, ModuleType, str]) -> Result:
+        """The result of a request; ``known`` has the parts that are there before an error."""
         target, module, shown = found
-        self.known = {"jax": jax.__version__}
+        self.known = Result(jax.__version__)
         if not request.steps:
-            self.known["source"] = _source(target)
+            self.known = replace(self.known, source=_source(target))
         if is_jaxpr(target) and not request.steps and not request.jit:
-            self.known |= {"call": shown, "args": [], "inputs": _own_names(target)}
-            return {**self.known, **_program(target, ())}
+            self.known = replace(self.known, call=shown, args=(), inputs=_own_names(target))
+            return replace(self.known, program=_program(target, ()))
         with self._mesh(request, module), hinting(request):
             stage = self._stage(request, target, module, shown)
-            shown_args = zip(stage.known_as, stage.args, strict=True)
-            self.known["call"] = stage.call
-            self.known["args"] = [[name, describe(arg)] for name, arg in shown_args]
+            pairs = zip(stage.known_as, stage.args, strict=True)
+            args = tuple((name, describe(arg)) for name, arg in pairs)
+            self.known = replace(self.known, call=stage.call, args=args)
             jaxpr, out = jax.make_jaxpr(stage.fn, return_shape=True)(*stage.args)
             stage.result = results(jaxpr, out)
-            self.known["inputs"] = stage.inputs
-            return {**self.known, **_program(jaxpr, _tangents(stage))}
+            self.known = replace(self.known, inputs=stage.inputs)
+            return replace(self.known, program=_program(jaxpr, _tangents(stage)))
 
     def around(self, request: Request) -> list[str]:
         """Names of the modules of the text that a request was read in."""
@@ -166,7 +168,7 @@ class Tracer:
             mesh = attribute(self.names(request, module), text, "mesh", text)
             if callable(mesh) and not isinstance(mesh, (jax.sharding.Mesh, AbstractMesh)):
                 mesh = call(self.names(request, module), mesh, text, "mesh")
-                self.known["mesh"] = f"{text}()"
+                self.known = replace(self.known, mesh=f"{text}()")
         return under(mesh_of(mesh))
 
     def _stage(self, request: Request, target: Any, module: ModuleType, shown: str) -> Stage:
@@ -198,7 +200,7 @@ class Tracer:
                 stage = bind(target, shown, request.args, request.static, names, mesh)
         else:
             raise RequestError(
-                "target",
+                ErrorKind.TARGET,
                 f"{request.target!r} is a {type(target).__name__}: a target is a function,"
                 " another callable or a jaxpr",
             )
@@ -210,13 +212,13 @@ class Tracer:
             try:
                 return BUILTIN[step.name](stage, dict(step.options)).after(stage)
             except RequestError as error:
-                error.more.setdefault("option", "transforms")
+                error.blame("transforms")
                 raise
         name, _, attribute = paths[step.name].partition(":")
         fn = getattr(self.recorder.load(name), attribute, None)
         if not callable(fn):
             raise RequestError(
-                "target",
+                ErrorKind.TARGET,
                 f"transform {step.name!r}: {paths[step.name]!r} is no function (jaxpr_transforms)",
                 option="transforms",
             )
@@ -225,7 +227,7 @@ class Tracer:
         made = fn(stage.fn, stage.args, **options)
         if not (isinstance(made, tuple) and len(made) == 2 and callable(made[0])):
             raise RequestError(
-                "option",
+                ErrorKind.OPTION,
                 f"transform {step.name!r} must return (function, args), not {type(made).__name__}",
                 option="transforms",
             )
@@ -253,7 +255,7 @@ def _plain(value: Any) -> Any:
     return value
 
 
-def _check_options(fn: Callable[..., Any], name: str, options: dict[str, Any]) -> None:
+def _check_options(fn: Callable[..., Any], name: str, options: Options) -> None:
     try:
         parameters = inspect.signature(fn).parameters
     except (TypeError, ValueError):
@@ -264,7 +266,7 @@ def _check_options(fn: Callable[..., Any], name: str, options: dict[str, Any]) -
     for key in options:
         if key not in known:
             raise RequestError(
-                "option",
+                ErrorKind.OPTION,
                 f"unknown option {key!r} of {name!r}{nearest(key, known)}"
                 f" (it takes: {', '.join(known) or 'none'})",
                 option="transforms",
@@ -276,7 +278,9 @@ def _from_jaxpr(target: Any, shown: str) -> Stage:
     body = open_jaxpr(target)
     if body is target and not hasattr(target, "consts"):
         if body.constvars:
-            raise RequestError("target", f"{shown!r} is an open jaxpr with constants: close it")
+            raise RequestError(
+                ErrorKind.TARGET, f"{shown!r} is an open jaxpr with constants: close it"
+            )
         target = jax.extend.core.ClosedJaxpr(target, ())
     args = [plain(var.aval) for var in body.invars]
     texts = [leaf for _, leaf in _own_names(target)]
@@ -286,7 +290,7 @@ def _from_jaxpr(target: Any, shown: str) -> Stage:
     return Stage.of(jax.extend.core.jaxpr_as_fun(target), args, texts, call)
 
 
-def _own_names(target: Any) -> list[list[str]]:
+def _own_names(target: Any) -> Pairs:
     """Argument and leaf for each input of a ready jaxpr, as JAX noted them, else ``x0``."""
     body = open_jaxpr(target)
     noted = getattr(getattr(body, "debug_info", None), "arg_names", None) or ()
@@ -294,10 +298,10 @@ def _own_names(target: Any) -> list[list[str]]:
     roots = [re.split(r"[.\[]", leaf, maxsplit=1)[0] for leaf in leaves]
     if len(leaves) != len(body.invars) or not all(root.isidentifier() for root in roots):
         leaves = roots = [f"x{place}" for place in range(len(body.invars))]
-    return [[root, leaf] for root, leaf in zip(roots, leaves, strict=True)]
+    return tuple(zip(roots, leaves, strict=True))
 
 
-def _source(target: Any) -> dict[str, Any] | None:
+def _source(target: Any) -> FunctionSource | None:
     """The Python source of a function, dedented, with its file and first line."""
     try:
         fn = inspect.unwrap(target)
@@ -311,7 +315,7 @@ def _source(target: Any) -> dict[str, Any] | None:
         file = inspect.getsourcefile(fn) or ""
     except Exception:
         return None  # made by exec, built in, edited meanwhile, or not what it says it is
-    return {"text": textwrap.dedent("".join(lines)).rstrip(), "file": file, "line": first}
+    return FunctionSource(textwrap.dedent("".join(lines)).rstrip(), file, first)
 
 
 def _tangents(stage: Stage) -> set[int]:
@@ -326,14 +330,9 @@ def _tangents(stage: Stage) -> set[int]:
     return places
 
 
-def _program(jaxpr: Any, tangents: Iterable[int]) -> dict[str, Any]:
-    known = facts.collect(jaxpr, tangents)
-    return {
-        "text": _text(jaxpr),
-        "effects": facts.effects(jaxpr),
-        "constants": known.pop("captured"),
-        "facts": known,
-    }
+def _program(jaxpr: Any, tangents: Iterable[int]) -> TracedProgram:
+    collected = facts.collect(jaxpr, tangents)
+    return TracedProgram(_text(jaxpr), facts.effects(jaxpr), collected.captured, collected.facts)
 
 
 def _text(jaxpr: Any) -> str:

@@ -37,7 +37,8 @@ from sphinx_jaxpr.program.query.blocks import QueryBlock
 from sphinx_jaxpr.program.query.evaluate import evaluate
 from sphinx_jaxpr.program.query.syntax import PathError
 from sphinx_jaxpr.program.query.views import Scope
-from sphinx_jaxpr.tracing import lock, outcome
+from sphinx_jaxpr.tracing import checks, lock, reports
+from sphinx_jaxpr.tracing.result import ErrorKind, TraceError
 from tests.program.recordings import facts as facts_of
 from tests.program.recordings import recording
 
@@ -251,8 +252,8 @@ def _compared(text: str) -> Callable[[], object]:
 def _drifted(text: str) -> Callable[[], object]:
     old, new = recorded(text), recorded(text.replace("mul", "add").replace("sin", "cos"))
     return lambda: (
-        compare.compare(recording(old), recording(new)),
-        compare.compare(recording(old), recording(old)),
+        compare(recording(old), recording(new)),
+        compare(recording(old), recording(old)),
     )
 
 
@@ -309,7 +310,7 @@ def _stored(text: str) -> Callable[[], object]:
     result = recorded(text)
 
     def run() -> object:
-        return outcome.problem(result), lock._pretty(result["facts"], 1)
+        return checks.problem(result), lock._pretty(result["facts"], 1)
 
     return run
 
@@ -322,11 +323,11 @@ def _read(text: str) -> Callable[[], object]:
 def _failed(text: str) -> Callable[[], object]:
     from sphinx_jaxpr.program.html import markup
 
-    error = {"kind": "trace", "type": "E", "message": text, "frames": [], "mro": ["E"]}
+    error = TraceError(ErrorKind.TRACE, text, "E", ("E",))
     return lambda: (
-        markup.error(*outcome.error_parts(error)),
-        outcome.describe(error),
-        outcome.unmet("E: x", error),
+        markup.error(*reports.error_parts(error)),
+        reports.describe(error),
+        reports.unmet("E: x", error),
     )
 
 

@@ -32,7 +32,7 @@ def recorded(name: str) -> dict[str, Any]:
     from tests.program.corpus import PROGRAMS
 
     jaxpr = PROGRAMS[name]()
-    facts = collect(jaxpr)
+    facts = collect(jaxpr).facts.to_json()
     facts["sources"] = []
     for program in facts["programs"]:
         for equation in program["equations"]:

@@ -9,8 +9,18 @@ from urllib.parse import quote
 
 import pytest
 
+from sphinx_jaxpr.program.facts import Facts, ProgramFacts
+from sphinx_jaxpr.program.model import EquationFacts
 from sphinx_jaxpr.program.text import spelled
 from sphinx_jaxpr.tracing.masking import PathMasker, mask
+from sphinx_jaxpr.tracing.result import (
+    ErrorKind,
+    Frame,
+    FunctionSource,
+    Result,
+    TracedProgram,
+    TraceError,
+)
 
 pytestmark = pytest.mark.once
 
@@ -132,24 +142,28 @@ def test_any_text_is_read_once(paths: PathMasker) -> None:
 
 def test_a_result_has_its_files_as_places(paths: PathMasker, home: Path) -> None:
     file = f"{home}/secret/a project/src/m.py"
-    result = {
-        "text": f"odd[at={file}]",
-        "source": {"text": "", "file": file, "line": 1},
-        "facts": {
-            "programs": [{"equations": [["odd", "", 0, [], {file: file, "file": "/tmp/x"}, {}]]}],
-            "sources": [[file, 1, "f"]],
-        },
-    }
-    shown = paths.result(result)
-    assert shown["text"] == "odd[at=m.py]" and shown["source"]["file"] == "m.py"
-    assert shown["facts"]["sources"] == [["m.py", 1, "f"]]
-    row = shown["facts"]["programs"][0]["equations"][0]
-    assert row[4] == {"m.py": "m.py", "file": "/tmp/x"}
-    assert str(home) not in str(shown)
-    error = {"message": f"no {file}", "frames": [{"file": file, "line": 1, "code": f"x({home})"}]}
-    assert paths.error(error) == {
-        "message": "no m.py", "frames": [{"file": "m.py", "line": 1, "code": "x(~)"}],
-    }  # fmt: skip
+    line = (file, 1, "f")
+    equation = EquationFacts("odd", "", line, (), {file: file, "file": "/tmp/x"}, {})
+    facts = Facts((ProgramFacts((), (), (), (), (), (equation,)),), (line,))
+    result = Result(
+        source=FunctionSource("", file, 1),
+        program=TracedProgram(f"odd[at={file}]", (), (), facts),
+    )
+    masked = paths.result(result)
+    assert masked.program is not None and masked.program.text == "odd[at=m.py]"
+    assert masked.source == FunctionSource("", "m.py", 1)
+    assert masked.program.facts.sources == (("m.py", 1, "f"),)
+    ((equation,),) = (program.equations for program in masked.program.facts.programs)
+    assert equation.source == ("m.py", 1, "f")
+    assert equation.parameters == {"m.py": "m.py", "file": "/tmp/x"}
+    assert str(home) not in str(masked)
+    error = TraceError(
+        ErrorKind.TRACE, f"no {file}\x1b", frames=(Frame(file, 1, "f", f"x({home})"),)
+    )
+    assert paths.error(error) == TraceError(
+        ErrorKind.TRACE, "no m.py\\x1b", frames=(Frame("m.py", 1, "f", "x(~)"),)
+    )
+    assert paths.result(Result(error=error)).error == paths.error(error)
 
 
 def test_hide_reaches_all_of_the_data(paths: PathMasker) -> None:

@@ -29,6 +29,7 @@ from typing import Any, Final
 
 import jax
 
+from ...tracing.result import Pairs
 from .objects import (
     Function,
     FunctionCache,
@@ -129,8 +130,8 @@ class Isolation:
         self.stack: list[Script] = []
         self.load: list[str] = []  # modules that one import ran
 
-    def prepared(self) -> list[list[str]]:
-        """Before a trace: what was computed in another state is forgotten; what state this is."""
+    def prepared(self) -> Pairs:
+        """Before a trace: forget what was computed in another state; the settings of this one."""
         if not self.calm:
             self._flush()
         self.calm = False
@@ -143,13 +144,14 @@ class Isolation:
             _clear_caches()
         self.traced_in = dict(self.now)
         if not self.now:
-            return []
+            return ()
         settings = {id(place) for place in self.settings}
-        return sorted(
-            [place.label(key), _shown(value)]
+        pairs = (
+            (place.label(key), _shown(value))
             for (place, key), value in self.now.items()
             if id(place) in settings
         )
+        return tuple(sorted(pairs))
 
     def _wonder(self, why: str) -> None:
         """Perhaps it was this request that had JAX look for devices."""

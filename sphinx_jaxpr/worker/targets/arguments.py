@@ -13,6 +13,7 @@ import jax
 import jax.numpy as jnp
 
 from ...tracing.grammar import DTYPES, KEYS, Aval, Name, Ref, Value, shorten
+from ...tracing.result import ErrorKind
 from ...tracing.specs import meant_name
 from ..avals import (
     abstract_leaf,
@@ -58,7 +59,7 @@ def _dtype(aval: Aval) -> Any:
         dtype = jnp.dtype(DTYPES[aval.dtype])
     except TypeError:
         message = f"this JAX ({jax.__version__}) has no dtype {aval.dtype!r}"
-        raise RequestError("option", message, option="args") from None
+        raise RequestError(ErrorKind.OPTION, message, option="args") from None
     if dtype.itemsize == 8 and dtype.kind in "fiu" and not jax.config.read("jax_enable_x64"):
         dtype = jnp.dtype(dtype.name.replace("64", "32"))
     elif dtype.name == "complex128" and not jax.config.read("jax_enable_x64"):
@@ -80,7 +81,7 @@ def attribute(names: ReachableNames, path: str, option: str, what: str) -> Any:
         meant = meant_name(path)
         hint = f"; for the value, write {meant}" if meant else ""
         message = f"{option}: {what}: {where}{error}{hint}"
-        raise RequestError("option", message, option=option) from None
+        raise RequestError(ErrorKind.OPTION, message, option=option) from None
 
 
 def spec_value(value: Value, names: ReachableNames, what: str, trees: list[tuple[Any, str]]) -> Any:
@@ -111,14 +112,14 @@ def call(names: ReachableNames, function: Any, path: str, option: str) -> Any:
     try:
         names.check_call(function, path)
     except Unreachable as error:
-        raise RequestError("option", f"{option}: {error}", option=option) from None
+        raise RequestError(ErrorKind.OPTION, f"{option}: {error}", option=option) from None
     try:
         inspect.signature(function).bind()
     except ValueError:  # it tells nothing of its parameters
         pass
     except TypeError:
         raise RequestError(
-            "option",
+            ErrorKind.OPTION,
             f"{option}: {path!r} takes parameters: name a value, or a function without parameters",
             option=option,
         ) from None
@@ -162,7 +163,7 @@ def _check_refs(values: dict[str, Any], labels: dict[str, str]) -> None:
             if owner is not None:
                 where = labels[name] if owner == labels[name] else f"{owner} and {labels[name]}"
                 raise RequestError(
-                    "option",
+                    ErrorKind.OPTION,
                     f"args: {where} would get one Ref twice, which JAX refuses; name a function"
                     " that returns a new one",
                     option="args",

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ...tracing.grammar import Value, nearest, shorten
+from ...tracing.result import ErrorKind
 from ..failures import RequestError, message_of
 from ..stage import Stage, fresh
 from .arguments import abstracted, roots_of, source_text, spec_value, static_value
@@ -111,7 +112,7 @@ class Callee:
 
     def _gap(self, name: str, skipped: str) -> RequestError:
         return RequestError(
-            "option",
+            ErrorKind.OPTION,
             f"{shorten(name)} of {self} goes by position, so {shorten(skipped)} before it needs"
             " a value too",
             option="args",
@@ -127,7 +128,7 @@ class Callee:
         if not missing:
             return fn
         problem = RequestError(
-            "option",
+            ErrorKind.OPTION,
             f"no spec for {', '.join(map(repr, missing))} of {self};"
             f" write args as in {', '.join(f'{name}=f32[8]' for name in missing)}",
             option="args",
@@ -274,7 +275,7 @@ def _counted(count: int, what: str) -> str:
 
 
 def _refused(message: str) -> RequestError:
-    return RequestError("option", message, option="static")
+    return RequestError(ErrorKind.OPTION, message, option="static")
 
 
 def _given(
@@ -296,17 +297,17 @@ def _given(
                 raise _too_many(callee, args, fixed)
         elif not callee.takes(label):
             raise RequestError(
-                "option",
+                ErrorKind.OPTION,
                 f"args names {shorten(label)}, which is no parameter of"
                 f" {callee}{nearest(label, callee.named)}",
                 option="args",
             )
         if name in given:
             message = f"argument {shorten(name)} is given by position and by name"
-            raise RequestError("option", message, option="args")
+            raise RequestError(ErrorKind.OPTION, message, option="args")
         if name in fixed:
             message = f"argument {shorten(name)} is in args and in static"
-            raise RequestError("option", message, option="args")
+            raise RequestError(ErrorKind.OPTION, message, option="args")
         given[name] = value
         labels[name] = label or name
         callee.known.add(name)
@@ -319,7 +320,7 @@ def _too_many(
     count = sum(1 for label, _ in args if not label)
     free = sum(1 for name in callee.positional if name not in fixed)
     return RequestError(
-        "option",
+        ErrorKind.OPTION,
         f"args has {_counted(count, 'spec')}, but {callee} takes"
         f" {_counted(free, 'positional argument')}",
         option="args",

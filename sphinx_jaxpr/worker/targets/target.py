@@ -15,6 +15,7 @@ from typing import Any, Final
 from ...tracing.folders import Folders, beneath
 from ...tracing.grammar import nearest
 from ...tracing.request import Request, is_within
+from ...tracing.result import ErrorKind
 from ..failures import RequestError
 from ..recorder import DependencyRecorder
 from .reach import ReachableNames, Unreachable, name_of
@@ -48,7 +49,14 @@ def resolve(
         module, path = longest(target, load, allowed)
     except RequestError as error:
         if around and (hint := _meant(target, around, allowed)):
-            raise RequestError("target", f"{error}; {hint}", **error.more) from None
+            report = error.report
+            raise RequestError(
+                ErrorKind.TARGET,
+                f"{error}; {hint}",
+                option=report.option,
+                searched=report.searched,
+                wanted=report.wanted,
+            ) from None
         raise
     return *_attribute(ReachableNames(module, allowed), path, roots), path
 
@@ -83,10 +91,10 @@ def check_allowed(name: str, allowed: tuple[str, ...]) -> None:
         return
     listed = f"jaxpr_allowed_modules ({', '.join(allowed)})"
     if not is_within(name, allowed):
-        raise RequestError("option", f"the module {name!r} is outside {listed}")
+        raise RequestError(ErrorKind.OPTION, f"the module {name!r} is outside {listed}")
     if any(part.startswith("__") for part in name.split(".")):
         message = f"{name!r} has a name that begins with '__', which is outside {listed}"
-        raise RequestError("option", message)
+        raise RequestError(ErrorKind.OPTION, message)
 
 
 def _is_submodule(package: ModuleType, name: str) -> bool:
@@ -121,7 +129,7 @@ def _check_hidden(name: str, module: ModuleType, roots: Sequence[str]) -> None:
         top = name.partition(".")[0]
         owner = "the standard library" if top in sys.stdlib_module_names else "an installed package"
         message = f"{name!r} is a module of {owner}, which hides {found[0]}; rename the file"
-        raise RequestError("target", message, wanted=name)
+        raise RequestError(ErrorKind.TARGET, message, wanted=name)
 
 
 def _no_module(missing: str, wanted: str, roots: Sequence[str]) -> RequestError:
@@ -142,7 +150,7 @@ def _no_module(missing: str, wanted: str, roots: Sequence[str]) -> RequestError:
     else:
         hint = nearest(last, sorted(name for name in beside if name.isidentifier()))
     return RequestError(
-        "target", f"no module {missing!r}{hint}", searched=list(roots), wanted=wanted
+        ErrorKind.TARGET, f"no module {missing!r}{hint}", searched=list(roots), wanted=wanted
     )
 
 
@@ -151,11 +159,11 @@ def _attribute(names: ReachableNames, path: str, roots: Sequence[str]) -> tuple[
         return names.find(path, called=True)
     except Unreachable as error:
         if error.inside is None:
-            raise RequestError("option", str(error)) from None
+            raise RequestError(ErrorKind.OPTION, str(error)) from None
         where = f"module {error.module!r}"
         if error.inside:
             where = f"object {f'{error.module}:{error.inside}'!r}"
-        raise RequestError("target", f"{where} {error}", searched=list(roots)) from None
+        raise RequestError(ErrorKind.TARGET, f"{where} {error}", searched=list(roots)) from None
 
 
 # --- finds the modules that a docstring's names belong to ; Runs code of no module itself

@@ -10,6 +10,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
+from ...tracing.result import ErrorKind
 from ..avals import another, is_ref
 from ..facts.stacks import scope
 from ..failures import RequestError
@@ -24,7 +25,9 @@ def _scalar(stage: Stage, options: Options) -> Stage:
     out = stage.out
     leaves = jax.tree.leaves(out)
     if not leaves:
-        raise RequestError("option", "the function returns nothing that could be differentiated")
+        raise RequestError(
+            ErrorKind.OPTION, "the function returns nothing that could be differentiated"
+        )
     single = len(leaves) == 1 and jax.tree.structure(out) == jax.tree.structure(0)
     if not flag(options, "sum", True) or (single and leaves[0].shape == ()):
         return stage
@@ -120,7 +123,7 @@ def _refuse_refs(stage: Stage, where: tuple[int, ...] | int, name: str) -> None:
             others = [n for n, arg in names if not any(map(is_ref, jax.tree.leaves(arg)))]
             hint = f"; argnums names another argument ({', '.join(others)})" if others else ""
             raise RequestError(
-                "option",
+                ErrorKind.OPTION,
                 f"{name} takes no derivative with respect to {stage.known_as[place]!r}, which is"
                 f" {describe(stage.args[place])}{hint}",
             )

@@ -12,6 +12,7 @@ from typing import Any
 import jax
 
 from ...tracing.grammar import Call, nearest
+from ...tracing.result import ErrorKind
 from ..failures import RequestError
 from ..stage import Options, Stage
 from ..targets.arguments import source_text
@@ -32,7 +33,7 @@ def _policy(value: Any) -> tuple[Any, str]:
     known = [n for n in dir(policies) if not n.startswith("_")]
     if not isinstance(name, str) or name.rpartition(".")[2] not in known:
         raise RequestError(
-            "option",
+            ErrorKind.OPTION,
             f"policy is a name of jax.checkpoint_policies, not {source_text(value)}"
             f"{nearest(str(name), known)} (known: {', '.join(known)})",
         )
@@ -41,7 +42,7 @@ def _policy(value: Any) -> tuple[Any, str]:
     if not isinstance(value, Call):
         return policy, f"jax.checkpoint_policies.{last}"
     if not all(isinstance(item, str) for item in value.arguments):
-        raise RequestError("option", f'policy {last} takes strings, as in {last}("a", "b")')
+        raise RequestError(ErrorKind.OPTION, f'policy {last} takes strings, as in {last}("a", "b")')
     shown = ", ".join(f'"{item}"' for item in value.arguments)
     return policy(*value.arguments), f"jax.checkpoint_policies.{last}({shown})"
 

@@ -22,7 +22,11 @@ SQUARE = jax.ShapeDtypeStruct((4, 4), jnp.float32)
 
 
 def collect(fn: Any, *args: Any, tangents: tuple[int, ...] = ()) -> dict[str, Any]:
-    return facts.collect(jax.make_jaxpr(fn)(*args), tangents)
+    return as_json(facts.collect(jax.make_jaxpr(fn)(*args), tangents))
+
+
+def as_json(collected: facts.Collected) -> dict[str, Any]:
+    return {**collected.facts.to_json(), "captured": [*map(list, collected.captured)]}
 
 
 def rows(found: dict[str, Any], program: int = 0) -> list[list[Any]]:
@@ -152,7 +156,7 @@ def test_an_equation_with_an_effect_is_used() -> None:
 
 
 def test_effects_have_no_addresses() -> None:
-    found = facts.collect(PROGRAMS["reference_in_scan"]())
+    found = as_json(facts.collect(PROGRAMS["reference_in_scan"]()))
     names = [name for program in found["programs"] for name in program["effects"]]
     assert any("Read" in name for name in names)
     assert not [name for name in names if "id=" in name]

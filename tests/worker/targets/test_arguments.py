@@ -51,7 +51,7 @@ def request(
 
 def trace(tracer: Tracer, wanted: Request) -> tuple[dict[str, Any], Stage]:
     found = tracer.prepare(wanted, lambda module: None)
-    result = tracer.trace(wanted, found)
+    result = tracer.trace(wanted, found).to_json()
     with tracer._mesh(wanted, found[1]):
         return result, tracer._stage(wanted, *found)
 

@@ -67,7 +67,7 @@ def test_ready_jaxpr_is_shown_as_it_is(tracer: Tracer) -> None:
     from tests.worker import callables
 
     result = tracer.trace(request("program"), tracer.prepare(request("program"), ignore))
-    assert result["text"] == str(callables.program)
+    assert result.program is not None and result.program.text == str(callables.program)
 
 
 def test_constants_are_type_and_size(tracer: Tracer) -> None:
@@ -122,7 +122,7 @@ def test_refused(tracer: Tracer, target: str, args: str, static: str, kind: str,
     with pytest.raises(RequestError) as caught:
         trace(tracer, request(target, args, static=static))
     assert part in str(caught.value)
-    assert caught.value.kind == kind
+    assert caught.value.report.kind == kind
 
 
 def test_no_module_names_the_nearest_and_what_was_searched() -> None:
@@ -135,7 +135,7 @@ def test_no_module_names_the_nearest_and_what_was_searched() -> None:
     with pytest.raises(RequestError) as caught:
         tracer.prepare(Request("target:f"), ignore)
     assert "no module 'target', did you mean 'targets'?" in str(caught.value)
-    assert caught.value.more["searched"] == [here]
+    assert caught.value.report.searched == (here,)
 
 
 def test_a_next_jax_without_closed_jaxpr_is_read_alike() -> None:

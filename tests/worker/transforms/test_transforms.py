@@ -45,7 +45,7 @@ def ignore(module: str) -> None:
 
 def trace(tracer: Tracer, wanted: Request) -> tuple[dict[str, Any], Stage]:
     found = tracer.prepare(wanted, ignore)
-    result = tracer.trace(wanted, found)
+    result = tracer.trace(wanted, found).to_json()
     return result, tracer._stage(wanted, *found)
 
 
@@ -215,7 +215,7 @@ def test_refused_with_the_right_thing(
     with pytest.raises(RequestError) as caught:
         trace(tracer, request(target, args, chain))
     assert part in str(caught.value)
-    assert caught.value.kind == "option"
+    assert caught.value.report.kind == "option"
 
 
 def test_phases(tracer: Tracer) -> None:

@@ -278,7 +278,7 @@ def _listed(text: str) -> Callable[[], object]:
         cut, _ = listings._cut(printed, 20)
         shown = printed.text[:cut]
         found: list[nodes.Node] = [nodes.literal_block(shown, shown)]
-        return listings._has_long_word(printed.text), listings.definitions(printed.text), found
+        return listings._has_long_word(printed.text), listings.letter_definitions(printed.text), found
 
     return run
 

@@ -22,6 +22,12 @@ myst_heading_anchors = 3
 
 # Autodoc reads docstrings without JAX: blocks in them are traced elsewhere.
 autodoc_mock_imports = ["jax"]
+# Signatures name these as the reference does.
+autodoc_type_aliases = {"NamedPrograms": "NamedPrograms"}
+nitpick_ignore = [
+    ("py:class", "QueryBlock"),
+    *(("py:class", f"collections.abc.{name}") for name in ("Iterator", "Mapping")),
+]
 
 # Readers see which words are checked.
 jaxpr_claim_mark = True

@@ -168,7 +168,7 @@ class TracedBlock:
     @property
     def header_words(self) -> list[str]:
         """The parts of the header as text."""
-        return [f"{part.verb} {part.text}".strip() for part in self.header]
+        return [str(part) for part in self.header]
 
     @cached_property
     def phases(self) -> list[str]:

@@ -28,10 +28,10 @@ from .block import TracedBlock
 from .program.query.base import View
 from .program.query.blocks import QueryBlock
 from .program.query.evaluate import evaluate, judge
-from .program.query.explain import instead
+from .program.query.explain import explain
 from .program.query.syntax import PathError
 from .program.query.views import Scope, Uses
-from .program.text import spelled_all
+from .program.text import clipped, spelled_all
 from .tracing import grammar
 from .tracing.grammar import GrammarError
 from .tracing.request import Request, check_name, is_target, local_name, variants
@@ -42,12 +42,15 @@ __all__ = ["Traced", "assert_claims", "trace"]
 _FOLDER: Final = os.path.dirname(os.path.abspath(__file__))
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Traced(Mapping[str, QueryBlock]):
     """The programs of a function by name: ``dense``, ``dense.grad``."""
 
     blocks: Mapping[str, QueryBlock]
     versions: Mapping[str, str]
+
+    def __repr__(self) -> str:
+        return f"<Traced {clipped(', '.join(self.blocks), 120)} on JAX {self.versions['jax']}>"
 
     def __getitem__(self, name: str) -> QueryBlock:
         return self.blocks[name]
@@ -88,7 +91,7 @@ class Traced(Mapping[str, QueryBlock]):
         """What is true where a claim is false, or why it can't be judged."""
         try:
             found = judge(claim, self.scope)
-            said = "" if found.is_true else instead(claim, self.scope)
+            said = "" if found.is_true else explain(claim, self.scope)
         except PathError as error:
             return error.message
         return "; ".join([said, *found.hints]) if said else ""

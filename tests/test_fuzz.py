@@ -32,7 +32,7 @@ from sphinx_jaxpr.program.query.evaluate import (
     resolve_block,
     resolve_equation,
 )
-from sphinx_jaxpr.program.query.explain import instead
+from sphinx_jaxpr.program.query.explain import explain
 from sphinx_jaxpr.tracing.grammar import GrammarError, arguments, static, transforms
 from sphinx_jaxpr.tracing.request import Request, check_chain, variants
 from tests.program import lesson
@@ -266,7 +266,7 @@ def judge(text: str) -> str:
     assert len(words(found.value)) <= MAX_SHOWN + 3
     if found.is_true:
         return "true"
-    assert instead(text, scope())
+    assert explain(text, scope())
     return "false"
 
 

@@ -17,6 +17,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from sphinx_jaxpr import program
 from sphinx_jaxpr.testing import Traced, assert_claims, trace
 from tests.support import PROJECT
 
@@ -90,7 +91,7 @@ def test_all_that_is_false_is_told_at_once() -> None:
           len(dense) == 3
             `len(dense)` is 2
           dense.vmpa[tanh]
-            `dense` has no variant or attribute `vmpa`; nearest: vmap
+            `dense` has no variant or attribute `vmpa`, did you mean `vmap`?
           ops(dense) == ['tanh']
             `ops(dense)` has one more: dot_general (2 and 1 in all)"""
     )
@@ -173,6 +174,9 @@ def test_the_answer_is_a_mapping() -> None:
     assert isinstance(found, Traced)
     assert dict(found).keys() == {"dense"}
     assert "dense" in found and "other" not in found
+    assert repr(found) == f"<Traced dense on JAX {jax.__version__}>"
+    assert program.evaluate("len(dense)", found).value == 2
+    assert program.evaluate("len(g.more.kept)", {"g": found["dense"], "g.more": found["dense"]})
     with pytest.raises(KeyError):
         found["other"]
 

@@ -9,9 +9,15 @@ them three times as fast as frozen dataclasses.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Final, NamedTuple, TypeAlias
+from typing import Final, NamedTuple, Protocol, TypeAlias
+
+from .text import clipped, inert, plural
+
+#: Longest ``repr`` of what is here, in characters.
+MAX_REPR: Final = 160
 
 # Token kinds.  A binder introduces a variable, a use reads it; text that no
 # token covers (spaces, punctuation, opaque reprs) is shown as it is.
@@ -22,6 +28,16 @@ PRIMITIVE: Final = "primitive"
 KEYWORD: Final = "keyword"
 PARAMETER: Final = "parameter"
 LITERAL: Final = "literal"
+
+
+class Span(Protocol):
+    """A piece of a text: token, operand, parameter, equation or program."""
+
+    @property
+    def start(self) -> int: ...
+
+    @property
+    def end(self) -> int: ...
 
 
 class Token(NamedTuple):
@@ -66,7 +82,7 @@ class Operand(NamedTuple):
     type: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Parameter:
     """``name=value`` of an equation; ``start``, ``end`` span the value.
 
@@ -74,7 +90,7 @@ class Parameter:
     are names of shared programs (``jaxpr=relu``) that the value is made of.
     ``members`` are both, in the order of the value, as ``branches`` mixes them;
     the programs that a text inside the value shares (``[let f = ... in ...]``)
-    are named by members and are none themselves.  ``frame`` is the text around
+    are named in ``members`` but are not members themselves.  ``frame`` is the text around
     programs that an object holds (``Solve(matvec=…, n=3)``), ``""`` where the
     value is a program or a tuple of programs.  ``is_opaque``: a program is
     printed inside that could not be read.
@@ -89,10 +105,17 @@ class Parameter:
     frame: str = ""
     is_opaque: bool = False
 
+    def __repr__(self) -> str:
+        held = f" with {plural(len(self.members), 'program')}" if self.members else ""
+        return f"<Parameter {clipped(inert(self.name), MAX_REPR)}{held}>"
 
-@dataclass(frozen=True, slots=True)
+
+@dataclass(frozen=True, slots=True, repr=False)
 class Equation:
-    """``binders = primitive[parameters] operands``, or without binders."""
+    """``binders = primitive[parameters] operands``, or without binders.
+
+    ``outputs`` are the variables that it binds, ``inputs`` what it is applied to.
+    """
 
     start: int
     end: int
@@ -106,8 +129,22 @@ class Equation:
         """The programs printed inside this equation, in printed order."""
         return tuple(p for parameter in self.parameters for p in parameter.programs)
 
+    def __str__(self) -> str:
+        """It without types and parameters: ``c = tanh b``."""
+        results = _some([variable.name for variable in self.outputs])
+        operands = _some([operand.text for operand in self.inputs])
+        return f"{results} = {self.primitive} {operands}".strip().removeprefix("= ")
 
-@dataclass(frozen=True, slots=True)
+    def __repr__(self) -> str:
+        return f"<Equation {clipped(inert(str(self)), MAX_REPR)}>"
+
+
+def _some(words: list[str], most: int = 6) -> str:
+    """Words with blanks between them; of many only the first."""
+    return " ".join(words if len(words) <= most else [*words[: most - 1], "..."])
+
+
+@dataclass(frozen=True, slots=True, repr=False)
 class Program:
     """``{ lambda consts ; inputs. let equations in (outputs) }``.
 
@@ -123,12 +160,21 @@ class Program:
     equations: tuple[Equation, ...]
     outputs: tuple[Operand, ...]
 
+    def __repr__(self) -> str:
+        """The counts, and the commonest primitives."""
+        counts = Counter(equation.primitive for equation in self.equations)
+        named = ", ".join(name if n == 1 else f"{n} {name}" for name, n in counts.most_common(6))
+        more = ", ..." if len(counts) > 6 else ""
+        count = plural(len(self.equations), "equation")
+        listed = f": {named}{more}" if named else ""
+        return f"<Program of {clipped(inert(count + listed), MAX_REPR)}>"
 
-@dataclass(frozen=True, slots=True)
+
+@dataclass(frozen=True, slots=True, repr=False)
 class Printed:
-    """A text and what was understood of it.
+    """A printed jaxpr: its text, and the structure that was read from it.
 
-    ``program`` is ``None`` where the text is no jaxpr at all: then it is shown
+    ``program`` is ``None`` where the text is not a jaxpr at all: then it is shown
     as it is.  ``shared`` are the leading ``let name = {...} in`` programs, in
     printed order; ``local`` those of texts inside of parameters, which have names
     of their own.  ``tokens`` are sorted and never overlap.
@@ -145,6 +191,17 @@ class Printed:
         """What references of parameters name."""
         return dict((*self.shared, *self.local))
 
+    def text_of(self, part: Span) -> str:
+        """The text of a token, operand, parameter (its value), equation or program."""
+        return self.text[part.start : part.end]
+
+    def __repr__(self) -> str:
+        if self.program is None:
+            return f"<Printed text of {len(self.text):,} characters, without a program>"
+        count = plural(len(self.program.equations), "equation")
+        shared = f", {plural(len(self.shared), 'shared program')}" if self.shared else ""
+        return f"<Printed program of {count}{shared}, {len(self.text):,} characters>"
+
     def walk(self) -> Iterator[Equation]:
         """Every equation at any depth, shared programs first, as printed."""
         for _, program in self.shared:
@@ -156,8 +213,11 @@ class Printed:
 def walk(program: Program) -> Iterator[Equation]:
     """Every equation of ``program`` at any depth, in printed order.
 
-    Iterative, so that a deeply nested program can't exhaust the stack.
+    >>> printed = parse("{ lambda ; a:f32[]. let b:f32[] = sin a; c:f32[] = cos b in (c,) }")
+    >>> [equation.primitive for equation in walk(printed.program)]
+    ['sin', 'cos']
     """
+    # Iterative, so that a deeply nested program can't exhaust the stack.
     stack: list[Iterator[Equation]] = [iter(program.equations)]
     while stack:
         equation = next(stack[-1], None)
@@ -170,12 +230,12 @@ def walk(program: Program) -> Iterator[Equation]:
 
 def programs(printed: Printed) -> list[Program]:
     """Every program at any depth, shared ones and the outermost first."""
-    found = [program for _, program in printed.shared]
+    every = [program for _, program in printed.shared]
     if printed.program is not None:
-        found.append(printed.program)
+        every.append(printed.program)
     for equation in printed.walk():
-        found.extend(equation.programs)
-    return found
+        every.extend(equation.programs)
+    return every
 
 
 #: A parameter as JSON has it; ``{"dtype": ...}`` and ``{"text": ...}`` are objects with a name.

@@ -39,9 +39,9 @@ class Spelling:
     level: str
     patterns: tuple[re.Pattern[str], ...]
 
-    def covers(self, one: str, two: str) -> bool:
+    def covers(self, old: str, new: str) -> bool:
         """Whether both texts are spellings of the value."""
-        return all(any(p.fullmatch(text) for p in self.patterns) for text in (one, two))
+        return all(any(p.fullmatch(text) for p in self.patterns) for text in (old, new))
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,8 +68,8 @@ class Renames:
             return name
         return next((other for other in self.names(name) if other in present), "")
 
-    def found(self, name: str, present: Collection[str]) -> tuple[str, ...]:
-        """The present names of all that ``name`` means, which are none or several.
+    def present_names(self, name: str, present: Collection[str]) -> tuple[str, ...]:
+        """The present names of all that ``name`` means: none, one or several.
 
         What JAX prints for one function may differ from use to use: ``psum`` is
         ``psum_invariant`` too.  A former name that another primitive has today
@@ -78,7 +78,7 @@ class Renames:
         own = self.primitive(name, present)
         if own and name in self.former:
             return (own,)
-        meant = [other for known in self.names(name) for other in self.written.get(known, ())]
+        meant = [other for now in self.names(name) for other in self.written.get(now, ())]
         others = (self.primitive(other, present) for other in meant)
         return tuple(dict.fromkeys(filter(None, (own, *others))))
 
@@ -100,8 +100,8 @@ class Renames:
             if not rename.new:
                 return f"`{name}` is gone in newer JAX"
             new = " and ".join(f"`{other}`" for other in rename.new)
-            said = f"`{name}` became {new} in newer JAX"
-            return f"{said}: {rename.note}" if rename.note else said
+            text = f"`{name}` became {new} in newer JAX"
+            return f"{text}: {rename.note}" if rename.note else text
         return ""
 
     def about(self, primitive: str, name: str) -> list[ParameterRename]:
@@ -113,12 +113,12 @@ class Renames:
             if name in (row.old, *row.new) and not set(names).isdisjoint(row.primitives)
         ]
 
-    def spelling(self, primitive: str, name: str, one: str, two: str) -> str:
+    def spelling(self, primitive: str, name: str, old: str, new: str) -> str:
         """The level at which two texts are one value, or ``""``."""
         names = self.names(primitive)
         for row in self.spellings:
             about = row.parameter == name and not set(names).isdisjoint(row.primitives)
-            if about and row.covers(one, two):
+            if about and row.covers(old, new):
                 return row.level
         return ""
 

@@ -1,4 +1,4 @@
-"""Which characters are spelled out wherever text is shown: one definition for all layers.
+"""Text for readers: hidden characters spelled out, messages kept short, near words, plurals.
 
 Text of user code may hold what a reader can't see, what changes how other text is seen, or
 what a terminal or a parser of XML takes for a command.  Such a character is spelled as
@@ -18,6 +18,8 @@ spells another text.  A joiner inside an emoji is spelled too, as Python's ``rep
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Iterable
+from difflib import get_close_matches
 from typing import Any, Final
 
 # --- which characters are spelled out wherever text is shown: one definition for all layers
@@ -53,8 +55,8 @@ def spelled(text: str) -> str:
 
 def on_one_line(text: str) -> str:
     """``spelled``, without line breaks: for lines of a terminal, of which each is one message."""
-    found = spelled(text)
-    return " ".join(found.split("\n")) if "\n" in found else found
+    line = spelled(text)
+    return " ".join(line.split("\n")) if "\n" in line else line
 
 
 def spelled_all(data: Any) -> Any:
@@ -73,13 +75,13 @@ def _is_hidden(character: str) -> bool:
     return number & 0xFFFE == 0xFFFE or any(first <= number <= last for first, last in _FAR)
 
 
-def _near(found: re.Match[str]) -> str:
-    number = ord(found[0])
+def _near(match: re.Match[str]) -> str:
+    number = ord(match[0])
     return f"\\x{number:02x}" if number < 0x100 else f"\\u{number:04x}"
 
 
-def _far(found: re.Match[str]) -> str:
-    return f"\\U{ord(found[0]):08x}" if _is_hidden(found[0]) else found[0]
+def _far(match: re.Match[str]) -> str:
+    return f"\\U{ord(match[0]):08x}" if _is_hidden(match[0]) else match[0]
 
 
 # --- what an author wrote, as a message repeats it: short, on one line, without hidden signs
@@ -89,7 +91,7 @@ MAX_ECHO: Final = 40
 #: Longest message about a text of an author, in characters.
 MAX_MESSAGE: Final = 700
 _GAP: Final = "..."
-#: Signs without a blank that are no word, no path and no type any more.
+#: Longest run without a blank that may be a word, a path or a type.
 _LONG: Final = 200
 _RUN: Final = re.compile(rf"\S{{{_LONG},}}")
 
@@ -131,8 +133,40 @@ def message(text: str, most: int = MAX_MESSAGE) -> str:
     """A whole message: the last guard against texts of any length that came into it."""
     text = inert(clipped(text, 4 * most))
     if len(text) > _LONG:
-        text = _RUN.sub(lambda found: clipped(found[0], 2 * MAX_ECHO), text)
+        text = _RUN.sub(lambda match: clipped(match[0], 2 * MAX_ECHO), text)
     return clipped(text, most)
+
+
+def similar(word: str, known: Iterable[str], count: int = 1) -> list[str]:
+    """The known words that ``word`` was perhaps meant to be, the nearest first.
+
+    Capitals count as their small letters.
+    """
+    spellings: dict[str, str] = {}
+    for other in known:
+        spellings.setdefault(other.lower(), other)
+    close = get_close_matches(word[:80].lower(), list(spellings), n=count, cutoff=0.5)
+    return [spellings[other] for other in close]
+
+
+def nearest(
+    word: str, known: Iterable[str], count: int = 1, quoted: Callable[[str], str] = shorten
+) -> str:
+    """``", did you mean 'x'?"`` for the nearest known words, or nothing: the end of a clause."""
+    names = [quoted(name) for name in similar(word, known, count)]
+    listed = " or ".join(filter(None, [", ".join(names[:-1]), *names[-1:]]))
+    return f", did you mean {listed}?" if listed else ""
+
+
+def plural(count: int, noun: str, more: str = "") -> str:
+    """A number of things: ``1 equation``, ``2 equations``; ``more`` is an irregular plural."""
+    return f"{count} {noun if count == 1 else more or f'{noun}s'}"
+
+
+def expect(value: object, kinds: type | tuple[type, ...], expected: str) -> None:
+    """Raise :exc:`TypeError` where a caller hands over another kind of thing."""
+    if not isinstance(value, kinds):
+        raise TypeError(f"expected {expected}, not {type(value).__name__}")
 
 
 def echoed(value: Any, most: int = 200) -> str:

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import difflib
 import math
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import Any, Final
 
+from ..program.dtypes import DTYPES, KEYS
 from ..program.text import message as bounded
-from ..program.text import shorten
+from ..program.text import nearest, shorten
 from .specs import (
     AXIS_TYPES,
-    DTYPES,
-    KEYS,
     MEMORIES,
     WIDE,
     Aval,
@@ -47,12 +45,6 @@ class GrammarError(ValueError):
     def __init__(self, message: str, offset: int) -> None:
         super().__init__(bounded(message))
         self.offset = offset
-
-
-def nearest(word: str, known: Iterable[str]) -> str:
-    """``", did you mean 'x'?"`` for the nearest known word, or nothing."""
-    found = difflib.get_close_matches(word[:80], list(known), n=1, cutoff=0.5)
-    return f", did you mean {shorten(found[0])}?" if found else ""
 
 
 _TOKEN = re.compile(

@@ -3,32 +3,14 @@
 from __future__ import annotations
 
 import difflib
-import re
 import string
 from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
+from ..program.dtypes import DTYPES, KEYS, MEANT_DTYPES
+
 # --- the values that options of a page may hold, as plain data
 
-_FLOATS = "f16 f32 f64 bf16 f4_e2m1fn f6_e2m3fn f6_e3m2fn f8_e3m4 f8_e4m3 f8_e4m3fn"
-_FLOATS += " f8_e4m3fnuz f8_e4m3b11fnuz f8_e5m2 f8_e5m2fnuz f8_e8m0fnu"
-_INTEGERS = "i2 i4 i8 i16 i32 i64 u2 u4 u8 u16 u32 u64"
-_LONG = {"bf": "bfloat", "f": "float", "i": "int", "u": "uint", "c": "complex"}
-
-#: short dtype, as jaxprs print it -> the name numpy or ml_dtypes knows.
-DTYPES: Final[dict[str, str]] = {
-    "bool": "bool",
-    **{
-        short: re.sub(r"^(bf|f|i|u|c)", lambda m: _LONG[m[0]], short)
-        for short in f"{_FLOATS} {_INTEGERS} c64 c128".split()
-    },
-}
-#: short key tag -> the name of the generator, as ``jax.random.key`` takes it.
-KEYS: Final[dict[str, str]] = {
-    "key<fry>": "threefry2x32",
-    "key<rbg>": "rbg",
-    "key<urbg>": "unsafe_rbg",
-}
 WIDE: Final = frozenset({"f64", "i64", "u64", "c128"})
 #: Memory spaces, as jaxprs print them: ``f32<host>[4]``.
 MEMORIES: Final = ("host", "device")
@@ -134,10 +116,9 @@ class Chain:
 
 # --- what an author is likely to mean where the language of the options has other words
 
-_WORDS: Final = "float:f32 int:i32 uint:u32 complex:c64 bool_:bool half:f16 double:f64"
 _SHORT: Final[dict[str, str]] = {
     **{long: short for short, long in DTYPES.items()},
-    **dict(pair.split(":") for pair in f"{_WORDS} fp16:f16 fp32:f32 fp64:f64".split()),
+    **MEANT_DTYPES,
 }
 _ENDLESS: Final = {"inf": "inf", "infinity": "inf", "nan": "nan"}
 

@@ -25,7 +25,7 @@ from sphinx_jaxpr.ext.reading.claims import expressions
 from sphinx_jaxpr.lexer import JaxprLexer
 from sphinx_jaxpr.program.drift.compare import compare
 from sphinx_jaxpr.program.facts import Facts, align
-from sphinx_jaxpr.program.glossary.glossary import in_words, printed_value
+from sphinx_jaxpr.program.glossary.glossary import builtin, printed_value
 from sphinx_jaxpr.program.html import code, folding
 from sphinx_jaxpr.program.matching.match import match
 from sphinx_jaxpr.program.matching.summary import acted
@@ -34,12 +34,12 @@ from sphinx_jaxpr.program.parser.unparsed import unread
 from sphinx_jaxpr.program.query.base import MAX_SHOWN, version, words
 from sphinx_jaxpr.program.query.evaluate import (
     PathError,
+    find,
     judge,
     resolve_block,
     resolve_equation,
-    resolve_equations,
 )
-from sphinx_jaxpr.program.query.explain import instead
+from sphinx_jaxpr.program.query.explain import explain
 from sphinx_jaxpr.program.text import MAX_MESSAGE
 from sphinx_jaxpr.tracing import lock
 from sphinx_jaxpr.tracing.checks import problem
@@ -81,7 +81,7 @@ def _expression(text: str) -> Answer:
         assert len(words(found.value)) <= MAX_SHOWN + 3
         said += found.hints
         if not found.is_true:
-            said.append(instead(text, scope)[:MAX_MESSAGE])  # the finding bounds it
+            said.append(explain(text, scope)[:MAX_MESSAGE])  # the finding bounds it
     return said
 
 
@@ -89,7 +89,7 @@ def _path(text: str) -> Answer:
     scope = lesson.scope()
     said = []
     inside = functools.partial(resolve_equation, inside="dense")
-    for resolve in (resolve_block, resolve_equation, resolve_equations, inside):
+    for resolve in (resolve_block, resolve_equation, find, inside):
         try:
             resolve(text, scope)  # type: ignore[operator] # of the same kind
         except PathError as error:
@@ -163,7 +163,7 @@ def _program(text: str) -> Answer:
         parameters = {
             one.name: printed_value(text[one.start : one.end]) for one in equation.parameters
         }
-        in_words(equation.primitive, parameters, [v.type for v in equation.outputs])
+        builtin().in_words(equation.primitive, parameters, [v.type for v in equation.outputs])
     compare(*(recording({"text": one, "facts": {}}) for one in (base.text, text)))
     said = "".join(value for _, _, value in JaxprLexer().get_tokens_unprocessed(text))
     assert said == text
@@ -179,7 +179,7 @@ def _value(text: str) -> Answer:
     found = printed_value(text)
     for primitive in ("broadcast_in_dim", "gather", "scan", "shard_map", "jit", "reduce_precision"):
         parameters = dict.fromkeys(["shape", "length", "mesh", "in_specs", "new_dtype"], found)
-        said = in_words(primitive, parameters, [text[:200]], inputs=[text[:200]])
+        said = builtin().in_words(primitive, parameters, [text[:200]], inputs=[text[:200]])
         assert len(said) < 100_000
     return []
 

@@ -7,7 +7,15 @@ import unicodedata
 
 import pytest
 
-from sphinx_jaxpr.program.text import is_plain, on_one_line, spelled, spelled_all
+from sphinx_jaxpr.program.text import (
+    is_plain,
+    nearest,
+    on_one_line,
+    plural,
+    similar,
+    spelled,
+    spelled_all,
+)
 
 pytestmark = pytest.mark.once
 
@@ -56,3 +64,21 @@ def test_data_with_keys() -> None:
 
 def test_one_line() -> None:
     assert on_one_line("a\n::error::b\r\n") == "a ::error::b\\x0d "
+
+
+def test_the_nearest_words() -> None:
+    known = ["dot_general", "scatter-add", "tanh", "tan", "Gather"]
+    assert similar("dot_genral", known) == ["dot_general"]
+    assert similar("scatteradd", known) == ["scatter-add"]
+    assert similar("GATHER", known) == ["Gather"]
+    assert similar("", known) == similar("qqqqqqqq", known) == []
+    assert similar("tanhh", known, count=2) == ["tanh", "tan"]
+    assert nearest("tahn", ["add", "tanh"]) == ", did you mean 'tanh'?"
+    assert nearest("tanhh", known, 2, str) == ", did you mean tanh or tan?"
+    assert nearest("qqqqqqqq", known) == ""
+
+
+def test_plurals() -> None:
+    assert plural(1, "equation") == "1 equation"
+    assert [plural(n, "equation") for n in (0, 2)] == ["0 equations", "2 equations"]
+    assert plural(2, "axis", "axes") == "2 axes"

@@ -38,7 +38,7 @@ from .scopes import Scopes
 from .session import BuildSession
 
 if TYPE_CHECKING:
-    from ...program.query.evaluate import Result as Answer
+    from ...program.query.evaluate import Evaluation
     from ...program.query.views import Scope
 
 # --- where a primitive is explained, for links that authors write
@@ -350,12 +350,12 @@ def _condition(text: str, scope: Scope, inside: str) -> Verdict:
     return _truth(evaluate(text, scope), text, scope)
 
 
-def _truth(answer: Answer, text: str, scope: Scope) -> Verdict:
-    from ...program.query.explain import instead
+def _truth(answer: Evaluation, text: str, scope: Scope) -> Verdict:
+    from ...program.query.explain import explain
 
     if answer.is_true:
         return Verdict(TRUE, hints=answer.hints)
-    return Verdict(FALSE, instead(text, scope), answer.hints)
+    return Verdict(FALSE, explain(text, scope), answer.hints)
 
 
 def _value(text: str, scope: Scope, inside: str) -> Verdict:
@@ -367,18 +367,18 @@ def _value(text: str, scope: Scope, inside: str) -> Verdict:
 
 
 def _equation(text: str, scope: Scope, inside: str) -> Verdict:
-    from ...program.query.evaluate import resolve
+    from ...program.query.evaluate import resolve_equation
 
-    view, hints = resolve(text, scope, inside)
+    view, hints = resolve_equation(text, scope, inside)
     return Verdict(TRUE, "", hints, view.block.name, (view.equation.start,))
 
 
 def _equations(text: str, scope: Scope, inside: str) -> Verdict:
-    from ...program.query.evaluate import resolve_equations
+    from ...program.query.evaluate import find
 
-    view = resolve_equations(text, scope, inside)
-    starts = tuple(equation.start for equation in view.equations)
-    return Verdict(TRUE, "", (), view.block.name, starts)
+    views = find(text, scope, inside)
+    starts = tuple(view.equation.start for view in views)
+    return Verdict(TRUE, "", (), views[0].block.name, starts)
 
 
 def _block(text: str, scope: Scope, inside: str) -> Verdict:

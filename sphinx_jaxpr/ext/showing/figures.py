@@ -14,7 +14,6 @@ from ...program.html.code import Marks, code, equation_ids, powers
 from ...program.html.definitions import Explained, links
 from ...program.html.folding import Run, folds, runs
 from ...program.html.side_by_side import Column, Unaligned, align
-from ...program.matching.summary import in_words
 from ...tracing.reports import error_parts
 from ..judging.path_targets import PathTarget
 from ..nodes import jaxpr_figure, jaxpr_source, jaxpr_words
@@ -162,7 +161,7 @@ class HtmlRenderer(BlockRenderer):
         ids = equation_ids(printed, self.id_of(self.base)) if self.base.shown else {}
         listed = []
         for equation in dropped[:MOST_DROPPED]:
-            text = f"<code>{escape(in_words(equation))}</code>"
+            text = f"<code>{escape(str(equation))}</code>"
             link = f'<a href="#{escape(ids[equation.start])}">{text}</a>' if ids else text
             listed.append(link)
         more = len(dropped) - MOST_DROPPED

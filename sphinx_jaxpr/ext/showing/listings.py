@@ -8,7 +8,6 @@ from typing import Final
 
 from docutils import nodes
 
-from ...program.matching.summary import in_words
 from ...program.model import Printed
 from ...program.text import on_one_line
 from ...tracing.reports import error_parts
@@ -130,7 +129,7 @@ class NodeRenderer(BlockRenderer):
             return []
         line = nodes.paragraph("", ONLY_IN_BASE)
         for index, equation in enumerate(dropped[:MOST_DROPPED]):
-            text = on_one_line(in_words(equation))
+            text = on_one_line(str(equation))
             line += [nodes.Text(", ")] if index else []
             line += nodes.literal(text, text)
         more = len(dropped) - MOST_DROPPED

@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Any, Final
 
+from ..dtypes import short_dtype
 from ..model import Equation, Program
 from ..query.blocks import dtype_of, shape_of
 from ..renames import ParameterRename, table
@@ -23,32 +24,37 @@ class ParameterChanges:
     """The parameters of two equations of one primitive."""
 
     def __init__(
-        self, old: RecordedProgram, new: RecordedProgram, one: Equation, two: Equation, inner: Inner
+        self,
+        old: RecordedProgram,
+        new: RecordedProgram,
+        before: Equation,
+        after: Equation,
+        inner: Inner,
     ) -> None:
         self.sides = (old, new)
-        self.equations = (one, two)
+        self.equations = (before, after)
         self.inner = inner
-        self.primitive = old.primitive(one)
-        self.old = old.parameters(one)
-        self.new = new.parameters(two)
+        self.primitive = old.primitive(before)
+        self.old = old.parameters(before)
+        self.new = new.parameters(after)
 
     def differences(self) -> list[Difference]:
         """All of them; places start at the equation."""
-        found: list[Difference] = []
-        one, two = self.equations
-        # Layouts and the like go with the operands, which are told by themselves.
-        arity = len(one.inputs) == len(two.inputs) and len(one.outputs) == len(two.outputs)
+        changes: list[Difference] = []
+        old, new = self.equations
+        # Layouts and the like belong to the operands, which are compared separately.
+        arity = len(old.inputs) == len(new.inputs) and len(old.outputs) == len(new.outputs)
         for name in self.old:
             if name in self.new and (arity or self.is_printed(name)):
-                found += self.values(name, name)
+                changes += self.values(name, name)
         before = {name: v for name, v in self.old.items() if name not in self.new}
         after = {name: v for name, v in self.new.items() if name not in self.old}
-        found += self.renamed(before, after)
+        changes += self.renamed(before, after)
         for left, is_new in ((before, False), (after, True)):
             for name, value in left.items():
                 if value.text is not None:
-                    found.append(self.alone(name, value, is_new))
-        return found
+                    changes.append(self.alone(name, value, is_new))
+        return changes
 
     def is_printed(self, name: str) -> bool:
         return (self.old[name].text or self.new[name].text) is not None
@@ -59,9 +65,9 @@ class ParameterChanges:
         """What differs between the values of ``name``, before, and ``other``, now."""
         old, new = self.old[name], self.new[other]
         if old.members or new.members:
-            found = self.programs(other, old, new)
+            differences = self.programs(other, old, new)
             if normal(old.rest) != normal(new.rest):
-                found.append(
+                differences.append(
                     Difference(
                         Level.PROGRAM,
                         "",
@@ -70,22 +76,22 @@ class ParameterChanges:
                         new.rest,
                     )
                 )
-            return found
+            return differences
         level = self.level(name, old, new)
         if level is Level.SAME:
             return []
-        what = f"parameter {other}"
+        noun = f"parameter {other}"
         if level is Level.PRINTING and (old.text is None or new.text is None):
-            what = f"printed {what}"
-            shown = ["" if value.text is None else value.shown for value in (old, new)]
+            noun = f"printed {noun}"
+            texts = ["" if value.text is None else value.shown for value in (old, new)]
         else:
-            shown = [old.shown, new.shown]
-        return [Difference(level, "", what, *shown)]
+            texts = [old.shown, new.shown]
+        return [Difference(level, "", noun, *texts)]
 
     def level(self, name: str, old: RecordedValue, new: RecordedValue) -> Level:
         if old.text is None or new.text is None:
-            known = old.plain is not MISSING and new.plain is not MISSING
-            if known and old.plain == new.plain and type(old.plain) is type(new.plain):
+            are_known = old.plain is not MISSING and new.plain is not MISSING
+            if are_known and old.plain == new.plain and type(old.plain) is type(new.plain):
                 return Level.SAME if old.text is new.text else Level.PRINTING
             return self.spelled(name, old, new)
         if _differ(old.plain, new.plain):
@@ -101,21 +107,21 @@ class ParameterChanges:
 
     def spelled(self, name: str, old: RecordedValue, new: RecordedValue) -> Level:
         """The level at which two texts, or one and none, are one value by the table."""
-        known = table().spelling(self.primitive, name, old.text or "", new.text or "")
-        return _LEVELS.get(known, Level.PROGRAM)
+        level = table().spelling(self.primitive, name, old.text or "", new.text or "")
+        return _LEVELS.get(level, Level.PROGRAM)
 
     def programs(self, name: str, old: RecordedValue, new: RecordedValue) -> list[Difference]:
         if len(old.members) != len(new.members):
             counts = [f"{len(value.members)} programs" for value in (old, new)]
             return [Difference(Level.PROGRAM, "", f"parameter {name}", *counts)]
-        found = []
-        for place, (one, two) in enumerate(zip(old.members, new.members, strict=True)):
-            within = f".{name}[{place}]" if len(new.members) > 1 else f".{name}"
-            found += [
+        differences = []
+        for index, (before, after) in enumerate(zip(old.members, new.members, strict=True)):
+            within = f".{name}[{index}]" if len(new.members) > 1 else f".{name}"
+            differences += [
                 Difference(d.level, within + d.place, d.what, d.old, d.new)
-                for d in self.inner(one, two)
+                for d in self.inner(before, after)
             ]
-        return found
+        return differences
 
     # -- a parameter on one side
 
@@ -123,7 +129,7 @@ class ParameterChanges:
         self, before: dict[str, RecordedValue], after: dict[str, RecordedValue]
     ) -> list[Difference]:
         """Take what goes by another name on the other side out of both."""
-        found: list[Difference] = []
+        differences: list[Difference] = []
         explained: set[str] = set()
         for row in (row for name in before | after for row in table().about(self.primitive, name)):
             if row.old in explained or not row.old:
@@ -134,29 +140,29 @@ class ParameterChanges:
                 names = [name for name in row.new if name in theirs]
                 if row.carries and names:
                     pair = (row.old, names[0]) if ours is before else (names[0], row.old)
-                    found += [
+                    differences += [
                         Difference(Level.RENAMED, "", "parameter", *pair),
                         *self.values(*pair),
                     ]
                 elif row.groups and _in_groups(row, ours[row.old], theirs):
-                    told = f"{row.old}={ours[row.old].shown}", " and ".join(row.new)
-                    shown = told if ours is before else told[::-1]
-                    found.append(Difference(Level.RENAMED, "", "parameter", *shown))
+                    sides = f"{row.old}={ours[row.old].shown}", " and ".join(row.new)
+                    texts = sides if ours is before else sides[::-1]
+                    differences.append(Difference(Level.RENAMED, "", "parameter", *texts))
                 else:
                     continue
                 explained.update((row.old, *(names[:1] if row.carries else row.groups)))
         for name in explained:
             before.pop(name, None)
             after.pop(name, None)
-        return found
+        return differences
 
     def alone(self, name: str, value: RecordedValue, is_new: bool) -> Difference:
         """A parameter that came or went."""
         rows = table().about(self.primitive, name)
         neutral = any(self.is_neutral(row, value, is_new) for row in rows)
         level = Level.NEUTRAL if neutral else self.spelled(name, value, RecordedValue(None))
-        shown = f"{name}={value.shown}"
-        return Difference(level, "", "parameter", *(("", shown) if is_new else (shown, "")))
+        text = f"{name}={value.shown}"
+        return Difference(level, "", "parameter", *(("", text) if is_new else (text, "")))
 
     def is_neutral(self, row: ParameterRename, value: RecordedValue, is_new: bool) -> bool:
         """Whether a value says nothing that was not so without it."""
@@ -169,7 +175,7 @@ class ParameterChanges:
                     shape = shape_of(kind)
                     good = shape is not None and text == str(len(shape) - 1)
                 else:
-                    good = bool(kind) and _short(text) == dtype_of(kind)
+                    good = bool(kind) and short_dtype(text) == dtype_of(kind)
             else:
                 good = text == meant or (meant == "False" and bool(_FALSES.fullmatch(text)))
             if good:
@@ -188,19 +194,11 @@ def _sorted(text: str) -> str:
     return ", ".join(sorted(re.findall(r"[^\s(),]+", text)))
 
 
-def _short(dtype: str) -> str:
-    """The short name of a dtype: ``f32`` of ``float32``."""
-    for long, short in (("bfloat", "bf"), ("float", "f"), ("uint", "u"), ("int", "i")):
-        if dtype.startswith(long):
-            return short + dtype[len(long) :]
-    return dtype
-
-
 def _in_groups(row: ParameterRename, old: RecordedValue, new: dict[str, RecordedValue]) -> bool:
-    """Whether the groups that stand for ``old`` have as many leaves as it says."""
-    for name, place in row.groups.items():
+    """Whether the groups that replaced ``old`` have as many leaves as it says."""
+    for name, index in row.groups.items():
         groups = _groups(new[name].text or "") if name in new else []
-        if place >= len(groups) or str(groups[place]) != old.text:
+        if index >= len(groups) or str(groups[index]) != old.text:
             return False
     return bool(row.groups)
 
@@ -212,18 +210,18 @@ def _groups(text: str) -> list[int]:
         if "Left(" in text:
             return []
         return [part.count("*") for part in _parts(tree)]
-    # A side that was split off and left out is no leaf here.
+    # A side that was split off and left out is not a leaf here.
     return [part.count("None") - part.count("Left(None") for part in _parts(text)]
 
 
 def _parts(text: str) -> Iterator[str]:
-    """What stands between the commas of a tuple."""
+    """The texts between the commas of a tuple."""
     depth, start = 0, 1
-    for place, sign in enumerate(text):
+    for index, sign in enumerate(text):
         depth += (sign in "([") - (sign in ")]")
         if (sign == "," and depth == 1) or (sign == ")" and depth == 0):
-            if text[start:place].strip():
-                yield text[start:place]
-            start = place + 1
+            if text[start:index].strip():
+                yield text[start:index]
+            start = index + 1
         if depth == 0:
             return

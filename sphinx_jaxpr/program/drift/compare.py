@@ -1,6 +1,6 @@
-"""What became of a recorded program: the same, or how it differs and how much that means.
+"""What changed in a recorded program, and how much that matters.
 
-Two programs are followed along their data flow.  Equations stand for one another
+Two programs are followed along their data flow.  Equations are paired
 where they apply one primitive to the same values and the table ``renames.toml``
 explains what is different about them.  Whatever no rule explains is another
 program: then the longest common sequence shows where.
@@ -8,19 +8,28 @@ program: then the longest common sequence shows where.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import Any, Final
 
 from ..facts import Facts
 from ..matching.bodies import bare
-from ..model import Equation, Operand, Program
+from ..model import MAX_REPR, Equation, Operand, Printed, Program
 from ..parser.unparsed import unread
+from ..text import clipped, inert
 from .changes import ParameterChanges
 from .flow import Flow
 from .levels import Difference, Level
-from .recorded import Places, RecordedProgram, Recording, collapsed, kind, literal
+from .recorded import (
+    Places,
+    RecordedProgram,
+    RecordedText,
+    Recording,
+    collapsed,
+    kind,
+    literal,
+)
 
 # --- the longest common sequence of two lists of equations
 
@@ -35,19 +44,19 @@ def common(base: list[Equation], variant: list[Equation]) -> list[tuple[Equation
     rows, columns = len(base), len(variant)
     best = [[0.0] * (columns + 1) for _ in range(rows + 1)]
     for i in range(rows - 1, -1, -1):
-        row, below, one = best[i], best[i + 1], base[i]
+        row, below, old = best[i], best[i + 1], base[i]
         for j in range(columns - 1, -1, -1):
             value = max(below[j], row[j + 1])
-            if one.primitive == variant[j].primitive:
-                value = max(value, below[j + 1] + _likeness(one, variant[j]))
+            if old.primitive == variant[j].primitive:
+                value = max(value, below[j + 1] + _likeness(old, variant[j]))
             row[j] = value
     pairs = []
     i = j = 0
     while i < rows and j < columns:
-        one, two = base[i], variant[j]
-        alike = one.primitive == two.primitive
-        if alike and best[i][j] == best[i + 1][j + 1] + _likeness(one, two):
-            pairs.append((one, two))
+        old, new = base[i], variant[j]
+        alike = old.primitive == new.primitive
+        if alike and best[i][j] == best[i + 1][j + 1] + _likeness(old, new):
+            pairs.append((old, new))
             i, j = i + 1, j + 1
         elif best[i + 1][j] >= best[i][j + 1]:
             i += 1
@@ -56,12 +65,12 @@ def common(base: list[Equation], variant: list[Equation]) -> list[tuple[Equation
     return pairs
 
 
-def _likeness(one: Equation, two: Equation) -> float:
+def _likeness(old: Equation, new: Equation) -> float:
     """More for equal types; the same number of operands is worth a little."""
     value = 1.0
-    if _result_types(one) == _result_types(two):
+    if _result_types(old) == _result_types(new):
         value += 0.5
-    if len(one.inputs) == len(two.inputs):
+    if len(old.inputs) == len(new.inputs):
         value += 0.25
     return value
 
@@ -69,12 +78,12 @@ def _likeness(one: Equation, two: Equation) -> float:
 def _in_passing(base: list[Equation], variant: list[Equation]) -> list[tuple[Equation, Equation]]:
     """For long programs: each equation of the base with the next of its kind."""
     pairs = []
-    place = 0
-    for one in base:
-        for ahead in range(place, min(place + 50, len(variant))):
-            if variant[ahead].primitive == one.primitive:
-                pairs.append((one, variant[ahead]))
-                place = ahead + 1
+    start = 0
+    for equation in base:
+        for ahead in range(start, min(start + 50, len(variant))):
+            if variant[ahead].primitive == equation.primitive:
+                pairs.append((equation, variant[ahead]))
+                start = ahead + 1
                 break
     return pairs
 
@@ -83,10 +92,10 @@ def _result_types(equation: Equation) -> list[str]:
     return [bare(variable.type) for variable in equation.outputs]
 
 
-# --- what became of a recorded program: the same, or how it differs and how much that means
+# --- what changed in a recorded program, and how much that matters
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Drift:
     """The highest level of all differences, and these, in printed order."""
 
@@ -98,6 +107,32 @@ class Drift:
         """The differences that decide the level."""
         return tuple(d for d in self.differences if d.level is self.level)
 
+    def __repr__(self) -> str:
+        text = "; ".join(d.words() for d in self.highest[:3])
+        return f"<Drift {self.level.words}{': ' if text else ''}{clipped(inert(text), MAX_REPR)}>"
+
+
+def drift_between(
+    old: Printed | str | Mapping[str, Any], new: Printed | str | Mapping[str, Any]
+) -> Drift:
+    """How ``new`` differs from ``old``: one program as two versions of JAX print it.
+
+    Each is a program, its text, or the data of a :doc:`lock file </reference/lock>`, which
+    has facts beside the text, or an error in place of it.  A text alone says less: it does
+    not show, for example, that a program has no effects, so that its equations may be
+    reordered.
+
+    Raises :exc:`TypeError` for anything else, and :exc:`ValueError` for a mapping that is
+    not such data.
+
+    >>> old = "{ lambda ; a:f32[8]. let b:f32[8] = tanh a in (b,) }"
+    >>> drift_between(old, "{ lambda ; x:f32[8]. let y:f32[8] = tanh x in (y,) }")
+    <Drift printing: letters, layout, or the order of parameters>
+    >>> drift_between(old, old.replace("f32", "bf16")).level.words
+    'program'
+    """
+    return compare(RecordedText.of(old), RecordedText.of(new))
+
 
 def compare(old: Recording, new: Recording) -> Drift:
     """How ``new`` differs from ``old``; each is a program or an error."""
@@ -107,7 +142,7 @@ def compare(old: Recording, new: Recording) -> Drift:
     if old.text == new.text and _without_lines(old.facts) == _without_lines(new.facts):
         return _drift(renamed)
     before, after = RecordedProgram(old), RecordedProgram(new)
-    if unread(before.printed) or unread(after.printed):  # also what is not a jaxpr at all
+    if unread(before.printed) or unread(after.printed):  # or what is not a jaxpr at all
         return _drift([*renamed, *_texts(old.text, new.text)])
     assert before.printed.program is not None and after.printed.program is not None
     comparison = _DriftComparison(before, after)
@@ -116,7 +151,7 @@ def compare(old: Recording, new: Recording) -> Drift:
     except RecursionError:
         differences = _texts(old.text, new.text)
     if not differences and old.text != new.text:
-        layout = "letters, layout or order of parameters"
+        layout = "letters, layout, or the order of parameters"
         differences = [Difference(Level.PRINTING, "", layout)]
     return _drift([*renamed, *differences])
 
@@ -160,21 +195,21 @@ def _kind(recording: Recording) -> str:
 
 
 def _texts(old: str, new: str) -> list[Difference]:
-    """Of texts that can't be read: equal but for white space, or not."""
+    """Of texts that can't be read: do they differ in more than white space?"""
     if old == new:
         return []
     same = collapsed(old) == collapsed(new)
     return [Difference(Level.PRINTING if same else Level.PROGRAM, "", "printed text")]
 
 
-def _types(what: str, old: list[str], new: list[str]) -> list[Difference]:
-    """Of two lists of types; one that is not printed is no difference."""
+def _types(noun: str, old: list[str], new: list[str]) -> list[Difference]:
+    """Of two lists of types; a type that is not printed is not a difference."""
     pairs = list(zip(old, new, strict=False))
     if len(old) == len(new) and all(a == b or not (a and b) for a, b in pairs):
         return []
     alike = len(old) == len(new) and all(kind(a) == kind(b) or not (a and b) for a, b in pairs)
-    shown = [" ".join(kinds) or "none" for kinds in (old, new)]
-    return [Difference(Level.PRINTING if alike else Level.PROGRAM, "", what, *shown)]
+    texts = [" ".join(kinds) or "none" for kinds in (old, new)]
+    return [Difference(Level.PRINTING if alike else Level.PROGRAM, "", noun, *texts)]
 
 
 class _DriftComparison:
@@ -185,9 +220,9 @@ class _DriftComparison:
         self.new = new
         self.known: dict[tuple[int, int], list[Difference]] = {}
 
-    def everything(self, one: Program, two: Program) -> list[Difference]:
+    def everything(self, old: Program, new: Program) -> list[Difference]:
         """The differences of the whole, also in programs printed first that no equation names."""
-        found = list(self.programs(one, two))
+        differences = list(self.programs(old, new))
         met = [{pair[side] for pair in self.known} for side in (0, 1)]
         left = [
             [(name, program) for name, program in side.printed.shared if program.start not in seen]
@@ -200,120 +235,120 @@ class _DriftComparison:
             ]
         if len(left[0]) != len(left[1]):
             counts = [", ".join(name for name, _ in programs) or "none" for programs in left]
-            return [*found, Difference(Level.PROGRAM, "", "programs printed first", *counts)]
+            return [*differences, Difference(Level.PROGRAM, "", "programs printed first", *counts)]
         for (_, before), (name, after) in zip(*left, strict=True):
             inner = self.programs(before, after)
-            found += [replace(d, what=f"{d.what} in `{name}`, printed first") for d in inner]
-        return found
+            differences += [replace(d, what=f"{d.what} in `{name}`, printed first") for d in inner]
+        return differences
 
-    def programs(self, one: Program, two: Program) -> list[Difference]:
+    def programs(self, old: Program, new: Program) -> list[Difference]:
         """The differences of two programs; places start in them."""
-        key = (one.start, two.start)
+        key = (old.start, new.start)
         if key not in self.known:
-            self.known[key] = self.whole(one, two)
+            self.known[key] = self.whole(old, new)
         return self.known[key]
 
-    def whole(self, one: Program, two: Program) -> list[Difference]:
-        found = self.outside(one, two)
+    def whole(self, old: Program, new: Program) -> list[Difference]:
+        differences = self.outside(old, new)
         inside = None
-        if not any(d.level is Level.PROGRAM for d in found):
-            inside = Flow(self, one, two).explained()
+        if not any(d.level is Level.PROGRAM for d in differences):
+            inside = Flow(self, old, new).explained()
         if inside is None:
-            inside = _Sequence(self, one, two).differences()
-        found += inside
-        return found
+            inside = _Sequence(self, old, new).differences()
+        differences += inside
+        return differences
 
-    def outside(self, one: Program, two: Program) -> list[Difference]:
+    def outside(self, old_program: Program, new_program: Program) -> list[Difference]:
         """Inputs, constants and effects."""
-        found = []
-        for what, old, new in (
-            ("inputs", one.inputs, two.inputs),
-            ("constants", one.constants, two.constants),
+        differences = []
+        for noun, old, new in (
+            ("inputs", old_program.inputs, new_program.inputs),
+            ("constants", old_program.constants, new_program.constants),
         ):
             before = [self.old.type_of(variable) for variable in old]
             after = [self.new.type_of(variable) for variable in new]
-            found += _types(what, before, after)
-        effects = self.old.effects(one), self.new.effects(two)
+            differences += _types(noun, before, after)
+        effects = self.old.effects(old_program), self.new.effects(new_program)
         if None not in effects and effects[0] != effects[1]:
-            shown = [", ".join(names or ()) or "none" for names in effects]
+            texts = [", ".join(names or ()) or "none" for names in effects]
             # Versions name the reference that is read or written in different ways.
             kinds = [{name.partition("<")[0] for name in names or ()} for names in effects]
             level = Level.PRINTING if kinds[0] == kinds[1] else Level.PROGRAM
-            found.append(Difference(level, "", "effects", *shown))
-        return found
+            differences.append(Difference(level, "", "effects", *texts))
+        return differences
 
     def literals(self, old: Operand, new: Operand) -> list[Difference]:
         """Of two literals with one value: how they are printed."""
         if (old.text, old.type) == (new.text, new.type):
             return []
-        shown = [f"{o.text}:{o.type}" if o.type else o.text for o in (old, new)]
+        texts = [f"{o.text}:{o.type}" if o.type else o.text for o in (old, new)]
         typed = old.type and new.type and old.type != new.type
         alike = literal(old.text) == literal(new.text) and not typed
-        return [Difference(Level.PRINTING if alike else Level.PROGRAM, "", "literal", *shown)]
+        return [Difference(Level.PRINTING if alike else Level.PROGRAM, "", "literal", *texts)]
 
-    def equations(self, one: Equation, two: Equation) -> list[Difference]:
+    def equations(self, old: Equation, new: Equation) -> list[Difference]:
         """All but the wiring; places start at the equation."""
-        found = []
-        if one.primitive != two.primitive:
-            shown = (one.primitive, two.primitive)
-            found.append(Difference(Level.RENAMED, "", "primitive", *shown))
-        found += _types("type", self.old.types(one), self.new.types(two))
-        found += ParameterChanges(self.old, self.new, one, two, self.programs).differences()
-        phases = self.old.phase(one), self.new.phase(two)
+        differences = []
+        if old.primitive != new.primitive:
+            texts = (old.primitive, new.primitive)
+            differences.append(Difference(Level.RENAMED, "", "primitive", *texts))
+        differences += _types("type", self.old.types(old), self.new.types(new))
+        differences += ParameterChanges(self.old, self.new, old, new, self.programs).differences()
+        phases = self.old.phase(old), self.new.phase(new)
         if None not in phases and phases[0] != phases[1]:
             named = [phase or "none" for phase in phases]
-            found.append(Difference(Level.RENAMED, "", "phase", *named))
-        return found
+            differences.append(Difference(Level.RENAMED, "", "phase", *named))
+        return differences
 
 
 class _Sequence:
     """Shows where two programs differ that are not the same one."""
 
-    def __init__(self, comparison: _DriftComparison, one: Program, two: Program) -> None:
+    def __init__(self, comparison: _DriftComparison, old: Program, new: Program) -> None:
         self.comparison = comparison
-        self.one, self.two = one, two
+        self.old_program, self.new_program = old, new
 
     def differences(self) -> list[Difference]:
         old, new = self.comparison.old, self.comparison.new
-        before, after = Places(self.one), Places(self.two)
-        originals = {e.start: e for e in self.one.equations}
+        before, after = Places(self.old_program), Places(self.new_program)
+        originals = {e.start: e for e in self.old_program.equations}
         partners: dict[int, Equation] = {}
-        for one, two in common(_newest(old, self.one), _newest(new, self.two)):
-            partners[two.start] = originals[one.start]
+        for base, variant in common(_newest(old, self.old_program), _newest(new, self.new_program)):
+            partners[variant.start] = originals[base.start]
         kept = {partner.start for partner in partners.values()}
-        gone = [e for e in self.one.equations if e.start not in kept]
-        found = [
+        gone = [e for e in self.old_program.equations if e.start not in kept]
+        changes = [
             Difference(Level.PROGRAM, before.of(e), "equation", old.brief(e), "") for e in gone
         ]
-        for equation in self.two.equations:
-            place = after.of(equation)
+        for equation in self.new_program.equations:
+            path = after.of(equation)
             partner = partners.get(equation.start)
             if partner is None:
-                shown = new.brief(equation)
-                found.append(Difference(Level.PROGRAM, place, "equation", "", shown))
+                text = new.brief(equation)
+                changes.append(Difference(Level.PROGRAM, path, "equation", "", text))
                 continue
             pair = self.comparison.equations(partner, equation) + self.operands(partner, equation)
-            found += [replace(d, place=place + d.place) for d in pair]
-        counts = [f"{len(program.outputs)}" for program in (self.one, self.two)]
+            changes += [replace(d, place=path + d.place) for d in pair]
+        counts = [f"{len(program.outputs)}" for program in (self.old_program, self.new_program)]
         if counts[0] != counts[1]:
-            found.append(Difference(Level.PROGRAM, "", "number of outputs", *counts))
-        if not any(d.level is Level.PROGRAM for d in found):
-            found.append(Difference(Level.PROGRAM, "", "what the equations are applied to"))
-        return found
+            changes.append(Difference(Level.PROGRAM, "", "number of outputs", *counts))
+        if not any(d.level is Level.PROGRAM for d in changes):
+            changes.append(Difference(Level.PROGRAM, "", "what the equations are applied to"))
+        return changes
 
-    def operands(self, one: Equation, two: Equation) -> list[Difference]:
-        """What is plain of the operands; what was put in between is told by itself."""
-        if len(one.inputs) != len(two.inputs):
-            counts = [str(len(e.inputs)) for e in (one, two)]
+    def operands(self, before: Equation, after: Equation) -> list[Difference]:
+        """What can be said of the operands; inserted equations are listed separately."""
+        if len(before.inputs) != len(after.inputs):
+            counts = [str(len(e.inputs)) for e in (before, after)]
             return [Difference(Level.PROGRAM, "", "number of operands", *counts)]
-        found: list[Difference] = []
-        for place, (old, new) in enumerate(zip(one.inputs, two.inputs, strict=True)):
+        differences: list[Difference] = []
+        for index, (old, new) in enumerate(zip(before.inputs, after.inputs, strict=True)):
             if old.variable is None and new.variable is None:
-                found += self.comparison.literals(old, new)
+                differences += self.comparison.literals(old, new)
             elif old.variable is None or new.variable is None:
-                shown = [o.text if o.variable is None else "a value" for o in (old, new)]
-                found.append(Difference(Level.PROGRAM, "", f"operand {place}", *shown))
-        return found
+                texts = [o.text if o.variable is None else "a value" for o in (old, new)]
+                differences.append(Difference(Level.PROGRAM, "", f"operand {index}", *texts))
+        return differences
 
 
 def _newest(side: RecordedProgram, program: Program) -> list[Equation]:
@@ -321,7 +356,7 @@ def _newest(side: RecordedProgram, program: Program) -> list[Equation]:
     return [replace(e, primitive=side.primitive(e)) for e in program.equations]
 
 
-# --- a drift as a table of equations: where, what was, what is, how much that means
+# --- a drift as a table: where, old, new, level
 
 #: Widest cell of each column, in characters.
 WIDEST: Final = (60, 40, 40, 40)
@@ -332,9 +367,9 @@ MOST: Final = 24
 def rows(drift: Drift) -> list[tuple[str, str, str, str]]:
     """Place, old, new and level of each difference; those that mean most first."""
     ordered = sorted(drift.differences, key=lambda d: -d.level)
-    found = [(f"{d.place} {d.what}".strip(), d.old, d.new, d.level.words) for d in ordered]
-    # One thing that happens at many places alike is told once, with a count.
-    kinds = [(row, len(list(same))) for row, same in groupby(found)]
+    listed = [(f"{d.place} {d.what}".strip(), d.old, d.new, d.level.words) for d in ordered]
+    # The same difference in many equations is one row, with a count.
+    kinds = [(row, len(list(same))) for row, same in groupby(listed)]
     return [(f"{row[0]} ({n} times)" if n > 1 else row[0], *row[1:]) for row, n in kinds]
 
 
@@ -343,19 +378,19 @@ def table(drift: Drift, most: int = MOST) -> list[str]:
 
     Where there is more than printing, what is printing alone is only counted.
     """
-    found = rows(drift)
-    printing = [row for row in found if row[3] == Level.PRINTING.words]
+    listed = rows(drift)
+    printing = [row for row in listed if row[3] == Level.PRINTING.words]
     if drift.level is not Level.PRINTING:
-        found = [row for row in found if row not in printing]
+        listed = [row for row in listed if row not in printing]
     head = ("where", "old", "new", "level")
-    shown = [head, *(tuple(map(_cut, row, WIDEST)) for row in found[:most])]
-    widths = [max(len(row[column]) for row in shown) for column in range(4)]
+    cells = [head, *(tuple(map(_cut, row, WIDEST)) for row in listed[:most])]
+    widths = [max(len(row[column]) for row in cells) for column in range(4)]
     lines = [
         " | ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
-        for row in shown
+        for row in cells
     ]
-    if len(found) > most:
-        lines.append(f"... and {len(found) - most} more")
+    if len(listed) > most:
+        lines.append(f"... and {len(listed) - most} more")
     if printing and drift.level is not Level.PRINTING:
         lines.append(f"... and {len(printing)} of printing alone")
     return lines

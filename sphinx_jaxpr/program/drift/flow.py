@@ -30,16 +30,16 @@ class Comparing(Protocol):
     def literals(self, old: Operand, new: Operand) -> list[Difference]:
         """Of two literals with one value: how they are printed."""
 
-    def equations(self, one: Equation, two: Equation) -> list[Difference]:
+    def equations(self, old: Equation, new: Equation) -> list[Difference]:
         """All but the wiring; places start at the equation."""
 
 
 @dataclass
 class _Pairing:
-    """Which old equation each of the new stands for, and what differs."""
+    """Which old equation each new one is paired with, and what differs."""
 
     order: list[int]
-    found: list[Difference]
+    differences: list[Difference]
     partners: dict[int, int]  # new variable -> old variable
     swapped: list[Difference]  # equal values read, and given as results, instead of others
 
@@ -55,15 +55,15 @@ class _Pairing:
 class Flow:
     """Compares two programs; places start in them."""
 
-    def __init__(self, comparison: Comparing, one: Program, two: Program) -> None:
+    def __init__(self, comparison: Comparing, old: Program, new: Program) -> None:
         self.comparison = comparison
-        self.one, self.two = one, two
-        self.ordered = not (comparison.old.is_pure(one) and comparison.new.is_pure(two))
+        self.old_program, self.new_program = old, new
+        self.ordered = not (comparison.old.is_pure(old) and comparison.new.is_pure(new))
         self.before: dict[int, int] = {}
         self.after: dict[int, int] = {}
         self.equal: dict[Any, list[int]] = {}
         self.count = 0
-        self.names = _Values(one), _Values(two)
+        self.names = _Values(old), _Values(new)
 
     def number(self) -> int:
         self.count += 1
@@ -86,14 +86,14 @@ class Flow:
 
         Results that changed places are another program too, but one that can be explained.
         """
-        if len(self.one.equations) != len(self.two.equations):
+        if len(self.old_program.equations) != len(self.new_program.equations):
             return None
-        if len(self.one.outputs) != len(self.two.outputs):
+        if len(self.old_program.outputs) != len(self.new_program.outputs):
             return None
         partners = {}
         for old, new in zip(
-            (*self.one.constants, *self.one.inputs),
-            (*self.two.constants, *self.two.inputs),
+            (*self.old_program.constants, *self.old_program.inputs),
+            (*self.new_program.constants, *self.new_program.inputs),
             strict=True,
         ):
             self.before[old.index] = self.after[new.index] = self.number()
@@ -107,18 +107,18 @@ class Flow:
                 pairing = other
         if pairing is None:
             return None
-        found = [*pairing.found, *self.order(pairing.moved)]
-        if any(d.level is Level.PROGRAM for d in found):
+        differences = [*pairing.differences, *self.order(pairing.moved)]
+        if any(d.level is Level.PROGRAM for d in differences):
             return None
-        return [*found, *pairing.swapped]
+        return [*differences, *pairing.swapped]
 
     def numbered(self) -> Mapping[Any, Sequence[int]]:
         """Give the old values numbers; the old equations by what they are applied to."""
         side = self.comparison.old
         waiting: dict[Any, list[int]] = defaultdict(list)
-        for place, equation in enumerate(self.one.equations):
+        for index, equation in enumerate(self.old_program.equations):
             key = self.key(side, equation, self.before)
-            waiting[key].append(place)
+            waiting[key].append(index)
             numbers = [self.number() for _ in equation.outputs]
             if not self.ordered:
                 numbers = self.equal.setdefault((key, _written(side, equation)), numbers)
@@ -133,27 +133,27 @@ class Flow:
     ) -> _Pairing | None:
         """A partner for each new equation: the one in its place, else the first that fits.
 
-        With ``by_results`` equations of equal value are told apart by which results of
+        With ``by_results`` equations of equal value are distinguished by which results of
         the program they give.
         """
         left = {key: list(places) for key, places in waiting.items()}
         pairing = _Pairing([], [], dict(partners), [])
-        places = Places(self.two)
-        for place, equation in enumerate(self.two.equations):
+        places = Places(self.new_program)
+        for index, equation in enumerate(self.new_program.equations):
             equals = left.get(self.key(self.comparison.new, equation, self.after), [])
-            chosen = self.choose(equals, equation, place, by_results)
+            chosen = self.choose(equals, equation, index, by_results)
             if chosen is None:
                 return None
             partner, differences = chosen
             equals.remove(partner)
             pairing.order.append(partner)
-            original = self.one.equations[partner]
+            original = self.old_program.equations[partner]
             plain, swapped = self.operands(original, equation, pairing.partners)
-            for found, into in (
-                (differences + plain, pairing.found),
+            for listed, into in (
+                (differences + plain, pairing.differences),
                 (swapped, pairing.swapped),
             ):
-                into += [replace(d, place=places.of(equation) + d.place) for d in found]
+                into += [replace(d, place=places.of(equation) + d.place) for d in listed]
             for old, new in zip(original.outputs, equation.outputs, strict=True):
                 self.after[new.index] = self.before[old.index]
                 pairing.partners[new.index] = old.index
@@ -161,54 +161,60 @@ class Flow:
 
     def results(self, pairing: _Pairing) -> _Pairing | None:
         """The results of the program, which have a position that a caller reads them by."""
-        for place, (old, new) in enumerate(zip(self.one.outputs, self.two.outputs, strict=True)):
+        for index, (old, new) in enumerate(
+            zip(self.old_program.outputs, self.new_program.outputs, strict=True)
+        ):
             if self.operand(old, self.before) != self.operand(new, self.after):
                 return None
             if old.variable is None:
-                pairing.found += self.comparison.literals(old, new)
+                pairing.differences += self.comparison.literals(old, new)
             elif self.is_other(old, new, pairing.partners):
-                shown = self.shown(old, new)
+                texts = self.as_printed(old, new)
                 pairing.swapped.append(
-                    Difference(Level.PROGRAM, "", f"output {place} is another equal value", *shown)
+                    Difference(Level.PROGRAM, "", f"output {index} is another equal value", *texts)
                 )
         return pairing
 
     def choose(
-        self, equals: Sequence[int], equation: Equation, place: int, by_results: bool
+        self, equals: Sequence[int], equation: Equation, index: int, by_results: bool
     ) -> tuple[int, list[Difference]] | None:
-        """The old equation that ``equation`` stands for."""
-        first = [place] if place in equals else []
+        """The old equation that ``equation`` is paired with."""
+        first = [index] if index in equals else []
         candidates = first if self.ordered else [*first, *equals[:TRIED]]
         if by_results:
             wanted = self.names[1].results(equation)
-            candidates.sort(key=lambda n: self.names[0].results(self.one.equations[n]) != wanted)
+            candidates.sort(
+                key=lambda n: self.names[0].results(self.old_program.equations[n]) != wanted
+            )
         for partner in candidates:
-            differences = self.comparison.equations(self.one.equations[partner], equation)
+            differences = self.comparison.equations(self.old_program.equations[partner], equation)
             if all(d.level is not Level.PROGRAM for d in differences):
                 return partner, differences
         return None
 
     def operands(
-        self, one: Equation, two: Equation, partners: dict[int, int]
+        self, old_equation: Equation, new_equation: Equation, partners: dict[int, int]
     ) -> tuple[list[Difference], list[Difference]]:
         """Literals printed otherwise and operands that changed places; equal values exchanged."""
-        before = [self.operand(operand, self.before) for operand in one.inputs]
-        after = [self.operand(operand, self.after) for operand in two.inputs]
-        pairs = list(zip(one.inputs, two.inputs, strict=True))
-        found, swapped = [], []
+        before = [self.operand(operand, self.before) for operand in old_equation.inputs]
+        after = [self.operand(operand, self.after) for operand in new_equation.inputs]
+        pairs = list(zip(old_equation.inputs, new_equation.inputs, strict=True))
+        differences, swapped = [], []
         if before != after:
-            shown = [", ".join(o.text or o.type for o in e.inputs) for e in (one, two)]
-            found.append(Difference(Level.RENAMED, "", "order of the operands", *shown))
-            pairs = list(zip(one.inputs, two.inputs[::-1], strict=True))
+            texts = [
+                ", ".join(o.text or o.type for o in e.inputs) for e in (old_equation, new_equation)
+            ]
+            differences.append(Difference(Level.RENAMED, "", "order of the operands", *texts))
+            pairs = list(zip(old_equation.inputs, new_equation.inputs[::-1], strict=True))
         for old, new in pairs:
             if old.variable is None and new.variable is None:
-                found += self.comparison.literals(old, new)
+                differences += self.comparison.literals(old, new)
             elif self.is_other(old, new, partners):
-                shown = list(self.shown(old, new))
+                texts = list(self.as_printed(old, new))
                 swapped.append(
-                    Difference(Level.RENAMED, "", "an equal value is read instead", *shown)
+                    Difference(Level.RENAMED, "", "an equal value is read instead", *texts)
                 )
-        return found, swapped
+        return differences, swapped
 
     def is_other(self, old: Operand, new: Operand, partners: dict[int, int]) -> bool:
         """Whether two operands of equal value are not the results of one pair of equations."""
@@ -216,18 +222,18 @@ class Flow:
             return False
         return partners.get(new.variable.index) not in (None, old.variable.index)
 
-    def shown(self, old: Operand, new: Operand) -> tuple[str, str]:
+    def as_printed(self, old: Operand, new: Operand) -> tuple[str, str]:
         return self.names[0].of(old), self.names[1].of(new)
 
     def order(self, places: list[int]) -> list[Difference]:
         """That equations are in another order."""
         if not places:
             return []
-        sides = (self.one.equations, self.two.equations)
-        shown = [", ".join(side[place].primitive for place in places[:8]) for side in sides]
+        sides = (self.old_program.equations, self.new_program.equations)
+        texts = [", ".join(side[index].primitive for index in places[:8]) for side in sides]
         more = ", ..." if len(places) > 8 else ""
-        shown = [text + more for text in shown]
-        return [Difference(Level.RENAMED, "", "order of the equations", *shown)]
+        texts = [text + more for text in texts]
+        return [Difference(Level.RENAMED, "", "order of the equations", *texts)]
 
 
 class _Values:
@@ -238,9 +244,9 @@ class _Values:
         self.places = Places(program)
         self.made = {v.index: e for e in program.equations for v in e.outputs}
         self.given: dict[int, list[int]] = defaultdict(list)
-        for place, operand in enumerate(program.outputs):
+        for index, operand in enumerate(program.outputs):
             if operand.variable is not None:
-                self.given[operand.variable.index].append(place)
+                self.given[operand.variable.index].append(index)
 
     def results(self, equation: Equation) -> list[list[int]]:
         """As which results of the program the values of an equation are given."""
@@ -252,12 +258,12 @@ class _Values:
             return operand.text
         if equation := self.made.get(variable.index):
             several = len(equation.outputs) > 1
-            place = _position(equation.outputs, variable)
-            return self.places.of(equation) + (f".outputs[{place}]" if several else "")
-        for what in ("input", "constant"):
-            variables = getattr(self.program, f"{what}s")
+            index = _position(equation.outputs, variable)
+            return self.places.of(equation) + (f".outputs[{index}]" if several else "")
+        for noun in ("input", "constant"):
+            variables = getattr(self.program, f"{noun}s")
             if variable in variables:
-                return f"{what} {_position(variables, variable)}"
+                return f"{noun} {_position(variables, variable)}"
         return variable.name
 
 

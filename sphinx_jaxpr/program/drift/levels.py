@@ -1,4 +1,4 @@
-"""How much a difference between two recordings of a program means."""
+"""How much a difference between two recordings of a program matters."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from enum import IntEnum
 
 
 class Level(IntEnum):
-    """From nothing to another program.
+    """From no difference to another program.
 
     The first three change no answer about equations, values and phases; the last two can.
     """
@@ -35,7 +35,7 @@ _WORDS = {
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """One thing that is not as it was.
+    """One difference between two recordings.
 
     ``place`` is a path within the block (``[scan].jaxpr[mul]``, ``""`` for the
     program itself), ``what`` says of what; ``old`` or ``new`` is empty where

@@ -6,13 +6,17 @@ import keyword
 import re
 from bisect import bisect_left
 from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Final, NamedTuple, Protocol
 
-from ..facts import Facts
+from ..facts import Facts, align
 from ..model import BINDER, Equation, Operand, Parameter, Printed, Program, Variable, walk
+from ..parser.parser import parse
 from ..query.blocks import BlockIndex
 from ..renames import table
+from ..text import expect
 
 #: Characters of a value that a difference shows.
 SHOWN: Final = 100
@@ -77,6 +81,49 @@ class Recording(Protocol):
     def index(self) -> BlockIndex: ...
 
 
+@dataclass(frozen=True)
+class RecordedText:
+    """A recording without a traced block: a text with its facts, or an error."""
+
+    text: str | None
+    facts: Facts = field(default_factory=Facts)
+    argument_names: tuple[str, ...] = ()
+    error_words: tuple[str, str] = ("", "")
+
+    @classmethod
+    def of(cls, program: Printed | str | Mapping[str, Any]) -> RecordedText:
+        """The recording of a printed program, of its text, or of the data of a lock file."""
+        if isinstance(program, Printed):
+            return cls(program.text)
+        if isinstance(program, str):
+            return cls(program)
+        expect(program, Mapping, "a program, its text or a recording of it")
+        if "text" not in program and "error" not in program:
+            raise ValueError("a recording has a `text` or an `error`")
+        try:
+            names = tuple(str(name) for name, _ in program.get("args", ()))
+            if "text" not in program:
+                error = program["error"]
+                kind = str(error.get("type") or error.get("kind", "error"))
+                return cls(None, argument_names=names, error_words=(kind, str(error["message"])))
+            text = program["text"]
+            text = text if isinstance(text, str) else "\n".join(text)
+            facts = Facts.from_json(program["facts"]) if program.get("facts") else Facts()
+        except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
+            raise ValueError(f"this is not a recording of a program: {error!r}") from None
+        return cls(text, facts, names)
+
+    @cached_property
+    def printed(self) -> Printed:
+        """The text as parsed."""
+        return parse(self.text or "")
+
+    @cached_property
+    def index(self) -> BlockIndex:
+        """Lookups over its equations."""
+        return BlockIndex(self.printed, align(self.printed, self.facts))
+
+
 class RecordedProgram:
     """Lookups over a recording that is a program."""
 
@@ -88,12 +135,12 @@ class RecordedProgram:
     @cached_property
     def hidden(self) -> set[str]:
         """Names of shared programs that opaque text holds: ``Solve(matvec=jaxpr)``."""
-        found: set[str] = set()
+        names: set[str] = set()
         for equation in self.printed.walk() if self.printed.shared else ():
             for parameter in equation.parameters:
                 if not parameter.members:
-                    found.update(_NAMED.findall(self.index.text, parameter.start, parameter.end))
-        return found
+                    names.update(_NAMED.findall(self.index.text, parameter.start, parameter.end))
+        return names
 
     def primitive(self, equation: Equation) -> str:
         """The newest name of an equation's primitive."""
@@ -101,18 +148,18 @@ class RecordedProgram:
 
     def parameters(self, equation: Equation) -> dict[str, RecordedValue]:
         """All parameters, also those that are not printed."""
-        known = self.index.facts.get(equation.start)
-        plain = known.parameters if known else {}
-        found = {name: RecordedValue(None, value) for name, value in plain.items()}
+        facts = self.index.facts.get(equation.start)
+        plain = facts.parameters if facts else {}
+        values = {name: RecordedValue(None, value) for name, value in plain.items()}
         for parameter in equation.parameters:
             members = [self.index.member(member) for member in parameter.members]
-            found[parameter.name] = RecordedValue(
+            values[parameter.name] = RecordedValue(
                 collapsed(self.index.text[parameter.start : parameter.end]),
                 plain.get(parameter.name, MISSING),
                 tuple(member for member in members if member is not None),
                 self.around(parameter) if parameter.members else "",
             )
-        return found
+        return values
 
     def around(self, parameter: Parameter) -> str:
         """The text of a parameter with a sign in place of each program or its name."""
@@ -130,15 +177,15 @@ class RecordedProgram:
     def lettered(self, program: Program) -> str:
         """The text of a program with numbers in place of letters."""
         tokens = self.printed.tokens
-        place = bisect_left(tokens, program.start, key=lambda token: token.start)
-        first = next((t.variable for t in tokens[place:] if t.kind == BINDER), 0)
+        index = bisect_left(tokens, program.start, key=lambda token: token.start)
+        first = next((t.variable for t in tokens[index:] if t.kind == BINDER), 0)
         pieces, position = [], program.start
-        while place < len(tokens) and tokens[place].end <= program.end:
-            token = tokens[place]
+        while index < len(tokens) and tokens[index].end <= program.end:
+            token = tokens[index]
             if token.variable >= 0:
                 pieces += [self.index.text[position : token.start], f"%{token.variable - first}"]
                 position = token.end
-            place += 1
+            index += 1
         return collapsed("".join([*pieces, self.index.text[position : program.end]]))
 
     def type_of(self, thing: Variable | Operand) -> str:
@@ -153,8 +200,8 @@ class RecordedProgram:
 
     def phase(self, equation: Equation) -> str | None:
         """The phase of an equation; ``None`` where nothing is known."""
-        known = self.index.facts.get(equation.start)
-        return known.phase if known else None
+        facts = self.index.facts.get(equation.start)
+        return facts.phase if facts else None
 
     def effects(self, program: Program) -> list[str] | None:
         """The effects of a program; ``None`` where they are not known."""
@@ -190,14 +237,14 @@ class Places:
     def _known(self) -> dict[int, str]:
         counts = Counter(equation.primitive for equation in self.program.equations)
         met: Counter[str] = Counter()
-        found = {}
+        paths = {}
         for equation in self.program.equations:
             name = equation.primitive
             plain = name.isidentifier() and name.isascii() and not keyword.iskeyword(name)
-            place = f"[{name}]" if plain else f'["{name}"]'
-            found[equation.start] = f"{place}[{met[name]}]" if counts[name] > 1 else place
+            path = f"[{name}]" if plain else f'["{name}"]'
+            paths[equation.start] = f"{path}[{met[name]}]" if counts[name] > 1 else path
             met[name] += 1
-        return found
+        return paths
 
     def of(self, equation: Equation) -> str:
         """The place of an equation within the program."""
@@ -223,21 +270,21 @@ def normal(text: str) -> str:
 
 def _members(text: str) -> list[str]:
     """What is between the commas of a printed set, with tuples and texts kept whole."""
-    found, start, depth, quote = [], 0, 0, ""
-    for place, sign in enumerate(text):
+    members, start, depth, quote = [], 0, 0, ""
+    for index, sign in enumerate(text):
         if quote:
-            quote = "" if sign == quote and text[place - 1] != "\\" else quote
+            quote = "" if sign == quote and text[index - 1] != "\\" else quote
         elif sign in "'\"":
             quote = sign
         else:
             depth += (sign in "([") - (sign in ")]")
             if sign == "," and depth == 0:
-                found.append(text[start:place].strip())
-                start = place + 1
-    return [*found, text[start:].strip()]
+                members.append(text[start:index].strip())
+                start = index + 1
+    return [*members, text[start:].strip()]
 
 
 def kind(text: str) -> str:
     """A printed type in one spelling."""
-    found = _VARYING.fullmatch(text)
-    return f"{found[1]}{{V:{','.join(sorted(found[2].split(',')))}}}" if found else text
+    match = _VARYING.fullmatch(text)
+    return f"{match[1]}{{V:{','.join(sorted(match[2].split(',')))}}}" if match else text

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+from ..dtypes import long_dtype
 from ..text import spelled
 
 # --- values in words, and templates of words with values in them
@@ -20,9 +21,9 @@ _FIELD: Final = re.compile(r"\{(\w+)(?::(\w+)|\?([^|}]*)\|?([^}]*))\}")
 
 
 def integer(value: Any) -> int | None:
-    """An integer that some machine could hold; flags are none."""
-    known = isinstance(value, int) and not isinstance(value, bool) and abs(value) < 2**64
-    return value if known else None
+    """An integer that some machine could hold; flags don't count."""
+    fits = isinstance(value, int) and not isinstance(value, bool) and abs(value) < 2**64
+    return value if fits else None
 
 
 def integers(value: Any) -> list[int] | None:
@@ -41,11 +42,6 @@ def listed(items: Iterable[object]) -> str:
     return " and ".join(filter(None, [", ".join(words[:-1]), *words[-1:]]))
 
 
-def count(number: int, word: str, plural: str = "") -> str:
-    """``1 step``, ``2 steps``."""
-    return f"{number} {word if number == 1 else plural or word + 's'}"
-
-
 def axes(value: Any) -> str | None:
     """``axis 0``, ``axes x and y``: by number or by name."""
     items = value if isinstance(value, (list, tuple)) else [value]
@@ -57,10 +53,10 @@ def axes(value: Any) -> str | None:
 
 def _axis(value: Any) -> str | None:
     """``axis 1``; a negative one counts from the end."""
-    place = integer(value)
-    if place is None:
+    axis = integer(value)
+    if axis is None:
         return None
-    return "the last axis" if place == -1 else f"axis {place}"
+    return "the last axis" if axis == -1 else f"axis {axis}"
 
 
 def _number(value: Any) -> str | None:
@@ -86,8 +82,8 @@ def sizes(value: Any) -> str | None:
 def dtype(value: Any) -> str | None:
     """``float32``, also where its class is printed."""
     name = value.get("dtype") if isinstance(value, Mapping) else value
-    if isinstance(name, str) and (found := _CLASS.fullmatch(name)):
-        return found[1]
+    if isinstance(name, str) and (match := _CLASS.fullmatch(name)):
+        return match[1]
     return name if isinstance(name, str) and name.isidentifier() else None
 
 
@@ -103,8 +99,8 @@ def rows(value: Any, width: int) -> list[list[int]] | None:
     """A list of lists of ``width`` integers each."""
     if not isinstance(value, (list, tuple)):
         return None
-    found = [row for item in value if (row := integers(item)) is not None and len(row) == width]
-    return found if len(found) == len(value) else None
+    read = [row for item in value if (row := integers(item)) is not None and len(row) == width]
+    return read if len(read) == len(value) else None
 
 
 def _pairs(value: Any) -> str | None:
@@ -158,13 +154,11 @@ def fill(template: str, parameters: Mapping[str, Any]) -> Iterator[str]:
 # --- one use of a primitive with what is known of it, for its words
 
 _SHAPE: Final = re.compile(r"[\w<>]+\[((?:[0-9]{1,19}(?:,|(?=\])))*)\]")
-_DTYPE: Final = re.compile(r"(bf|f|i|u|c)(\d.*)")
-_LONG: Final = {"bf": "bfloat", "f": "float", "i": "int", "u": "uint", "c": "complex"}
 
 
 @dataclass(frozen=True, slots=True)
 class Applied:
-    """A primitive with all that is known of one use; types are as jaxprs print them."""
+    """One use of a primitive, with all that is known about it; types are as jaxprs print them."""
 
     name: str
     parameters: Mapping[str, Any]
@@ -181,13 +175,12 @@ class Applied:
     def is_true(self, name: str) -> bool:
         return self.parameters.get(name) is True
 
-    def shape(self, place: int) -> list[int] | None:
+    def shape(self, index: int) -> list[int] | None:
         """The shape of an operand, where its type is known and says it."""
-        match = _SHAPE.match(self.inputs[place]) if place < len(self.inputs) else None
+        match = _SHAPE.match(self.inputs[index]) if index < len(self.inputs) else None
         return [int(size) for size in match[1].split(",") if size] if match else None
 
-    def dtype(self, place: int) -> str:
+    def dtype(self, index: int) -> str:
         """The long name of an operand's type, or ``""``."""
-        short = self.inputs[place].partition("[")[0] if place < len(self.inputs) else ""
-        match = _DTYPE.fullmatch(short)
-        return _LONG[match[1]] + match[2] if match else short
+        short = self.inputs[index].partition("[")[0] if index < len(self.inputs) else ""
+        return long_dtype(short)

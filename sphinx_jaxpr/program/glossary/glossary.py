@@ -1,12 +1,10 @@
 """What primitives mean, and what the parameters of an equation say.
 
-The definitions are in ``primitives.toml``; :func:`merged` adds a project's own.
-:func:`in_words` puts parameters into words, made of their values::
+The definitions are in ``primitives.toml``; a project adds its own.  Parameters are put
+into words that are made of their values, by :mod:`.wording`:
 
-    >>> in_words("dot_general", {"dimension_numbers": [[[1], [0]], [[], []]]})
+    >>> builtin().in_words("dot_general", {"dimension_numbers": [[[1], [0]], [[], []]]})
     'contracts axis 1 of the left with axis 0 of the right, no batch axes'
-
-How is in :mod:`.wording`.
 """
 
 from __future__ import annotations
@@ -16,7 +14,6 @@ import tomllib
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from difflib import get_close_matches
 from functools import cache
 from importlib.resources import files
 from typing import Any, Final
@@ -24,30 +21,33 @@ from typing import Any, Final
 from .formats import Applied
 from .wording import words
 
-KINDS: Final = {
-    "elementwise": "works on each element by itself",
-    "contraction": "multiplies and sums over shared axes",
-    "convolution": "slides a kernel over an array",
-    "reduction": "combines the elements along axes into one",
-    "cumulative": "combines each element with those before it",
-    "sorting": "orders elements",
-    "shape": "changes the shape or the order of axes, not the values",
-    "indexing": "reads or writes parts of an array",
-    "conversion": "changes how a value is represented",
-    "constant": "makes values of nothing but its parameters and types",
-    "random": "makes random numbers or their keys",
-    "linear algebra": "decomposes or transforms matrices, solves equations",
-    "control flow": "chooses or repeats programs",
-    "call": "runs a program that it holds",
-    "autodiff": "steers differentiation",
-    "collective": "communicates along a named axis, or asks for a place on it",
-    "sharding": "says where values live",
-    "state": "reads or writes mutable arrays",
-    "callback": "calls Python, prints or checks while the program runs",
-    "ordering": "keeps things in order, or from being removed",
-    "kernel": "belongs to Pallas kernels",
-    "custom": "defined by the project",
-}
+#: The kinds of primitives; a project's own are ``custom``.
+KINDS: Final = frozenset(
+    {
+        "elementwise",
+        "contraction",
+        "convolution",
+        "reduction",
+        "cumulative",
+        "sorting",
+        "shape",
+        "indexing",
+        "conversion",
+        "constant",
+        "random",
+        "linear algebra",
+        "control flow",
+        "call",
+        "autodiff",
+        "collective",
+        "sharding",
+        "state",
+        "callback",
+        "ordering",
+        "kernel",
+        "custom",
+    }
+)
 
 
 #: Longest printed parameter that is read as data, in characters.
@@ -90,29 +90,25 @@ class Glossary:
         """The names of all defined primitives, sorted, without aliases."""
         return tuple(sorted(self._entries))
 
-    def nearest(self, name: str, count: int = 3) -> tuple[str, ...]:
-        """Names and aliases that ``name`` may have been meant to be, best first."""
-        return tuple(get_close_matches(name[:80], self._names, count)) if count > 0 else ()
-
     def merged(self, extra: Mapping[str, Mapping[str, str]]) -> Glossary:
         """These definitions with those of a project added.
 
         A field that is not given stays as it was; ``aliases`` are separated by
-        blanks or commas.  ``ValueError`` says what can't be used, and of which.
+        blanks or commas.  Raises :exc:`ValueError` for what cannot be used.
         """
         entries = dict(self._entries)
         for name, given in extra.items():
-            known = self.entry(name)
+            defined = self.entry(name)
             if unknown := set(given) - _FIELDS:
                 raise ValueError(f"{name}: no such field: {', '.join(sorted(unknown))}")
             values: dict[str, Any] = dict(given)
             if wrong := [field for field, value in values.items() if not isinstance(value, str)]:
                 raise ValueError(f"{name}: not a text: {', '.join(sorted(wrong))}")
-            if known is None and not given.get("meaning"):
+            if defined is None and not given.get("meaning"):
                 raise ValueError(f"{name}: a new primitive needs a meaning")
             if "aliases" in given:
                 values["aliases"] = tuple(given["aliases"].replace(",", " ").split())
-            entry = replace(known, **values) if known else Entry(name, **values)
+            entry = replace(defined, **values) if defined else Entry(name, **values)
             entries[entry.name] = entry
         return Glossary(entries.values())
 
@@ -125,9 +121,15 @@ class Glossary:
         inputs: Sequence[str] = (),
         programs: Mapping[str, Sequence[Any]] | None = None,
     ) -> str:
-        """What the parameters of an equation say, or ``""``; see :func:`in_words`."""
-        known = self.entry(primitive)
-        name, template = (known.name, known.words) if known else (primitive, "")
+        """What the parameters of an equation say, or ``""``; never raises.
+
+        ``parameters``, ``types`` (of the outputs) and ``programs`` are as in
+        :class:`~.model.EquationFacts`, ``inputs`` the printed types of the operands.
+        The more is given, the more can be said.  A parameter that is not plain data
+        may be given as :func:`printed_value` of its text.
+        """
+        entry = self.entry(primitive)
+        name, template = (entry.name, entry.words) if entry else (primitive, "")
         return words(Applied(name, parameters, types, inputs, programs or {}), template)
 
 
@@ -140,44 +142,6 @@ def builtin() -> Glossary:
         Entry(name, **{**table, "aliases": tuple(table.get("aliases", ()))})
         for name, table in tables
     )
-
-
-def entry(name: str) -> Entry | None:
-    """The built-in definition of a primitive, by its name or another name of it."""
-    return builtin().entry(name)
-
-
-def known() -> tuple[str, ...]:
-    """The names of all primitives with a built-in definition."""
-    return builtin().known()
-
-
-def nearest(name: str, count: int = 3) -> tuple[str, ...]:
-    """Built-in names that ``name`` may have been meant to be."""
-    return builtin().nearest(name, count)
-
-
-def merged(extra: Mapping[str, Mapping[str, str]]) -> Glossary:
-    """The built-in definitions with those of a project added; see :meth:`Glossary.merged`."""
-    return builtin().merged(extra)
-
-
-def in_words(
-    primitive: str,
-    parameters: Mapping[str, Any],
-    types: Sequence[str] = (),
-    *,
-    inputs: Sequence[str] = (),
-    programs: Mapping[str, Sequence[Any]] | None = None,
-) -> str:
-    """What the parameters of an equation say, or ``""``; never raises.
-
-    ``parameters``, ``types`` (of the outputs) and ``programs`` are as in
-    :class:`~.model.EquationFacts`, ``inputs`` the printed types of the operands.
-    The more is given, the more can be said.  A parameter that is no plain data
-    may be given as :func:`printed_value` of its text.
-    """
-    return builtin().in_words(primitive, parameters, types, inputs=inputs, programs=programs)
 
 
 #: Largest number that is read, in bits: of about as many digits as Python prints.

@@ -14,6 +14,8 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Any, Final
 
+from ..dtypes import KEYS
+from ..text import plural
 from . import formats
 from .formats import Applied
 
@@ -72,10 +74,10 @@ def conv(use: Applied) -> Iterator[str]:
             shape = use.shape(1)
             if shape and len(axes) > 2 and all(0 <= axis < len(shape) for axis in axes[2:]):
                 yield f"a window of {formats.sizes([shape[axis] for axis in axes[2:]])}"
-            for what, layout in (("array", array), ("result", result)):
+            for noun, layout in (("array", array), ("result", result)):
                 places = formats.integers(layout)
                 if places and len(places) > 1 and places != sorted(places):
-                    yield f"batch axis {places[0]} and feature axis {places[1]} of the {what}"
+                    yield f"batch axis {places[0]} and feature axis {places[1]} of the {noun}"
             if axes != sorted(axes):
                 yield (
                     f"output feature axis {axes[0]} and input feature axis {axes[1]} of the kernel"
@@ -87,22 +89,22 @@ def conv(use: Applied) -> Iterator[str]:
     yield from _spread(use, ("lhs_dilation", "the array"), ("rhs_dilation", "the kernel"))
     for name in ("feature", "batch"):
         if (groups := use.number(f"{name}_group_count") or 1) > 1:
-            yield formats.count(groups, f"{name} group")
+            yield plural(groups, f"{name} group")
     yield _result(use)
 
 
-def _padded(use: Applied, what: str) -> Iterator[str]:
+def _padded(use: Applied, noun: str) -> Iterator[str]:
     rows = formats.rows(use.parameters.get("padding"), 2)
-    for place, axis in enumerate(rows or ()):
+    for index, axis in enumerate(rows or ()):
         if any(axis):
-            yield f"padded by {axis[0]} and {axis[1]} along {what} {place}"
+            yield f"padded by {axis[0]} and {axis[1]} along {noun} {index}"
 
 
 def _spread(use: Applied, *dilated: tuple[str, str]) -> Iterator[str]:
-    for name, what in dilated:
+    for name, noun in dilated:
         dilation = use.ints(name)
         if dilation and set(dilation) != {1}:
-            yield f"{what} spread out by {formats.sizes(dilation)}"
+            yield f"{noun} spread out by {formats.sizes(dilation)}"
 
 
 def window(use: Applied) -> Iterator[str]:
@@ -166,7 +168,6 @@ def generator(use: Applied) -> Iterator[str]:
 #: Where a value is to be placed, in the repr of a sharding.
 _PLACED: Final = re.compile(r"spec=(?:P|PartitionSpec)(\((?:[^()]|\([^()]*\))*\))")
 _FUNCTION: Final = re.compile(r"<function (?:\w+\.<locals>\.)*(\w+) at")
-_KEYS: Final = {"fry": "threefry2x32", "rbg": "rbg", "urbg": "unsafe_rbg"}
 
 
 def words(use: Applied, template: str = "") -> str:
@@ -279,8 +280,8 @@ def _slice(use: Applied) -> Iterator[str]:
 def _indexed(use: Applied) -> Iterator[str]:
     """Gather and scatter: which axes the indices point along."""
     numbers = use.parameters.get("dimension_numbers")
-    known = numbers if isinstance(numbers, (list, tuple)) else ()
-    lists = [formats.integers(item) for item in known]
+    listed = numbers if isinstance(numbers, (list, tuple)) else ()
+    lists = [formats.integers(item) for item in listed]
     if len(lists) >= 3 and lists[2]:
         yield f"the indices point along {formats.axes(lists[2])}"
     if text := formats.shape(use.parameters.get("slice_sizes")):
@@ -315,8 +316,8 @@ def _pad(use: Applied) -> Iterator[str]:
         changes: list[str] = []
         for verb, sign in (("gains", 1), ("loses", -1)):
             amounts = [
-                f"{abs(number)} {place}"
-                for number, place in zip(row, places, strict=True)
+                f"{abs(number)} {where}"
+                for number, where in zip(row, places, strict=True)
                 if number * sign > 0
             ]
             changes += [f"{verb} {formats.listed(amounts)}"] if amounts else []
@@ -351,7 +352,7 @@ def _select(use: Applied) -> Iterator[str]:
 
 def _scan(use: Applied) -> Iterator[str]:
     if (length := use.number("length")) is not None:
-        yield formats.count(length, "step")
+        yield plural(length, "step")
     if use.is_true("reverse"):
         yield "from the last to the first"
     if (unroll := use.number("unroll") or 1) > 1:
@@ -361,9 +362,9 @@ def _scan(use: Applied) -> Iterator[str]:
         case [_, _, _] as groups:
             constants, carried = (_leaves(group) for group in groups[:2])
     if carried is not None:
-        yield f"carries {formats.count(carried, 'value') if carried else 'nothing'}"
+        yield f"carries {plural(carried, 'value') if carried else 'nothing'}"
     if constants:
-        yield f"reads {formats.count(constants, 'constant')}"
+        yield f"reads {plural(constants, 'constant')}"
 
 
 def _leaves(tree: Any, depth: int = 0) -> int | None:
@@ -376,22 +377,22 @@ def _leaves(tree: Any, depth: int = 0) -> int | None:
 
 def _while(use: Applied) -> Iterator[str]:
     if use.types:
-        yield f"carries {formats.count(len(use.types), 'value')}"
+        yield f"carries {plural(len(use.types), 'value')}"
     for name in ("cond", "body"):
         if constants := use.number(f"{name}_nconsts"):
             who = "condition" if name == "cond" else name
-            yield f"the {who} reads {formats.count(constants, 'constant')}"
+            yield f"the {who} reads {plural(constants, 'constant')}"
 
 
 def _cond(use: Applied) -> Iterator[str]:
     if number := len(use.programs.get("branches", ())):
-        yield f"one of {formats.count(number, 'branch', 'branches')}"
+        yield f"one of {plural(number, 'branch', 'branches')}"
 
 
 def _jit(use: Applied) -> Iterator[str]:
     donated = use.parameters.get("donated_invars")
     if isinstance(donated, (list, tuple)):
-        places = [place for place, flag in enumerate(donated) if flag is True]
+        places = [index for index, flag in enumerate(donated) if flag is True]
         if places:
             which = f"operand{'s' if len(places) > 1 else ''} {formats.listed(places)}"
             yield f"may reuse the memory of {which}"
@@ -424,21 +425,21 @@ def _shard_map(use: Applied) -> Iterator[str]:
     for parameter in ("newly_manual_axes", "manual_axes"):
         manual = use.parameters.get(parameter)
         names = manual if isinstance(manual, (list, tuple)) else ()
-        known = names and all(isinstance(name, str) for name in names)
-        if known and {name for name, _ in axes} - {*names}:
+        are_names = names and all(isinstance(name, str) for name in names)
+        if are_names and {name for name, _ in axes} - {*names}:
             yield f"manual over {formats.axes(sorted(names))} only"
     yield from _specs(use, "in_specs", "operand")
     yield from _specs(use, "out_specs", "result")
 
 
-def _specs(use: Applied, name: str, what: str) -> Iterator[str]:
+def _specs(use: Applied, name: str, noun: str) -> Iterator[str]:
     specs = use.parameters.get(name)
-    for place, spec in enumerate(specs if isinstance(specs, (list, tuple)) else ()):
-        if place == formats.MOST or not isinstance(spec, (list, tuple)):
+    for index, spec in enumerate(specs if isinstance(specs, (list, tuple)) else ()):
+        if index == formats.MOST or not isinstance(spec, (list, tuple)):
             return
         cut = [(axis, _names(names)) for axis, names in enumerate(spec) if names]
         if all(names for _, names in cut):
-            yield f"{what} {place} " + (
+            yield f"{noun} {index} " + (
                 formats.listed(f"cut along axis {axis} over {names}" for axis, names in cut)
                 or "whole"
             )
@@ -453,7 +454,7 @@ def _keys(use: Applied) -> Iterator[str]:
     """The generator of the keys that come out, which their type names."""
     match = re.match(r"key<(\w+)>", use.types[0]) if use.types else None
     if match:
-        yield f"keys of the generator {_KEYS.get(match[1], match[1])}"
+        yield f"keys of the generator {KEYS.get(match[0], match[1])}"
 
 
 def _debug_callback(use: Applied) -> Iterator[str]:

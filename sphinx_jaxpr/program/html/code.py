@@ -27,6 +27,7 @@ from ..model import (
     Program,
     Token,
 )
+from ..text import plural
 from .folding import Fold, Lines, Run
 from .side_by_side import LINES, RUN, Column, RowItem
 
@@ -38,7 +39,7 @@ _CLASSES = {
     LITERAL: "jaxpr-lit",
 }
 
-#: The widest indentation that is said, the sum of the style sheet's powers of two.
+#: The widest indentation that the markup names: the sum of the style sheet's powers of two.
 DEEPEST: Final = 31
 
 #: What a line that opens a nested program begins with.
@@ -54,7 +55,7 @@ class Marks:
     ``notes``: the numbers of notes, as HTML.  ``links`` has for a primitive the
     attributes of a link to its meaning; ``folded`` are lines that start folded,
     ``runs`` neighbouring equations that do.  ``side`` has the row of each item
-    where two programs stand side by side.  ``names`` has those of the inputs, in order.
+    where two programs are shown side by side.  ``names`` has those of the inputs, in order.
     """
 
     changes: dict[int, str] = field(default_factory=dict)
@@ -89,7 +90,7 @@ def powers(number: int) -> str:
 
 
 def rows(item: RowItem | None) -> str:
-    """The attributes that say in which rows an item stands; it spans one where none says more."""
+    """The attributes that name the rows of an item; it spans one row unless they say more."""
     return _rows(item.row, item.span) if item else ""
 
 
@@ -103,7 +104,7 @@ def _indent(width: int) -> str:
 
 
 def cell(item: RowItem) -> str:
-    """The opening tag of a box for lines that are no equation of their own."""
+    """The opening tag of a box for lines that belong to no single equation."""
     return f'<div class="jaxpr-cell"{rows(item)}>'
 
 
@@ -125,13 +126,13 @@ def equation_ids(printed: Printed, block: str) -> dict[int, str]:
     if printed.program is not None:
         programs.append((printed.program, block))
     todo = [(program, f"{stem}-eqn") for program, stem in programs]
-    found = {}
+    ids = {}
     while todo:
         program, stem = todo.pop()
-        for place, equation in enumerate(program.equations):
-            found[equation.start] = identity = f"{stem}-{place}"
+        for index, equation in enumerate(program.equations):
+            ids[equation.start] = identity = f"{stem}-{index}"
             todo.extend((inner, f"{identity}-{n}") for n, inner in enumerate(equation.programs))
-    return found
+    return ids
 
 
 class _Renderer:
@@ -205,8 +206,8 @@ class _Renderer:
         """Mark an equation; whether it has its lines for itself."""
         attributes = f' id="{escape(self.ids[equation.start])}"'
         attributes += f' data-primitive="{escape(equation.primitive)}"'
-        known = self.facts.get(equation.start)
-        phase = known.phase if known is not None else ""
+        facts = self.facts.get(equation.start)
+        phase = facts.phase if facts is not None else ""
         change = self.marked.changes.get(equation.start, "")
         attributes += f' data-phase="{escape(phase)}"' if phase else ""
         attributes += f' data-change="{escape(change)}"' if change else ""
@@ -244,7 +245,7 @@ class _Renderer:
             self.begun.add(item.items[0].first)
 
     def open_run(self, equation: Equation, line: int) -> None:
-        """Begin a fold of equations; in it, as behind it, phase and line are said anew."""
+        """Begin a fold of equations; inside and after it, phase and line are repeated."""
         text = self.run_starts.get(equation.start)
         if text is not None:
             self.phase, self.python_line = "", 0
@@ -265,10 +266,10 @@ class _Renderer:
         """What colour and gutter say, as text: for screen readers, and where a phase begins."""
         new = phase and phase != self.phase
         self.phase = phase
-        shown = f'<span class="jaxpr-phase">{escape(phase)}</span>' if new else ""
+        visible = f'<span class="jaxpr-phase">{escape(phase)}</span>' if new else ""
         spoken = (change if change != KEPT else "", phase if not new else "")
         text = ", ".join(word for word in spoken if word)
-        return shown + (f'<span class="jaxpr-spoken">{escape(text)}: </span>' if text else "")
+        return visible + (f'<span class="jaxpr-spoken">{escape(text)}: </span>' if text else "")
 
     def at(self, line: int, address: str) -> str:
         """A link to the line of Python, where it is another one than before."""
@@ -282,8 +283,7 @@ class _Renderer:
         if lines is None:
             return True
         first, last = lines
-        count = len(program.equations)
-        note = f"{count} equation{'' if count == 1 else 's'}"
+        note = plural(len(program.equations), "equation")
         self.heads.add(first)
         item = self.bodies.get(program.start)
         kinds = "jaxpr-body" + (" jaxpr-cell jaxpr-grid" if item else "")
@@ -298,7 +298,7 @@ class _Renderer:
     def lines(self) -> Iterator[str]:
         """Each line as a ``pre``, which keeps its spaces everywhere.
 
-        A summary can't hold one.  Its indentation goes into the word behind it, since
+        A summary can't contain one.  Its indentation goes into the word after it, since
         readers of HTML may drop spaces between two tags.
         """
         tokens = iter(self.printed.tokens)
@@ -353,20 +353,20 @@ class _Renderer:
             yield (piece.end, 0, 1, "</span>", piece.end)
 
     def token(self, token: Token, start: int, stop: int, in_summary: bool) -> str:
-        shown = self.text[start:stop]
-        if not shown.isalnum():  # most are letters
-            shown = escape(shown, quote=False)
+        text = self.text[start:stop]
+        if not text.isalnum():  # most are letters
+            text = escape(text, quote=False)
         if token.kind in (BINDER, USE):
             kind = "jaxpr-var jaxpr-binder" if token.kind == BINDER else "jaxpr-var"
             number = f' data-var="{token.variable}"' if token.variable >= 0 else ""
             if token.kind == BINDER and (name := self.names.get(token.variable)):
                 number += f' title="{escape(name)}"'
-            return f'<span class="{kind}"{number}>{shown}</span>'
+            return f'<span class="{kind}"{number}>{text}</span>'
         # A link in a summary would be in the way of its fold.
         link = self.marked.links.get(self.text[token.start : token.end]) if not in_summary else None
         if token.kind == PRIMITIVE and link:
             # One stop for the keyboard per primitive: a long program has thousands of links.
             stop_here = "" if link not in self.linked else ' tabindex="-1"'
             self.linked.add(link)
-            return f"<a {link}{stop_here}>{shown}</a>"
-        return f'<span class="{_CLASSES[token.kind]}">{shown}</span>'
+            return f"<a {link}{stop_here}>{text}</a>"
+        return f'<span class="{_CLASSES[token.kind]}">{text}</span>'

@@ -1,6 +1,6 @@
 """What the primitives of one block mean, below it: definitions, and its equations in words.
 
-Without Sphinx: where a primitive leads is the caller's to say.
+Without Sphinx: the caller decides where a primitive links to.
 """
 
 from __future__ import annotations
@@ -36,23 +36,23 @@ def of_block(
 ) -> dict[str, Meaning]:
     """The meanings of all primitives of a block, in the order in which they appear.
 
-    ``href`` gives the address of a primitive's page and whether it leads away.
+    ``href`` gives the address of a primitive's page and whether that is on another site.
     """
-    found: dict[str, Meaning] = {}
+    meanings: dict[str, Meaning] = {}
     for equation in printed.walk():
         name = equation.primitive
-        if name not in found:
-            known = glossary.entry(name)
-            found[name] = Meaning(name, known.meaning if known else "", *href(name))
+        if name not in meanings:
+            entry = glossary.entry(name)
+            meanings[name] = Meaning(name, entry.meaning if entry else "", *href(name))
         words = _words(glossary, printed, equation, facts.get(equation.start))
         if words:
             binders = " ".join(variable.name for variable in equation.outputs)
-            found[name].equations.append((ids[equation.start], binders, words))
-    return {name: meaning for name, meaning in found.items() if meaning.text or meaning.href}
+            meanings[name].equations.append((ids[equation.start], binders, words))
+    return {name: meaning for name, meaning in meanings.items() if meaning.text or meaning.href}
 
 
 def _words(
-    glossary: Glossary, printed: Printed, equation: Equation, known: EquationFacts | None
+    glossary: Glossary, printed: Printed, equation: Equation, facts: EquationFacts | None
 ) -> str:
     from ..glossary.glossary import printed_value
 
@@ -62,10 +62,10 @@ def _words(
         if not parameter.members
     }
     programs: Mapping[str, Any] = {}
-    if known is not None:
-        parameters |= known.parameters
-        programs = known.programs
-    types = known.types if known else tuple(v.type for v in equation.outputs)
+    if facts is not None:
+        parameters |= facts.parameters
+        programs = facts.programs
+    types = facts.types if facts else tuple(v.type for v in equation.outputs)
     inputs = [operand.type for operand in equation.inputs]
     return glossary.in_words(
         equation.primitive, parameters, types, inputs=inputs, programs=programs
@@ -90,17 +90,17 @@ class Explained:
                 continue
             new = name not in self.defined
             self.defined.setdefault(name, anchor(block, name))
-            _, said = self.rows.setdefault(name, (meaning.text if new else "", {}))
+            _, uses = self.rows.setdefault(name, (meaning.text if new else "", {}))
             for identity, binders, words in meaning.equations:
                 link = f'<a href="#{escape(identity)}">{escape(binders or name)}</a>'
-                said.setdefault(words, []).append(f"{escape(label)} {link}" if label else link)
+                uses.setdefault(words, []).append(f"{escape(label)} {link}" if label else link)
 
     def as_html(self, opened: bool) -> str:
         """A fold with one entry for each primitive, or nothing."""
         rows = []
-        for name, (text, said) in self.rows.items():
+        for name, (text, uses) in self.rows.items():
             items = "".join(
-                f"<li>{escape(words)}: {', '.join(links)}</li>" for words, links in said.items()
+                f"<li>{escape(words)}: {', '.join(links)}</li>" for words, links in uses.items()
             )
             if not text and not items:
                 continue
@@ -141,9 +141,9 @@ _ODD = re.compile(r"\W|^\d|^$", re.ASCII)
 
 def links(meanings: dict[str, Meaning], defined: dict[str, str]) -> dict[str, str]:
     """For each primitive the attributes of its link; ``defined`` are ids on the page."""
-    found = {}
+    attributes = {}
     for name, meaning in meanings.items():
         href = meaning.href or f"#{defined[name]}"
         away = " reference external" if meaning.external else ""
-        found[name] = f'class="jaxpr-prim{away}" href="{escape(href)}"'
-    return found
+        attributes[name] = f'class="jaxpr-prim{away}" href="{escape(href)}"'
+    return attributes

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from ..model import Equation, EquationFacts, Parameter, Printed, Program
+from ..text import plural
 
 # --- the lines of a text, by offsets into it
 
@@ -19,7 +20,7 @@ class Lines:
 
     def __init__(self, text: str) -> None:
         self.text = text
-        self.starts = [0, *(found.end() for found in re.finditer("\n", text))]
+        self.starts = [0, *(newline.end() for newline in re.finditer("\n", text))]
         self._ink: dict[int, tuple[int, int]] = {}
 
     def at(self, offset: int) -> int:
@@ -32,26 +33,26 @@ class Lines:
         return self.starts[following] - 1 if following < len(self.starts) else len(self.text)
 
     def own(self, begin: int, end: int) -> tuple[int, int] | None:
-        """First and last line of a part of the text where nothing else stands on them."""
+        """First and last line of a part of the text that has its lines to itself."""
         first, last = self.at(begin), self.at(max(end - 1, 0))
         alone = begin <= self.ink(first)[0] and self.ink(last)[1] <= end
         return (first, last) if alone else None
 
     def ink(self, line: int) -> tuple[int, int]:
-        """The offsets of a line's first and behind its last character that is no blank.
+        """The offsets of a line's first non-blank character, and behind its last.
 
         Kept, since a line may hold all equations of a program, each of which asks.
         """
-        found = self._ink.get(line)
-        if found is None:
+        span = self._ink.get(line)
+        if span is None:
             begin, end = self.starts[line], self.end(line)
             text = self.text[begin:end]
             width = len(text) - len(text.lstrip())
-            found = self._ink[line] = begin + width, max(begin + len(text.rstrip()), begin)
-        return found
+            span = self._ink[line] = begin + width, max(begin + len(text.rstrip()), begin)
+        return span
 
     def body(self, program: Program) -> tuple[int, int] | None:
-        """First and last line of what folds of a nested program, where it has lines of its own.
+        """First and last line of the foldable part of a nested program that spans lines.
 
         The first one opens it; the one that closes it stays in sight, so that a
         folded program still says what it returns.
@@ -118,22 +119,22 @@ def is_noise(equation: Equation, parameter: Parameter, text: str) -> bool:
 def folds(printed: Printed) -> list[Fold]:
     """Lines that hold nothing but such parameters, two or more together or a huge one."""
     lines_of = Lines(printed.text)
-    found: list[Fold] = []
+    folded: list[Fold] = []
     for equation in printed.walk():
         run: list[tuple[int, int, str]] = []
         for parameter in equation.parameters:
             begin = parameter.start - len(parameter.name) - 1
             lines = lines_of.own(begin, parameter.end)
             if lines is None or not is_noise(equation, parameter, printed.text):
-                found.extend(_fold(run, lines_of))
+                folded.extend(_fold(run, lines_of))
                 run = []
             elif run and lines[0] != run[-1][1] + 1:
-                found.extend(_fold(run, lines_of))
+                folded.extend(_fold(run, lines_of))
                 run = [(*lines, parameter.name)]
             else:
                 run.append((*lines, parameter.name))
-        found.extend(_fold(run, lines_of))
-    return found
+        folded.extend(_fold(run, lines_of))
+    return folded
 
 
 def reasons(
@@ -147,14 +148,14 @@ def reasons(
     ``words`` are those of the option ``elide``; ``pointed`` is what its paths
     point at.  Only what the traced object says to be unused counts as that.
     """
-    found = dict.fromkeys(pointed, POINTED)
+    reasons_by_start = dict.fromkeys(pointed, POINTED)
     for equation in printed.walk():
-        known = facts.get(equation.start)
+        fact = facts.get(equation.start)
         if "casts" in words and equation.primitive in CASTS:
-            found[equation.start] = CAST
-        if "dead" in words and known is not None and known.unused:
-            found[equation.start] = UNUSED
-    return found
+            reasons_by_start[equation.start] = CAST
+        if "dead" in words and fact is not None and fact.unused:
+            reasons_by_start[equation.start] = UNUSED
+    return reasons_by_start
 
 
 def runs(printed: Printed, why: Mapping[int, str]) -> list[Run]:
@@ -165,7 +166,7 @@ def runs(printed: Printed, why: Mapping[int, str]) -> list[Run]:
     if not why:
         return []
     lines_of = Lines(printed.text)
-    found: list[Run] = []
+    folded: list[Run] = []
     todo = [program for _, program in printed.shared]
     todo += [printed.program] if printed.program is not None else []
     while todo:
@@ -176,12 +177,12 @@ def runs(printed: Printed, why: Mapping[int, str]) -> list[Run]:
             if lines is not None and equation.start in why:
                 run.append(equation)
                 continue
-            found.extend(_run(run, why))
+            folded.extend(_run(run, why))
             run = []
             inner.extend(equation.programs if lines is not None else ())
-        found.extend(_run(run, why))
+        folded.extend(_run(run, why))
         todo.extend(inner)
-    return found
+    return folded
 
 
 def _run(equations: list[Equation], why: Mapping[int, str]) -> list[Run]:
@@ -190,22 +191,18 @@ def _run(equations: list[Equation], why: Mapping[int, str]) -> list[Run]:
     counts = Counter(why[equation.start] for equation in equations)
     parts = []
     if counts[CAST]:
-        parts.append(_count(counts[CAST], "cast"))
+        parts.append(plural(counts[CAST], "cast"))
     if counts[UNUSED]:
         only = len(counts) == 1
         parts.append(
-            _count(counts[UNUSED], "unused equation") if only else f"{counts[UNUSED]} unused"
+            plural(counts[UNUSED], "unused equation") if only else f"{counts[UNUSED]} unused"
         )
     if counts[POINTED]:
         parts.append(named(e for e in equations if why[e.start] == POINTED))
     text = ", ".join(parts)
     if counts[POINTED] or len(parts) > 1:
-        text = f"{_count(len(equations), 'equation')}: {text}"
+        text = f"{plural(len(equations), 'equation')}: {text}"
     return [Run(tuple(equation.start for equation in equations), text)]
-
-
-def _count(number: int, what: str) -> str:
-    return f"{number} {what}{'' if number == 1 else 's'}"
 
 
 def named(equations: Iterable[Equation], most: int = 3) -> str:
@@ -213,8 +210,8 @@ def named(equations: Iterable[Equation], most: int = 3) -> str:
     counts = Counter(equation.primitive for equation in equations)
     if len(counts) == 1:
         return next(iter(counts))
-    said = [name if n == 1 else f"{n} \u00d7 {name}" for name, n in counts.most_common(most)]
-    return ", ".join([*said, *(["..."] if len(counts) > most else [])])
+    names = [name if n == 1 else f"{n} \u00d7 {name}" for name, n in counts.most_common(most)]
+    return ", ".join([*names, *(["..."] if len(counts) > most else [])])
 
 
 def _fold(run: list[tuple[int, int, str]], lines: Lines) -> list[Fold]:

@@ -6,7 +6,45 @@ import re
 from collections.abc import Sequence
 from html import escape
 
-from ..matching.summary import SummaryPart
+from ..matching.match import Match, match
+from ..matching.summary import SummaryPart, acted
+from ..model import Printed
+from ..text import expect
+from .code import Marks
+from .code import code as code_lines
+from .folding import folds
+
+
+def to_html(printed: Printed, name: str = "program", base: Printed | None = None) -> str:
+    """A program as HTML, in :doc:`the markup of a block </reference/html>`: one ``figure``.
+
+    Its id is ``jaxpr-`` and ``name``.  Where ``base`` is given, equations are marked as
+    kept, reshaped or added, and the header says how they differ.  The texts of the elements
+    ``.jaxpr-line``, joined by newlines, are the text of the program to the letter.  The
+    style sheet is the package's file ``static/jaxpr.css``.
+
+    Raises :exc:`TypeError` for anything but what :func:`parse` returns.
+
+    >>> f = parse("{ lambda ; a:f32[8]. let b:f32[8] = tanh a in (b,) }")
+    >>> print(to_html(f, "f").splitlines()[0])
+    <figure class="jaxpr" id="jaxpr-f">
+    """
+    for program in (printed,) if base is None else (printed, base):
+        expect(program, Printed, "what `parse` returns")
+    expect(name, str, "a name")
+    matched = Match() if base is None else match(base, printed)
+    identity = f"jaxpr-{name}"
+    marks = Marks(changes=matched.change, folded=folds(printed))
+    before, after = figure(
+        identity,
+        "jaxpr",
+        opened=True,
+        summary=call(name) + computed(acted(printed, base, matched), ()),
+        body=code(code_lines(printed, {}, identity, marks)),
+        about=(),
+        has_caption=False,
+    )
+    return before + after
 
 
 def figure(
@@ -20,7 +58,7 @@ def figure(
     about: Sequence[str],
     has_caption: bool,
 ) -> tuple[str, str]:
-    """What stands before and after the caption of a block.
+    """The HTML before and after the caption of a block.
 
     ``attributes`` (each after a blank), ``summary`` and ``body`` are HTML, ``about`` the
     texts of the footer.
@@ -83,10 +121,10 @@ _LINK = re.compile(r"(https://[\w./#?=&%+-]+\w)")
 
 def error(headline: str, detail: str) -> str:
     """What went wrong, and the lines below it."""
-    said = f'<p class="jaxpr-message">{_linked(headline)}</p>\n'
+    markup = f'<p class="jaxpr-message">{_linked(headline)}</p>\n'
     if detail:
-        said += f'<pre class="jaxpr-detail">{_linked(detail)}</pre>\n'
-    return said
+        markup += f'<pre class="jaxpr-detail">{_linked(detail)}</pre>\n'
+    return markup
 
 
 def _linked(text: str) -> str:

@@ -1,4 +1,4 @@
-"""Rows of two programs side by side: what stands for one another stands on one row.
+"""Rows of two programs side by side: matched equations share a row.
 
 The printed lines of each program become items: an equation with its lines, a
 body that folds, other lines.  What has no items inside is put into one row;
@@ -40,7 +40,7 @@ class RowItem:
     """Lines ``first`` to ``last``; ``start`` is the offset of the equation, program or piece.
 
     ``row`` and ``span`` are counted in the rows of the item that holds this one;
-    ``gap`` is how many rows before it nothing here stands in.
+    ``gap`` counts the empty rows before it.
     """
 
     kind: str
@@ -120,26 +120,26 @@ class Column:
         return [item]
 
     def _equations(self, program: Program, foldable: bool) -> _Items:
-        found: list[RowItem] = []
+        items: list[RowItem] = []
         for equation in program.equations:
             lines = self.lines.own(equation.start, equation.end)
             run = self._runs.get(equation.start)
             if lines is None:
                 self._inline.setdefault(self.lines.at(equation.start), []).append(equation)
                 for inner in equation.programs:
-                    found += yield self._nested(inner, False)
+                    items += yield self._nested(inner, False)
             elif run is not None:
                 if run == equation.start:
                     self.equations[run] = RowItem(RUN, *lines, run)
-                    found.append(self.equations[run])
+                    items.append(self.equations[run])
                 item = self.equations[run]
                 item.last = lines[1]
                 self.anchors[equation.start] = item
                 for program_in in equation.programs:
                     self.anchors.update((e.start, item) for e in walk(program_in))
             else:
-                found += yield self._equation(equation, lines, foldable)
-        return found
+                items += yield self._equation(equation, lines, foldable)
+        return items
 
     def _equation(self, equation: Equation, lines: tuple[int, int], foldable: bool) -> _Items:
         item = self.equations[equation.start] = RowItem(EQUATION, *lines, equation.start)
@@ -157,27 +157,27 @@ class Column:
 
     def _cover(self, first: int, last: int, blocks: list[RowItem]) -> list[RowItem]:
         """``blocks`` and, between them, the other lines."""
-        found: list[RowItem] = []
+        items: list[RowItem] = []
         line = first
         for block in sorted(blocks, key=lambda item: item.first):
             if block.first < line:
                 raise Unaligned("two blocks on one line")
-            found += [*self._others(line, block.first - 1), block]
+            items += [*self._others(line, block.first - 1), block]
             line = block.last + 1
-        return found + self._others(line, last)
+        return items + self._others(line, last)
 
     def _others(self, first: int, last: int) -> list[RowItem]:
-        found: list[RowItem] = []
+        items: list[RowItem] = []
         for line in range(first, last + 1):
             packed = self._split(line)
             if packed is not None:
-                found.append(packed)
-            elif found and found[-1].kind == LINES and line != self.header:
-                found[-1].last = line
+                items.append(packed)
+            elif items and items[-1].kind == LINES and line != self.header:
+                items[-1].last = line
             else:
-                found.append(RowItem(LINES, line, line))
-                self.chunks.append(found[-1])
-        return found
+                items.append(RowItem(LINES, line, line))
+                self.chunks.append(items[-1])
+        return items
 
     def _split(self, line: int) -> RowItem | None:
         """A line with several equations, each of them a piece."""
@@ -194,36 +194,36 @@ class Column:
         if not self.printed.text[begin : outer[0].start].strip():
             del cuts[1]
         item = self.packed[line] = RowItem(PACKED, line, line, begin, end)
-        for one, other in pairwise(cuts):
-            if one < other:
-                item.items.append(RowItem(PIECE, line, line, one, other))
+        for start, other in pairwise(cuts):
+            if start < other:
+                item.items.append(RowItem(PIECE, line, line, start, other))
         starts = [piece.start for piece in item.items]
         for equation in self._inline[line]:
             self.anchors[equation.start] = item.items[bisect_right(starts, equation.start) - 1]
         return item
 
 
-def align(base: Column, variant: Column, found: Match) -> bool:
+def align(base: Column, variant: Column, match: Match) -> bool:
     """Give every item of both sides its row; whether that was possible."""
     left, right = list(base.root.leaves()), list(variant.root.leaves())
     if len(left) + len(right) > MAX_ROWS:
         return False
-    places = {id(item): place for side in (left, right) for place, item in enumerate(side)}
+    positions = {id(item): index for side in (left, right) for index, item in enumerate(side)}
     pairs = {
-        (places[id(one)], places[id(other)])
-        for one, other in _pairs(base, variant, found)
-        if id(one) in places and id(other) in places
+        (positions[id(old)], positions[id(new)])
+        for old, new in _pairs(base, variant, match)
+        if id(old) in positions and id(new) in positions
     }
     row = i = j = 0
     rows: dict[int, int] = {}
-    for one, other in [*_increasing(sorted(pairs)), (len(left), len(right))]:
-        for item in (*left[i:one], *right[j:other]):
+    for m, n in [*_increasing(sorted(pairs)), (len(left), len(right))]:
+        for item in (*left[i:m], *right[j:n]):
             row += 1
             rows[id(item)] = row
-        if one < len(left):
+        if m < len(left):
             row += 1
-            rows[id(left[one])] = rows[id(right[other])] = row
-        i, j = one + 1, other + 1
+            rows[id(left[m])] = rows[id(right[n])] = row
+        i, j = m + 1, n + 1
     for side in (base, variant):
         side.rows = row
         _settle(side.root, rows)
@@ -231,27 +231,27 @@ def align(base: Column, variant: Column, found: Match) -> bool:
     return True
 
 
-def _pairs(base: Column, variant: Column, found: Match) -> Iterator[tuple[RowItem, RowItem]]:
-    """Items that stand for one another: headers, ends, matched equations and their bodies."""
+def _pairs(base: Column, variant: Column, match: Match) -> Iterator[tuple[RowItem, RowItem]]:
+    """Items that share a row: headers, ends, matched equations and their bodies."""
     yield _at(base, base.header), _at(variant, variant.header)
     yield _last(base.root), _last(variant.root)
     homes = [dict(_homes(side.root)) for side in (base, variant)]
     seen: set[tuple[RowItem, RowItem]] = set()
-    for new, old in found.partner.items():
+    for new, old in match.partner.items():
         if new in variant.anchors and old in base.anchors:
-            one, other = base.anchors[old], variant.anchors[new]
-            yield _first(one), _first(other)
-            around = homes[0][id(one)], homes[1][id(other)]
+            own, other = base.anchors[old], variant.anchors[new]
+            yield _first(own), _first(other)
+            around = homes[0][id(own)], homes[1][id(other)]
             if around not in seen:
                 seen.add(around)
                 yield from _around(*around)
                 yield from zip(*map(_behind, homes, around), strict=False)
-            if len(one.items) == len(other.items) > 0:
-                yield from zip(map(_first, one.items), map(_first, other.items), strict=True)
+            if len(own.items) == len(other.items) > 0:
+                yield from zip(map(_first, own.items), map(_first, other.items), strict=True)
 
 
 def _homes(root: RowItem) -> Iterator[tuple[int, RowItem]]:
-    """For each item the one that holds it."""
+    """The item that contains each item."""
     todo = [root]
     while todo:
         holder = todo.pop()
@@ -259,11 +259,11 @@ def _homes(root: RowItem) -> Iterator[tuple[int, RowItem]]:
         todo.extend(holder.items)
 
 
-def _around(one: RowItem, other: RowItem) -> Iterator[tuple[RowItem, RowItem]]:
+def _around(own: RowItem, other: RowItem) -> Iterator[tuple[RowItem, RowItem]]:
     """Header and end of two bodies that hold a matched pair."""
-    if one.kind == other.kind != ROOT:
-        yield from zip(map(_first, one.items[:2]), map(_first, other.items[:2]), strict=False)
-        yield _last(one), _last(other)
+    if own.kind == other.kind != ROOT:
+        yield from zip(map(_first, own.items[:2]), map(_first, other.items[:2]), strict=False)
+        yield _last(own), _last(other)
 
 
 def _behind(homes: dict[int, RowItem], body: RowItem) -> list[RowItem]:
@@ -294,17 +294,17 @@ def _increasing(pairs: list[tuple[int, int]]) -> list[tuple[int, int]]:
     ends: list[int] = []  # the smallest second number at which a series of that length ends
     at: list[int] = []
     before: list[int] = []
-    for place, (_, second) in enumerate(pairs):
+    for index, (_, second) in enumerate(pairs):
         length = bisect_left(ends, second)
         ends[length:] = [second, *ends[length + 1 :]]
-        at[length:] = [place, *at[length + 1 :]]
+        at[length:] = [index, *at[length + 1 :]]
         before.append(at[length - 1] if length else -1)
-    found = []
-    place = at[-1] if at else -1
-    while place >= 0:
-        found.append(pairs[place])
-        place = before[place]
-    return found[::-1]
+    chain = []
+    index = at[-1] if at else -1
+    while index >= 0:
+        chain.append(pairs[index])
+        index = before[index]
+    return chain[::-1]
 
 
 def _settle(root: RowItem, rows: dict[int, int]) -> None:

@@ -1,6 +1,6 @@
 """How values enter an equation's bodies, and how they come out again.
 
-Carries, constants and stacked values are told apart by what is printed: the
+Carries, constants and stacked values are distinguished by what is printed: the
 counts among the parameters where JAX prints them, else by types, as a loop
 takes the leading axis from what it walks over and from nothing else.
 """
@@ -58,13 +58,13 @@ def is_call(primitive: str, parameter: str) -> bool:
 
 def bodies(equation: Equation, shared: dict[str, Program]) -> list[Body]:
     """The programs that an equation holds, printed in it or shared, in printed order."""
-    found = []
+    held = []
     for parameter in equation.parameters:
         for member in parameter.members:
             program = shared.get(member) if isinstance(member, str) else member
             if program is not None:
-                found.append(Body(parameter.name, program))
-    return found
+                held.append(Body(parameter.name, program))
+    return held
 
 
 def count_of(equation: Equation, text: str, name: str) -> int | None:
@@ -116,8 +116,8 @@ def is_reference(printed: str) -> bool:
 def repeated(numbers: Iterable[int]) -> list[tuple[int, int]]:
     """Each number with how often it came before: carries that start as one value differ."""
     seen: dict[int, int] = {}
-    found = []
+    numbered = []
     for number in numbers:
-        found.append((number, seen.get(number, 0)))
+        numbered.append((number, seen.get(number, 0)))
         seen[number] = seen.get(number, 0) + 1
-    return found
+    return numbered

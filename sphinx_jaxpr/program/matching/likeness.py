@@ -46,16 +46,16 @@ class EquationPairs:
         free: dict[tuple[int, int], list[int]] = {}
         for index in range(len(self.base.computed) - 1, -1, -1):
             if index not in self.taken:
-                place = self.base.computed[index]
-                free.setdefault((place.number, surroundings(place, level)), []).append(index)
-        for index, place in enumerate(self.variant.computed if free else ()):
+                computed = self.base.computed[index]
+                free.setdefault((computed.number, surroundings(computed, level)), []).append(index)
+        for index, computed in enumerate(self.variant.computed if free else ()):
             if index not in self.of:
-                candidates = free.get((place.number, surroundings(place, level)))
+                candidates = free.get((computed.number, surroundings(computed, level)))
                 if candidates:
                     self.add(index, candidates.pop())
 
     def add(self, index: int, other: int) -> None:
-        """One equation stands for one."""
+        """Pair two equations."""
         self.of[index] = other
         self.taken.add(other)
         self.partner.setdefault(other, index)
@@ -64,33 +64,33 @@ class EquationPairs:
         """Find what a transform changed, where anything is left to find."""
         if not self.is_open():
             return
-        known = Base(Standing(base, table, self.base))
-        found = Found()
+        old = Base(Standing(base, table, self.base))
+        progress = Progress()
         for _ in range(ROUNDS):
-            before = len(self.of), len(found.carries)
-            _Variant(variant, table, self, known, found)
+            before = len(self.of), len(progress.carries)
+            _Variant(variant, table, self, old, progress)
             if not self.is_open():
                 break
-            if (len(self.of), len(found.carries)) != before:
+            if (len(self.of), len(progress.carries)) != before:
                 continue
-            if found.waits and found.is_patient:
-                found.is_patient = False
+            if progress.waits and progress.is_patient:
+                progress.is_patient = False
             else:
-                found.level += 1
-                found.is_patient, found.waits = True, False
-                if found.level == LEVELS - 1:
-                    self.unwrap(found)
-                if found.level == LEVELS:
+                progress.level += 1
+                progress.is_patient, progress.waits = True, False
+                if progress.level == LEVELS - 1:
+                    self.unwrap(progress)
+                if progress.level == LEVELS:
                     break
 
     def is_open(self) -> bool:
         """Whether both sides have equations of one primitive left."""
         left = enumerate(self.base.computed)
-        wanted = {place.equation.primitive for n, place in left if n not in self.taken}
+        wanted = {computed.equation.primitive for n, computed in left if n not in self.taken}
         rest = enumerate(self.variant.computed)
         return any(p.equation.primitive in wanted for n, p in rest if n not in self.of)
 
-    def unwrap(self, found: Found) -> None:
+    def unwrap(self, progress: Progress) -> None:
         """Loops that hold nothing of the base's loops may be around the base itself."""
         computed = self.variant.computed
         base = self.base.computed
@@ -100,15 +100,15 @@ class EquationPairs:
             for index, owner in inside
             if owner >= 0 and base[owner].equation.primitive in LOOPS
         }
-        found.around = {
-            place.equation.start
-            for index, place in enumerate(computed)
-            if place.equation.primitive in LOOPS and index not in self.of and index not in holding
+        progress.around = {
+            each.equation.start
+            for index, each in enumerate(computed)
+            if each.equation.primitive in LOOPS and index not in self.of and index not in holding
         }
 
 
 @dataclass
-class Found:
+class Progress:
     """What one round leaves to the next.
 
     ``carries`` are variables that stand for a carry of the base; ``around`` are loops,
@@ -129,10 +129,10 @@ class _Variant(Standing):
     """Reads the variant, and pairs equations as their operands become known."""
 
     def __init__(
-        self, printed: Printed, table: Table, pairs: EquationPairs, base: Base, found: Found
+        self, printed: Printed, table: Table, pairs: EquationPairs, base: Base, progress: Progress
     ) -> None:
         self.pairs, self.base = pairs, base
-        self.found = found
+        self.progress = progress
         self.wanting: dict[str, Counter[object]] = {}  # parameters of what is left, in this round
         self.like: dict[int, list[int]] = {}  # equation -> those of the base that it could be
         self.children: dict[int, list[int]] = {}
@@ -142,68 +142,68 @@ class _Variant(Standing):
         super().__init__(printed, table, pairs.variant)
 
     def given(self, variable: Variable, number: int) -> int:
-        return self.found.carries.get(variable.index, number)
+        return self.progress.carries.get(variable.index, number)
 
-    def entering(self, place: Computed, body: Body) -> list[int]:
-        if place.equation.start not in self.found.around:
-            return super().entering(place, body)
-        if place.equation.primitive == "scan":
-            return list(place.operands)
-        first, second = looped(place.equation, self.text)
+    def entering(self, computed: Computed, body: Body) -> list[int]:
+        if computed.equation.start not in self.progress.around:
+            return super().entering(computed, body)
+        if computed.equation.primitive == "scan":
+            return list(computed.operands)
+        first, second = looped(computed.equation, self.text)
         constants = (0, first) if "cond" in body.parameter else (first, first + second)
-        return [*place.operands[slice(*constants)], *place.operands[first + second :]]
+        return [*computed.operands[slice(*constants)], *computed.operands[first + second :]]
 
-    def stands_for(self, index: int, place: Computed) -> int:
-        if place.owner >= 0:
-            self.children.setdefault(place.owner, []).append(index)
-        found = self.pairs.of.get(index)
-        if found is None:
-            found = self.find(index, place)
-            if found is not None:
-                self.pairs.add(index, found)
-        if found is not None:
-            self.pairs.outputs[index] = self.stand(place, self.base.computed[found])
-            self.like.setdefault(index, [found])
-        elif place.equation.primitive in BATCHED:
-            self.stand_batched(place)
-        elif place.equation.primitive in ARRANGES:
+    def stands_for(self, index: int, computed: Computed) -> int:
+        if computed.owner >= 0:
+            self.children.setdefault(computed.owner, []).append(index)
+        partner = self.pairs.of.get(index)
+        if partner is None:
+            partner = self.find(index, computed)
+            if partner is not None:
+                self.pairs.add(index, partner)
+        if partner is not None:
+            self.pairs.outputs[index] = self.stand(computed, self.base.computed[partner])
+            self.like.setdefault(index, [partner])
+        elif computed.equation.primitive in BATCHED:
+            self.stand_batched(computed)
+        elif computed.equation.primitive in ARRANGES:
             # A batched `cond` computes all branches, and chooses between their results.
-            if place.equation.primitive == "select_n":
-                self.stand_chosen(place)
-            for number in place.results:
-                self.sources.setdefault(number, place.operands)
-        return place.number if found is None else self.base.computed[found].number
+            if computed.equation.primitive == "select_n":
+                self.stand_chosen(computed)
+            for number in computed.results:
+                self.sources.setdefault(number, computed.operands)
+        return computed.number if partner is None else self.base.computed[partner].number
 
     # -- which equation of the base
 
-    def find(self, index: int, place: Computed) -> int | None:
+    def find(self, index: int, computed: Computed) -> int | None:
         """The equation of the base that this one stands for, if one is left."""
-        primitive = place.equation.primitive
-        if place.holds and (found := self.by_bodies(index, place)) is not None:
-            return found
-        candidates = self.base.by_operands.get((primitive, place.operands), [])
-        own = signature(place, self.text) if candidates else ()
-        free = list(self.free(place, (primitive, place.operands), candidates))
+        primitive = computed.equation.primitive
+        if computed.holds and (partner := self.by_bodies(index, computed)) is not None:
+            return partner
+        candidates = self.base.by_operands.get((primitive, computed.operands), [])
+        own = signature(computed, self.text) if candidates else ()
+        free = list(self.free(computed, (primitive, computed.operands), candidates))
         same = [n for n in free if self.base.signature(n) == own]
-        if same or (free and place.operands):
+        if same or (free and computed.operands):
             best = same or self.willing(free, own)
             if best:
                 return best[0]
-        found = self.by_some(place) if place.operands else None
-        if found is None:
+        partner = self.by_some(computed) if computed.operands else None
+        if partner is None:
             again = next((n for n in candidates[:LOOKED_AT] if own in self.known_as(n)), None)
             if again is not None:
                 self.like[index] = candidates[:LOOKED_AT]
-                self.stand(place, self.base.computed[again])
-        return found
+                self.stand(computed, self.base.computed[again])
+        return partner
 
     def willing(self, free: list[int], own: tuple[object, ...]) -> list[int]:
         """Those with the same parameters; else those whose parameters no other one has."""
         alike = [n for n in free if self.base.signature(n)[1] == own[1]]
-        if alike or not self.found.is_patient:
+        if alike or not self.progress.is_patient:
             return alike or free
         ready = [n for n in free if not self.is_wanted(n)]
-        self.found.waits = self.found.waits or len(ready) < len(free)
+        self.progress.waits = self.progress.waits or len(ready) < len(free)
         return ready
 
     def is_wanted(self, index: int) -> bool:
@@ -214,20 +214,20 @@ class _Variant(Standing):
             return False
         if primitive not in self.wanting:
             self.wanting[primitive] = Counter(
-                signature(place, self.text)[1]
-                for n, place in enumerate(self.exact.computed)
-                if place.equation.primitive == primitive and n not in self.pairs.of
+                signature(computed, self.text)[1]
+                for n, computed in enumerate(self.exact.computed)
+                if computed.equation.primitive == primitive and n not in self.pairs.of
             )
         return self.wanting[primitive][parameters] > 0
 
     def known_as(self, index: int) -> tuple[tuple[object, ...], ...]:
         """The types and parameters of an equation of the base, and of its partner."""
         partner = self.pairs.partner.get(index)
-        known = () if partner is None else (signature(self.exact.computed[partner], self.text),)
-        return (self.base.signature(index), *known)
+        own = () if partner is None else (signature(self.exact.computed[partner], self.text),)
+        return (self.base.signature(index), *own)
 
     def free(
-        self, place: Computed, key: tuple[str, object], candidates: list[int]
+        self, computed: Computed, key: tuple[str, object], candidates: list[int]
     ) -> Iterator[int]:
         """Those that have no partner yet and are in the same surroundings, some of them."""
         taken, start = self.pairs.taken, self.base.free_from.get(key, 0)
@@ -235,39 +235,43 @@ class _Variant(Standing):
             start += 1
         self.base.free_from[key] = start
         for n in islice(candidates, start, start + LOOKED_AT):
-            if n in taken or not self.is_near(place, self.base.computed[n]):
+            if n in taken or not self.is_near(computed, self.base.computed[n]):
                 continue
-            if not place.holds or not self.voted or n in self.voted:
+            if not computed.holds or not self.voted or n in self.voted:
                 yield n
 
-    def is_near(self, place: Computed, other: Computed) -> bool:
-        if place.holds and called(place, self.text) != called(other, self.base.text):
+    def is_near(self, computed: Computed, other: Computed) -> bool:
+        if computed.holds and called(computed, self.text) != called(other, self.base.text):
             return False  # the call of another function
-        level = self.found.level
-        return surroundings(place, level) == surroundings(other, level)
+        level = self.progress.level
+        return surroundings(computed, level) == surroundings(other, level)
 
-    def by_bodies(self, index: int, place: Computed) -> int | None:
+    def by_bodies(self, index: int, computed: Computed) -> int | None:
         """The one with most of the same equations in its bodies."""
         votes: Counter[int] = Counter()
         for child in self.children.get(index, ()):
             alike = self.like.get(child, ())
-            votes.update({owner for n in alike for owner in self.holding(n, place)})
+            votes.update({owner for n in alike for owner in self.holding(n, computed)})
         self.voted = frozenset(owner for owner in votes if owner >= 0)
         best = None
         for owner in sorted(votes):
             if owner < 0 or owner in self.pairs.taken or 2 * votes[owner] < self.base.bodies[owner]:
                 continue
             other = self.base.computed[owner]
-            same = other.equation.primitive == place.equation.primitive
-            if same and self.is_near(place, other) and (best is None or votes[owner] > votes[best]):
+            same = other.equation.primitive == computed.equation.primitive
+            if (
+                same
+                and self.is_near(computed, other)
+                and (best is None or votes[owner] > votes[best])
+            ):
                 best = owner
         return best
 
-    def holding(self, index: int, place: Computed) -> Iterator[int]:
+    def holding(self, index: int, computed: Computed) -> Iterator[int]:
         """What holds an equation of the base; also what is around calls that have gone."""
         owner = self.base.computed[index].owner
         yield owner
-        wanted = place.equation.primitive
+        wanted = computed.equation.primitive
         while owner >= 0 and wanted in LOOPS:
             around = self.base.computed[owner]
             if around.equation.primitive not in CALLS:
@@ -275,43 +279,43 @@ class _Variant(Standing):
             owner = around.owner
             yield owner
 
-    def by_some(self, place: Computed) -> int | None:
+    def by_some(self, computed: Computed) -> int | None:
         """One whose operands are among these, or one from whose operands these are arranged."""
-        primitive = place.equation.primitive
-        reached = [self.reached(number) for number in place.operands]
+        primitive = computed.equation.primitive
+        reached = [self.reached(number) for number in computed.operands]
         for number in dict.fromkeys(n for numbers in reached for n in numbers):
             key = primitive, number
-            free = self.free(place, key, self.base.by_one.get(key, []))
-            for candidate in self.willing(list(free), signature(place, self.text)):
+            free = self.free(computed, key, self.base.by_one.get(key, []))
+            for candidate in self.willing(list(free), signature(computed, self.text)):
                 other = self.base.computed[candidate]
-                if len(other.equation.outputs) > len(place.equation.outputs):
+                if len(other.equation.outputs) > len(computed.equation.outputs):
                     continue
-                if len(other.operands) == len(place.operands):
+                if len(other.operands) == len(computed.operands):
                     if all(old in new for old, new in zip(other.operands, reached, strict=True)):
                         return candidate
-                elif _among(other.operands, place.operands):
+                elif _among(other.operands, computed.operands):
                     return candidate
         return None
 
     def reached(self, number: int) -> list[int]:
         """A value, and what it is arranged from by equations that were added."""
-        found = [number]
-        for current in found:
-            if len(found) < LOOKED_AT:
-                found.extend(n for n in self.sources.get(current, ()) if n not in found)
-        return found
+        numbers = [number]
+        for current in numbers:
+            if len(numbers) < LOOKED_AT:
+                numbers.extend(n for n in self.sources.get(current, ()) if n not in numbers)
+        return numbers
 
     # -- what its results stand for
 
-    def stand(self, place: Computed, other: Computed) -> dict[int, int]:
+    def stand(self, computed: Computed, other: Computed) -> dict[int, int]:
         """Results stand for those of the base's equation: by what they are, then by position."""
-        if place.carries and other.carries:
-            self.align(place, other)
+        if computed.carries and other.carries:
+            self.align(computed, other)
         at = {key: n for n, key in reversed(list(enumerate(other.keys)))}
         outputs: dict[int, int] = {}
         used: set[int] = set()
         rest = []
-        for n, key in enumerate(place.keys):
+        for n, key in enumerate(computed.keys):
             old = at.get(key)
             if old is None or old in used:
                 rest.append(n)
@@ -319,15 +323,15 @@ class _Variant(Standing):
                 used.add(old)
                 outputs[n] = old
         outputs.update((n, n) for n in rest if n < len(other.results) and n not in used)
-        place.results = tuple(
+        computed.results = tuple(
             other.results[outputs[n]] if n in outputs else number
-            for n, number in enumerate(place.results)
+            for n, number in enumerate(computed.results)
         )
         return outputs
 
-    def stand_chosen(self, place: Computed) -> None:
+    def stand_chosen(self, computed: Computed) -> None:
         """A choice between what branches return, or what that is arranged from."""
-        values = place.operands[1:]
+        values = computed.operands[1:]
         reached = [self.reached(number) for number in values]
         last = reached[-1] if reached else []
         listed = (branches for n in last for branches in self.base.ending.get(n, ())[:LOOKED_AT])
@@ -336,30 +340,33 @@ class _Variant(Standing):
             if chosen is None or len(branches) != len(values):
                 continue
             if all(old in new for old, new in zip(branches, reached, strict=True)):
-                place.results = (chosen,)
+                computed.results = (chosen,)
                 return
 
-    def stand_batched(self, place: Computed) -> None:
+    def stand_batched(self, computed: Computed) -> None:
         """A batched index by another primitive: its result stands for the same."""
-        key = BATCHED[place.equation.primitive], place.operands[0] if place.operands else -1
-        reached = {n for number in place.operands for n in self.reached(number)}
-        candidates = list(self.free(place, key, self.base.by_one.get(key, [])))
+        key = (
+            BATCHED[computed.equation.primitive],
+            computed.operands[0] if computed.operands else -1,
+        )
+        reached = {n for number in computed.operands for n in self.reached(number)}
+        candidates = list(self.free(computed, key, self.base.by_one.get(key, [])))
         for count_literals in (True, False):
             for other in (self.base.computed[n] for n in candidates):
                 both = zip(other.operands, other.equation.inputs, strict=True)
                 read = (n for n, operand in both if count_literals or operand.variable is not None)
                 if reached.issuperset(read):
-                    place.results = other.results
+                    computed.results = other.results
                     return
 
-    def align(self, place: Computed, other: Computed) -> None:
+    def align(self, computed: Computed, other: Computed) -> None:
         """Carries that start as something unknown go by position, from the next round on."""
-        known, own = set(other.carries), set(place.carries)
-        for n, (new, old) in enumerate(zip(place.carries, other.carries, strict=False)):
-            if new not in known and old not in own:
-                for variables in place.carried:
+        olds, own = set(other.carries), set(computed.carries)
+        for n, (new, old) in enumerate(zip(computed.carries, other.carries, strict=False)):
+            if new not in olds and old not in own:
+                for variables in computed.carried:
                     if n < len(variables):
-                        self.found.carries[variables[n].index] = old
+                        self.progress.carries[variables[n].index] = old
 
 
 def _among(few: Iterable[int], many: Iterable[int]) -> bool:

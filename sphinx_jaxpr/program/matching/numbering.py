@@ -88,7 +88,7 @@ _Reads = Generator[Any, Inner, Inner]
 class Numbering:
     """Reads one printed program; ``computed`` lists its equations as they are reached.
 
-    ``apart`` are the places of those that nothing leads to, which come last.
+    ``apart`` are the indices of those that nothing refers to, which come last.
     """
 
     def __init__(self, printed: Printed, table: Table) -> None:
@@ -112,24 +112,24 @@ class Numbering:
             if program.start not in self.seen:
                 looks = tuple(v.type for v in program.inputs), _primitives(program)
                 order = self.count(("apart", looks))
-                for place, variable in enumerate(program.inputs):
-                    self.values[variable.index] = table.of("apart", looks, order, place)
+                for position, variable in enumerate(program.inputs):
+                    self.values[variable.index] = table.of("apart", looks, order, position)
                 self.run(program)
         self.apart = range(first, len(self.computed))
 
     def run(self, program: Program) -> None:
         """Read a program; a stack of generators, as programs may be nested very deep."""
         stack: list[_Reads] = [self.program(program, -1, "", (-1, -1))]
-        found: Any = None
+        answer: Any = None
         while stack:
             try:
-                inner = stack[-1].send(found)
+                inner = stack[-1].send(answer)
             except StopIteration as end:
                 stack.pop()
-                found = end.value
+                answer = end.value
             else:
                 stack.append(inner)
-                found = None
+                answer = None
 
     def program(
         self, program: Program, owner: int, parameter: str, around: tuple[int, int]
@@ -138,21 +138,21 @@ class Numbering:
         self.seen.add(program.start)
         numbers = []
         for equation in program.equations:
-            place = Computed(equation, program, owner, around, self.read(equation.inputs))
+            computed = Computed(equation, program, owner, around, self.read(equation.inputs))
             index = len(self.computed)
-            self.computed.append(place)
+            self.computed.append(computed)
             held = bodies(equation, self.shared) if equation.parameters else []
             inner = []
             if held and self.may_enter(held):
-                place.holds = True
+                computed.holds = True
                 for member, body in enumerate(held):
-                    self.enter(place, body)
-                    now = self.around(place, body, member)
+                    self.enter(computed, body)
+                    now = self.around(computed, body, member)
                     inner.append((yield self.program(body.program, index, body.parameter, now)))
-            self.finish(index, place, inner)
-            for variable, number in zip(equation.outputs, place.results, strict=False):
+            self.finish(index, computed, inner)
+            for variable, number in zip(equation.outputs, computed.results, strict=False):
                 self.values[variable.index] = number
-            numbers.append(place.number)
+            numbers.append(computed.number)
         results = self.read(program.outputs)
         types = tuple(bare(type_of(operand)) for operand in program.outputs)
         return Inner(parameter, tuple(numbers), results, types)
@@ -163,13 +163,13 @@ class Numbering:
             return True
         return not any(body.program.start in self.seen for body in held)
 
-    def around(self, place: Computed, body: Body, member: int) -> tuple[int, int]:
+    def around(self, computed: Computed, body: Body, member: int) -> tuple[int, int]:
         """The numbers of the place that a body is in; a call has a name."""
-        equation, of = place.equation, self.table.of
+        equation, of = computed.equation, self.table.of
         name = next((p for p in equation.parameters if p.name == "name"), None)
         called = self.text[name.start : name.end] if name else ""
         key = (equation.primitive, body.parameter, member)
-        every, loops = place.around
+        every, loops = computed.around
         if not is_call(equation.primitive, body.parameter):
             loops = of("in", loops, *key)
         return of("in", every, *key, called), loops
@@ -178,8 +178,8 @@ class Numbering:
 
     def inputs(self, program: Program) -> None:
         """Inputs go by position; a transform adds its own at the end."""
-        for place, variable in enumerate(program.inputs):
-            self.values[variable.index] = self.table.of("input", place, bare(variable.type))
+        for position, variable in enumerate(program.inputs):
+            self.values[variable.index] = self.table.of("input", position, bare(variable.type))
 
     def constant(self, variable: Variable) -> int:
         """Constants go by type and by the order in which they are read, in whichever program."""
@@ -199,21 +199,21 @@ class Numbering:
 
     def read(self, operands: Iterable[Operand]) -> tuple[int, ...]:
         """The numbers of operands."""
-        found = []
+        numbers = []
         for operand in operands:
             if operand.variable is None:
-                found.append(self.literal(operand))
+                numbers.append(self.literal(operand))
             else:
                 number = self.values.get(operand.variable.index)
-                found.append(self.constant(operand.variable) if number is None else number)
-        return tuple(found)
+                numbers.append(self.constant(operand.variable) if number is None else number)
+        return tuple(numbers)
 
     # -- bodies
 
-    def enter(self, place: Computed, body: Body) -> None:
+    def enter(self, computed: Computed, body: Body) -> None:
         """Number the inputs of a body."""
         inputs = body.program.inputs
-        numbers = self.entering(place, body)
+        numbers = self.entering(computed, body)
         for place_, variable in enumerate(inputs):
             number = numbers[place_] if place_ < len(numbers) else -1
             self.values[variable.index] = self.given(variable, number)
@@ -222,22 +222,22 @@ class Numbering:
         """The number of a body's input."""
         return number
 
-    def entering(self, place: Computed, body: Body) -> list[int]:
+    def entering(self, computed: Computed, body: Body) -> list[int]:
         """What a body's inputs are, from what the equation's operands are."""
-        equation, operands, of = place.equation, place.operands, self.table.of
+        equation, operands, of = computed.equation, computed.operands, self.table.of
         inputs = body.program.inputs
         match equation.primitive:
             case "scan":
                 groups = scanned(equation, body.program, self.text)
                 constants, end = groups.constants, sum(groups)
-                carries = self.carry(place, operands[constants:end], inputs[constants:end])
+                carries = self.carry(computed, operands[constants:end], inputs[constants:end])
                 walked = [of("slice", number) for number in operands[end:]]
                 return [*operands[:constants], *carries, *walked]
             case "while":
                 first, second = looped(equation, self.text)
                 starts = (0, first) if "cond" in body.parameter else (first, first + second)
                 constants = starts[1] - starts[0]
-                carries = self.carry(place, operands[first + second :], inputs[constants:])
+                carries = self.carry(computed, operands[first + second :], inputs[constants:])
                 return [*operands[starts[0] : starts[1]], *carries]
             case primitive if primitive == "cond" or is_call(primitive, body.parameter):
                 offset = len(operands) - len(inputs)
@@ -255,13 +255,13 @@ class Numbering:
         return [of("held", *name, place_) for place_ in range(len(inputs))]
 
     def carry(
-        self, place: Computed, starts: tuple[int, ...], variables: tuple[Variable, ...]
+        self, computed: Computed, starts: tuple[int, ...], variables: tuple[Variable, ...]
     ) -> list[int]:
         """Carries are numbered by the value that they start as."""
         numbers = [self.table.of("carry", *start) for start in repeated(starts)]
         given = zip(variables, numbers, strict=False)
-        place.carries = tuple(self.given(variable, number) for variable, number in given)
-        place.carried = (*place.carried, variables)
+        computed.carries = tuple(self.given(variable, number) for variable, number in given)
+        computed.carried = (*computed.carried, variables)
         return numbers
 
     def cast(self, number: int, before: str, after: str) -> int:
@@ -271,44 +271,44 @@ class Numbering:
 
     # -- what an equation computes
 
-    def finish(self, index: int, place: Computed, inner: list[Inner]) -> None:
+    def finish(self, index: int, computed: Computed, inner: list[Inner]) -> None:
         """Number an equation and its results, when its bodies are read."""
-        equation, of = place.equation, self.table.of
+        equation, of = computed.equation, self.table.of
         kinds = tuple(bare(variable.type) for variable in equation.outputs)
         parts: tuple[Hashable, ...] = tuple((i.numbers, i.results) for i in inner)
         if equation.primitive in STATE:
             kinds = kinds if equation.primitive == "get" else ()
-        operands = self.as_of_now(place)
+        operands = self.as_of_now(computed)
         key = (equation.primitive, printed_parameters(equation, self.text), kinds, operands)
-        place.number = of(*key, *parts)
+        computed.number = of(*key, *parts)
         if any(is_reference(kind) for kind in kinds):
-            place.number = of("made", place.number, self.count(place.number))
-        self.write(place, place.operands, place.number)
-        place.keys = self.results_of(place, inner)
-        place.results = place.keys
-        if place.carries and inner:
-            ends = place.keys[len(place.carries) :]
+            computed.number = of("made", computed.number, self.count(computed.number))
+        self.write(computed, computed.operands, computed.number)
+        computed.keys = self.results_of(computed, inner)
+        computed.results = computed.keys
+        if computed.carries and inner:
+            ends = computed.keys[len(computed.carries) :]
             condition = tuple(i.results for i in inner if "cond" in i.parameter)
             body = next((i for i in inner if "cond" not in i.parameter), inner[0])
-            finals = zip(place.carries, body.results, strict=False)
-            place.results = (*(of("final", *final, *condition) for final in finals), *ends)
+            finals = zip(computed.carries, body.results, strict=False)
+            computed.results = (*(of("final", *final, *condition) for final in finals), *ends)
 
-    def results_of(self, place: Computed, inner: list[Inner]) -> tuple[int, ...]:
+    def results_of(self, computed: Computed, inner: list[Inner]) -> tuple[int, ...]:
         """What the outputs are: what the bodies return, if that is known, else by position."""
-        equation, of = place.equation, self.table.of
+        equation, of = computed.equation, self.table.of
         count = len(equation.outputs)
         if count == 1 and not inner:
-            return (place.number,)
-        if place.carries:
+            return (computed.number,)
+        if computed.carries:
             body = next((i for i in inner if "cond" not in i.parameter), None)
             if body is not None and len(body.results) == count:
-                stacked = body.results[len(place.carries) :]
-                return (*place.carries, *(of("stack", number) for number in stacked))
+                stacked = body.results[len(computed.carries) :]
+                return (*computed.carries, *(of("stack", number) for number in stacked))
         elif equation.primitive == "scan" and inner and len(inner[0].results) == count:
             return tuple(of("stack", number) for number in inner[0].results)
         elif equation.primitive == "cond" and all(len(i.results) == count for i in inner):
             branches = zip(*(i.results for i in inner), strict=True)
-            return tuple(of("branch", place.operands[:1], branch) for branch in branches)
+            return tuple(of("branch", computed.operands[:1], branch) for branch in branches)
         elif (
             len(inner) == 1
             and is_call(equation.primitive, inner[0].parameter)
@@ -316,23 +316,23 @@ class Numbering:
         ):
             leaving = zip(inner[0].results, inner[0].types, equation.outputs, strict=True)
             return tuple(self.cast(number, kind, v.type) for number, kind, v in leaving)
-        return tuple(of("result", place.number, n) for n in range(count))
+        return tuple(of("result", computed.number, n) for n in range(count))
 
     # -- references: reading one twice gives another value where it was written in between
 
-    def as_of_now(self, place: Computed) -> tuple[int, ...]:
+    def as_of_now(self, computed: Computed) -> tuple[int, ...]:
         """The operands, references with the last equation that wrote to them."""
         written = self.written
         if not written:
-            return place.operands
+            return computed.operands
         of = self.table.of
-        return tuple(of("written", n, written[n]) if n in written else n for n in place.operands)
+        return tuple(of("written", n, written[n]) if n in written else n for n in computed.operands)
 
-    def write(self, place: Computed, operands: tuple[int, ...], number: int) -> None:
+    def write(self, computed: Computed, operands: tuple[int, ...], number: int) -> None:
         """Note the references that an equation may write to."""
-        if place.equation.primitive == "get":
+        if computed.equation.primitive == "get":
             return
-        for reference, operand in zip(operands, place.equation.inputs, strict=True):
+        for reference, operand in zip(operands, computed.equation.inputs, strict=True):
             if operand.variable is not None and is_reference(operand.variable.type):
                 self.written[reference] = number
 
@@ -350,7 +350,7 @@ def printed_parameters(equation: Equation, text: str) -> tuple[str, ...]:
         for parameter in equation.parameters
         if parameter.frame or not parameter.members
     )
-    return tuple(f"{parameter.name}={' '.join(said.split())}" for parameter, said in around)
+    return tuple(f"{parameter.name}={' '.join(value.split())}" for parameter, value in around)
 
 
 def _indices(equation: Equation, text: str) -> str:
@@ -362,7 +362,7 @@ def _indices(equation: Equation, text: str) -> str:
     return _NAME.sub("#", text[start:end])
 
 
-# --- a numbering in which values stand for one another, and the base's equations by operands
+# --- numbering that ignores types, and an index of the base's equations by operands
 
 
 class Standing(Numbering):
@@ -377,8 +377,8 @@ class Standing(Numbering):
         super().__init__(printed, table)
 
     def inputs(self, program: Program) -> None:
-        for place, variable in enumerate(program.inputs):
-            self.values[variable.index] = self.table.of("input", place)
+        for position, variable in enumerate(program.inputs):
+            self.values[variable.index] = self.table.of("input", position)
 
     def literal(self, operand: Operand) -> int:
         return self.table.of("literal", operand.text)
@@ -386,23 +386,23 @@ class Standing(Numbering):
     def cast(self, number: int, before: str, after: str) -> int:
         return number
 
-    def finish(self, index: int, place: Computed, inner: list[Inner]) -> None:
-        place.number = self.exact.computed[index].number
-        place.keys = place.results = self.exact.computed[index].results
-        if inner or place.carries:
-            place.keys = self.results_of(place, inner)
-            if place.equation.primitive == "cond":
-                place.branches = tuple(zip(*(i.results for i in inner), strict=False))
-            elif place.equation.primitive not in LOOPS:
-                place.results = place.keys
-        elif place.equation.primitive in LAYOUT and len(place.operands) == 1:
-            place.results = place.operands * len(place.results)
-        plain, place.operands = place.operands, self.as_of_now(place)
-        self.write(place, plain, self.stands_for(index, place))
+    def finish(self, index: int, computed: Computed, inner: list[Inner]) -> None:
+        computed.number = self.exact.computed[index].number
+        computed.keys = computed.results = self.exact.computed[index].results
+        if inner or computed.carries:
+            computed.keys = self.results_of(computed, inner)
+            if computed.equation.primitive == "cond":
+                computed.branches = tuple(zip(*(i.results for i in inner), strict=False))
+            elif computed.equation.primitive not in LOOPS:
+                computed.results = computed.keys
+        elif computed.equation.primitive in LAYOUT and len(computed.operands) == 1:
+            computed.results = computed.operands * len(computed.results)
+        plain, computed.operands = computed.operands, self.as_of_now(computed)
+        self.write(computed, plain, self.stands_for(index, computed))
 
-    def stands_for(self, index: int, place: Computed) -> int:
+    def stands_for(self, index: int, computed: Computed) -> int:
         """The number of the equation that this one stands for: in the base, its own."""
-        return place.number
+        return computed.number
 
 
 class Base:
@@ -418,35 +418,37 @@ class Base:
         self.chosen: dict[tuple[int, ...], int] = {}  # results of branches -> of the cond
         self.ending: dict[int, list[tuple[int, ...]]] = {}  # by what the last branch returns
         self.signatures: dict[int, tuple[object, ...]] = {}
-        for index, place in enumerate(self.computed):
-            primitive = place.equation.primitive
-            self.by_operands.setdefault((primitive, place.operands), []).append(index)
-            for number in set(place.operands):
+        for index, computed in enumerate(self.computed):
+            primitive = computed.equation.primitive
+            self.by_operands.setdefault((primitive, computed.operands), []).append(index)
+            for number in set(computed.operands):
                 self.by_one.setdefault((primitive, number), []).append(index)
-            self.bodies[place.owner] += 1
-            for branches, result in zip(place.branches, place.results, strict=False):
+            self.bodies[computed.owner] += 1
+            for branches, result in zip(computed.branches, computed.results, strict=False):
                 self.chosen[branches] = result
                 self.ending.setdefault(branches[-1], []).append(branches)
 
     def signature(self, index: int) -> tuple[object, ...]:
         """Types and parameters."""
-        found = self.signatures.get(index)
-        if found is None:
-            found = self.signatures[index] = signature(self.computed[index], self.text)
-        return found
+        kept = self.signatures.get(index)
+        if kept is None:
+            kept = self.signatures[index] = signature(self.computed[index], self.text)
+        return kept
 
 
-def signature(place: Computed, text: str) -> tuple[object, ...]:
+def signature(computed: Computed, text: str) -> tuple[object, ...]:
     """What has to be the same too where an equation is kept."""
-    kinds = tuple(bare(variable.type) for variable in place.equation.outputs)
-    return kinds, printed_parameters(place.equation, text)
+    kinds = tuple(bare(variable.type) for variable in computed.equation.outputs)
+    return kinds, printed_parameters(computed.equation, text)
 
 
-def called(place: Computed, text: str) -> str:
+def called(computed: Computed, text: str) -> str:
     """The name of the function that an equation with a body calls, if it has one."""
-    return next((text[p.start : p.end] for p in place.equation.parameters if p.name == "name"), "")
+    return next(
+        (text[p.start : p.end] for p in computed.equation.parameters if p.name == "name"), ""
+    )
 
 
-def surroundings(place: Computed, level: int) -> int:
+def surroundings(computed: Computed, level: int) -> int:
     """What holds an equation: calls and all, calls left out, or no matter what."""
-    return place.around[level] if level < len(place.around) else -1
+    return computed.around[level] if level < len(computed.around) else -1

@@ -14,6 +14,7 @@ from types import MappingProxyType
 from typing import Final, TypeAlias
 
 from ..model import Equation, EquationFacts, Printed, Program, Variable, programs
+from ..text import expect, plural
 from .bodies import bare
 from .match import ADDED, KEPT, RESHAPED, Match
 
@@ -35,11 +36,14 @@ class SummaryPart:
     verb: str
     text: str
 
+    def __str__(self) -> str:
+        return f"{self.verb} {self.text}".strip()
+
 
 def summary(
     base: Printed,
     variant: Printed,
-    found: Match,
+    match: Match,
     places: Places = NOWHERE,
     before: Places = NOWHERE,
 ) -> tuple[SummaryPart, ...]:
@@ -47,20 +51,20 @@ def summary(
 
     ``grows``, ``nests``, ``reshapes``, ``splits``, ``drops``, ``rewrites``, ``keeps``.
 
-    Empty where one of the two is no program.  ``places`` are those of the variant's
+    Empty where one of the two is not a program.  ``places`` are those of the variant's
     programs in its facts, ``before`` those of the base's: see :func:`distinct`.
     """
     if base.program is None or variant.program is None:
         return ()
     census = _census(distinct(base, before)), _census(distinct(variant, places))
     parts = [
-        *([] if found.nested else _grows(base, variant, *census)),
-        *_nests(base.program, variant, found),
-        *_reshapes(base, variant, found, places),
-        *_drops(dropped(base, found, before), *census),
+        *([] if match.nested else _grows(base, variant, *census)),
+        *_nests(base.program, variant, match),
+        *_reshapes(base, variant, match, places),
+        *_drops(dropped(base, match, before), *census),
     ]
     count = len(base.program.equations)
-    if not parts and count and _is_kept(variant, found):
+    if not parts and count and _is_kept(variant, match):
         parts.append(
             SummaryPart("keeps", f"all {count} equations" if count > 1 else "its one equation")
         )
@@ -78,9 +82,9 @@ def distinct(printed: Printed, places: Places = NOWHERE) -> list[Equation]:
     )
 
 
-def _once(found: list[Program], places: Places) -> list[Program]:
+def _once(every: list[Program], places: Places) -> list[Program]:
     """The first of each program's texts."""
-    once = {places.get(p.start, -1 - p.start): p for p in reversed(found)}
+    once = {places.get(p.start, -1 - p.start): p for p in reversed(every)}
     return list(once.values())
 
 
@@ -89,10 +93,6 @@ def counts(printed: Printed, places: Places = NOWHERE) -> tuple[int, int]:
     if printed.program is None:
         return 0, 0
     return len(printed.program.equations), len(distinct(printed, places))
-
-
-def _equations(count: int) -> str:
-    return f"{count} equation{'' if count == 1 else 's'}"
 
 
 def _grows(
@@ -106,7 +106,7 @@ def _grows(
     before, after = base.program.equations, variant.program.equations
     if len(after) <= len(before):
         return []
-    text = f"{len(before)} \u2192 {_equations(len(after))}"
+    text = f"{len(before)} \u2192 {plural(len(after), 'equation')}"
     more = Counter(e.primitive for e in after)
     more.subtract(e.primitive for e in before)
     named = {name: count for name, count in more.items() if count}
@@ -126,38 +126,40 @@ def _list(named: Mapping[str, int]) -> str:
     return ", ".join(name if n == 1 else f"{n} \u00d7 {name}" for name, n in named.items())
 
 
-def _nests(base: Program, variant: Printed, found: Match) -> list[SummaryPart]:
-    if not found.nested:
+def _nests(base: Program, variant: Printed, match: Match) -> list[SummaryPart]:
+    if not match.nested:
         return []
     total = len(base.equations)
     parts = []
-    left, shared = dict(found.nested), variant.named
+    left, shared = dict(match.nested), variant.named
     for equation in variant.walk():
         for parameter in equation.parameters:
             for member in parameter.members:
                 program = shared.get(member) if isinstance(member, str) else member
                 count = left.pop(program.start, 0) if program is not None else 0
                 if count:
-                    whole = "the body" if count == total else f"{count} of {_equations(total)}"
+                    whole = (
+                        "the body" if count == total else f"{count} of {plural(total, 'equation')}"
+                    )
                     parts.append(
                         SummaryPart("nests", f"{whole} in {equation.primitive}.{parameter.name}")
                     )
     return parts
 
 
-def _reshapes(base: Printed, variant: Printed, found: Match, places: Places) -> list[SummaryPart]:
+def _reshapes(base: Printed, variant: Printed, match: Match, places: Places) -> list[SummaryPart]:
     """Values with another shape than their partner's, among those of the same programs."""
     before = {v.index: v for equation in base.walk() for v in equation.outputs}
     fronts: Counter[int] = Counter()
     splits: Counter[str] = Counter()
     other = total = 0
-    for program in _compared(variant, found, places):
+    for program in _compared(variant, match, places):
         for equation in program.equations:
             total += len(equation.outputs)
-            if found.change[equation.start] != RESHAPED:
+            if match.change[equation.start] != RESHAPED:
                 continue
             for new in equation.outputs:
-                old = before.get(found.results.get(new.index, -1))
+                old = before.get(match.results.get(new.index, -1))
                 if old is None:
                     continue
                 front, axis = _front(old, new), _split(old, new)
@@ -179,12 +181,12 @@ def _reshapes(base: Printed, variant: Printed, found: Match, places: Places) -> 
     return parts
 
 
-def _compared(variant: Printed, found: Match, places: Places) -> list[Program]:
+def _compared(variant: Printed, match: Match, places: Places) -> list[Program]:
     """The programs in which equations of the base were found again."""
     found_in = [
         program
         for program in programs(variant)
-        if any(equation.start in found.partner for equation in program.equations)
+        if any(equation.start in match.partner for equation in program.equations)
     ]
     return _once(found_in, places)
 
@@ -218,18 +220,18 @@ def _split(old: Variable, new: Variable) -> str:
     if before is None or after is None or len(before[1]) != len(after[1]) or not after[2]:
         return ""
     smaller = False
-    for one, two in zip(before[1], after[1], strict=True):
-        if one == two:
+    for whole, part in zip(before[1], after[1], strict=True):
+        if whole == part:
             continue
-        if not (_is_size(one) and _is_size(two) and int(two) and int(one) % int(two) == 0):
+        if not (_is_size(whole) and _is_size(part) and int(part) and int(whole) % int(part) == 0):
             return ""
         smaller = True
     return after[2].removeprefix("V:") if smaller else ""
 
 
-def _is_kept(variant: Printed, found: Match) -> bool:
+def _is_kept(variant: Printed, match: Match) -> bool:
     """Whether nothing at all changed."""
-    return not found.removed and all(found.change[e.start] == KEPT for e in variant.walk())
+    return not match.removed and all(match.change[e.start] == KEPT for e in variant.walk())
 
 
 def _drops(
@@ -244,32 +246,22 @@ def _drops(
     total = sum(drops.values())
     parts = []
     if drops:
-        parts.append(SummaryPart("drops", _list(drops) if len(drops) <= 3 else _equations(total)))
+        parts.append(
+            SummaryPart("drops", _list(drops) if len(drops) <= 3 else plural(total, "equation"))
+        )
     if rewritten := sum(gone.values()) - total:
-        parts.append(SummaryPart("rewrites", _equations(rewritten)))
+        parts.append(SummaryPart("rewrites", plural(rewritten, "equation")))
     return parts
 
 
-def dropped(base: Printed, found: Match, places: Places = NOWHERE) -> list[Equation]:
+def dropped(base: Printed, match: Match, places: Places = NOWHERE) -> list[Equation]:
     """The equations of the base that the variant does not compute, in printed order."""
-    gone = frozenset(found.removed)
+    gone = frozenset(e.start for e in match.removed)
     holding = [p for p in programs(base) if any(e.start in gone for e in p.equations)]
     return sorted(
         (e for p in _once(holding, places) for e in p.equations if e.start in gone),
         key=lambda e: e.start,
     )
-
-
-def in_words(equation: Equation) -> str:
-    """An equation without types and parameters: ``c = tanh b``."""
-    results = _some([variable.name for variable in equation.outputs])
-    operands = _some([operand.text for operand in equation.inputs])
-    return f"{results} = {equation.primitive} {operands}".strip().removeprefix("= ")
-
-
-def _some(words: list[str], most: int = 6) -> str:
-    """Words with blanks; of many only the first."""
-    return " ".join(words if len(words) <= most else [*words[: most - 1], "..."])
 
 
 # --- what a block says of its program, beside the text: how it was made, its phases, its marks
@@ -278,7 +270,7 @@ def _some(words: list[str], most: int = 6) -> str:
 def acted(
     printed: Printed,
     base: Printed | None,
-    found: Match,
+    match: Match,
     places: Places = NOWHERE,
     before: Places = NOWHERE,
 ) -> list[SummaryPart]:
@@ -291,11 +283,11 @@ def acted(
     if printed.program is None:
         return []
     own, nested = counts(printed, places)
-    text = f"{own} equation{'' if own == 1 else 's'}"
+    text = plural(own, "equation")
     more = f" ({nested} with nested)" if nested != own else ""
     if base is None or base.program is None:
         return [SummaryPart("", text + more)]
-    parts = list(summary(base, printed, found, places, before))
+    parts = list(summary(base, printed, match, places, before))
     if not counts(base)[0] and not own:
         return [SummaryPart("", "no equations"), *parts]
     first = SummaryPart("", f"{counts(base)[0]} \u2192 {text}{more}")
@@ -305,11 +297,25 @@ def acted(
     return [first, *parts]
 
 
+def summarize(match: Match) -> str:
+    """How a variant differs from its base, in one line, as a block's header says it.
+
+    >>> base = parse("{ lambda ; a:f32[8]. let b:f32[8] = tanh a in (b,) }")
+    >>> variant = parse(
+    ...     "{ lambda ; a:f32[4,8]. let b:f32[4,8] = tanh a; c:f32[4,8] = neg b in (c,) }"
+    ... )
+    >>> summarize(match(base, variant))
+    'grows 1 \u2192 2 equations, adds neg; reshapes 1 of 2 values (axis of 4 in front)'
+    """
+    expect(match, Match, "what `match` returns")
+    return "; ".join(map(str, acted(match.variant, match.base, match)))
+
+
 def phases(printed: Printed, facts: Mapping[int, EquationFacts]) -> list[str]:
     """The phases that the equations are in, in printed order; none if only one."""
-    known = [facts[e.start].phase for e in printed.walk() if e.start in facts]
-    found = list(dict.fromkeys(phase for phase in known if phase))
-    return found if len(found) > 1 else []
+    each = [facts[e.start].phase for e in printed.walk() if e.start in facts]
+    several = list(dict.fromkeys(phase for phase in each if phase))
+    return several if len(several) > 1 else []
 
 
 def marks(
@@ -320,24 +326,24 @@ def marks(
 ) -> list[tuple[str, str]]:
     """What colours and gutter show in HTML, as text: a mark, and the letters it is on.
 
-    An equation without a letter of its own is named by its primitive.  ``more`` are
+    An equation that binds no letter is named by its primitive.  ``more`` are
     marks of the caller's, which come last.
     """
     several = phases(printed, facts)
-    found: dict[str, list[tuple[int, str]]] = {}
-    for place, equation in enumerate(printed.walk()):
+    marked: dict[str, list[tuple[int, str]]] = {}
+    for index, equation in enumerate(printed.walk()):
         letters = [v.name for v in equation.outputs if v.name != "_"]
         names = " ".join(letters) or equation.primitive
         mark = change.get(equation.start, "")
         phase = facts[equation.start].phase if equation.start in facts else ""
-        said = (
+        words = (
             mark if mark in (ADDED, RESHAPED) else "",
             phase if phase in several else "",
             (more or {}).get(equation.start, ""),
         )
-        for word in filter(None, said):
-            found.setdefault(word, []).append((place, names))
-    return [(mark, _runs(places)) for mark, places in sorted(found.items(), key=_by_mark)]
+        for word in filter(None, words):
+            marked.setdefault(word, []).append((index, names))
+    return [(mark, _runs(places)) for mark, places in sorted(marked.items(), key=_by_mark)]
 
 
 _ALSO: Final = ("casts", "unused")
@@ -351,13 +357,13 @@ def _by_mark(item: tuple[str, list[tuple[int, str]]]) -> int:
 def _runs(places: list[tuple[int, str]]) -> str:
     """Letters in printed order, neighbours put together: ``d, h to q``."""
     runs: list[list[tuple[int, str]]] = []
-    for place, names in places:
-        if runs and runs[-1][-1][0] == place - 1:
-            runs[-1].append((place, names))
+    for index, names in places:
+        if runs and runs[-1][-1][0] == index - 1:
+            runs[-1].append((index, names))
         else:
-            runs.append([(place, names)])
-    said = []
+            runs.append([(index, names)])
+    parts = []
     for run in runs:
         ends = (run[0][1], run[-1][1])
-        said += [" to ".join(ends)] if len(run) > 2 else [names for _, names in run]
-    return ", ".join(said)
+        parts += [" to ".join(ends)] if len(run) > 2 else [names for _, names in run]
+    return ", ".join(parts)

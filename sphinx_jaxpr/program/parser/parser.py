@@ -23,6 +23,7 @@ from ..model import (
     Token,
     Variable,
 )
+from ..text import expect
 from . import scanner
 from .terms import TermReader
 
@@ -60,7 +61,7 @@ class ValueReader(TermReader):
     def _object(
         self, name: str, start: int, width: int, begun: HeldProgram | None
     ) -> Generator[int, Program | None, HeldProgram]:
-        """A value that is no printed program: a scalar, a shared name, any object.
+        """A value that is not a printed program: a scalar, a shared name, any object.
 
         An object may print programs; ``begun`` are the first, where they are read already.
         """
@@ -83,7 +84,7 @@ class ValueReader(TermReader):
     def _texts_in(
         self, start: int, end: int, begun: HeldProgram | None
     ) -> Generator[int, Program | None, HeldProgram]:
-        """The programs that an object prints: each is a text with names of its own."""
+        """The programs that an object prints: each is a text with its own names."""
         text = self.text
         members = list(begun.members) if begun else []
         programs = list(begun.programs) if begun else []
@@ -93,26 +94,26 @@ class ValueReader(TermReader):
         while match := scanner.START.search(text, position, end):
             frame.append(text[position : match.start()])
             mark = self.mark()
-            found = None
+            printed = None
             if len(self._texts) < MAX_TEXTS:
-                found = yield from self._text(match.start())
-            if found is None or found[-1].end > end:
+                printed = yield from self._text(match.start())
+            if printed is None or printed[-1].end > end:
                 self.rollback(mark)
                 is_opaque = True
                 break
-            programs += found
-            members.append(found[-1])
-            position = found[-1].end
+            programs += printed
+            members.append(printed[-1])
+            position = printed[-1].end
         frame.append(text[position:end])
         around = " ".join("…".join(frame).split())
         return HeldProgram(end, tuple(members), tuple(programs), around, False, is_opaque)
 
     def _text(self, position: int) -> Generator[int, Program | None, list[Program] | None]:
         """``let name = {...} in {...}``: what it shares, and then the program itself."""
-        known, scope = len(self.local), self._scope
+        count, scope = len(self.local), self._scope
         self._scope = {}
         self._texts.append(position)
-        found: list[Program] = []
+        programs: list[Program] = []
         program: Program | None = None
         while True:
             let = scanner.LET.match(self.text, position)
@@ -122,7 +123,7 @@ class ValueReader(TermReader):
             program = yield (let.end() if let else scanner.skip(scanner.GAP, self.text, position))
             if program is None:
                 break
-            found.append(program)
+            programs.append(program)
             if let is None:
                 break
             self.local.append((self._reference(let[2]), program))
@@ -133,9 +134,9 @@ class ValueReader(TermReader):
         self._texts.pop()
         self._scope = scope
         if program is None:
-            del self.local[known:]
+            del self.local[count:]
             return None
-        return found
+        return programs
 
     def _local_names(self) -> frozenset[str]:
         """All names that texts inside of objects share; looked for once."""
@@ -151,7 +152,7 @@ class ValueReader(TermReader):
         """A value that is a program, or a tuple of programs and shared names.
 
         Not whole where something else follows: a tuple of more than that begins with them.
-        Opaque where they can't be read; no text is read twice.
+        Opaque where they can't be read. No text is read twice.
         """
         text, mark = self.text, self.mark()
         members: list[Program | str] = []
@@ -191,7 +192,7 @@ def _programs(members: list[Program | str]) -> tuple[Program, ...]:
     return tuple(member for member in members if isinstance(member, Program))
 
 
-# --- JAX's printed text of a jaxpr -> :class:`Printed`, without loss
+# --- whole programs
 
 _T = TypeVar("_T")
 
@@ -203,7 +204,23 @@ _Asks = Generator[int, Program | None, _T | None]
 
 
 def parse(text: str) -> Printed:
-    """Read what ``str(jaxpr)`` printed.  Never raises, whatever the text."""
+    """Read what ``str(jaxpr)`` printed, in the style of any JAX since 0.4.30.
+
+    No text is refused: what cannot be read stays plain text.  ``Printed.program`` is
+    ``None`` where there is no jaxpr at all.  Raises :exc:`TypeError` for what is not a
+    text, and nothing else.
+
+    >>> printed = parse("{ lambda ; a:f32[8]. let b:f32[8] = tanh a in (b,) }")
+    >>> printed
+    <Printed program of 1 equation, 52 characters>
+    >>> printed.program.equations
+    (<Equation b = tanh a>,)
+    >>> printed.text_of(printed.program.equations[0])
+    'b:f32[8] = tanh a'
+    >>> parse("no jaxpr")
+    <Printed text of 8 characters, without a program>
+    """
+    expect(text, str, "the text of a jaxpr")
     match = scanner.START.search(text)
     if match is None:
         return Printed(text, None, (), ())
@@ -238,7 +255,7 @@ class _Parser(ValueReader):
         self._resume = 0
 
     def run(self, position: int) -> Program | None:
-        """The program at ``position``; what there is of it, if it has no end."""
+        """The program at ``position``; as much of it as was read where its end is missing."""
         stack = [self._program(position, outermost=True)]
         answer: Program | None = None
         while stack:
@@ -338,13 +355,13 @@ class _Parser(ValueReader):
         assert match is not None
         self.tokens.append(Token(*match.span(1), KEYWORD))
         position = match.end()
-        found: list[Operand] = []
+        outputs: list[Operand] = []
         while operand := self.atom(position):
-            found.append(operand)
+            outputs.append(operand)
             comma = scanner.COMMA.match(self.text, operand.end)
             position = comma.end() if comma else operand.end
         close = scanner.CLOSE.match(self.text, position)
-        return found, close.end() if close else -1
+        return outputs, close.end() if close else -1
 
     def _plain(self, start: int, column: int) -> Equation | None:
         """The common case: one binder, no parameters."""
@@ -397,23 +414,23 @@ class _Parser(ValueReader):
         self, start: int, position: int, column: int, binders: list[Variable]
     ) -> Equation | None:
         """Reads and writes of references, which JAX prints with arrows."""
-        found = None
+        access = None
         if len(binders) == 1 and (arrow := scanner.READS.match(self.text, position)):
-            found = self.read(arrow.end())
+            access = self.read(arrow.end())
         elif len(binders) == 1 and (comma := scanner.COMMA.match(self.text, position)):
-            found = self.write(comma.end(), exchange=True)
+            access = self.write(comma.end(), exchange=True)
         elif not binders:
-            found = self.write(start, exchange=False)
-        if found is None:
+            access = self.write(start, exchange=False)
+        if access is None:
             return None
-        primitive, operands, end = found
+        primitive, operands, end = access
         more, position = self.operands(end, column)
         if more or position < 0:
             return None
         return Equation(start, end, primitive, tuple(binders), tuple(operands), ())
 
     def _parameters(
-        self, start: int, found: list[Parameter]
+        self, start: int, parameters: list[Parameter]
     ) -> Generator[int, Program | None, int]:
         """``[name=value ...]`` from its bracket on; the end, or -1."""
         text = self.text
@@ -425,7 +442,7 @@ class _Parser(ValueReader):
                 return position + 1
             name = scanner.PARAMETER.match(text, position)
             if name is None:
-                if found:
+                if parameters:
                     break
                 end = self._scanner.value_end(position, width, "")
             else:
@@ -438,7 +455,7 @@ class _Parser(ValueReader):
                     held = yield from self._object(name[1], value, width, held)
                 end = held.end
                 if end >= 0:
-                    found.append(_parameter(name[1], value, held))
+                    parameters.append(_parameter(name[1], value, held))
             if end < 0:
                 break
             position = scanner.skip(scanner.GAP, text, end)

@@ -1,7 +1,7 @@
 """The words of a printed jaxpr: binders, operands and indexed references.
 
 :class:`Terms` also keeps what they need: the tokens so far and which variable
-each name stands for at this point of the text.
+each name refers to at this point of the text.
 """
 
 from __future__ import annotations
@@ -48,9 +48,9 @@ class TermReader:
         """Make the names of ``variables`` mean them from here on."""
         for variable in variables:
             name = variable.name
-            known = self._scope.get(name)
-            self._undo.append((name, known))
-            self._scope[name] = _ANY if name == "_" and known else variable
+            outer = self._scope.get(name)
+            self._undo.append((name, outer))
+            self._scope[name] = _ANY if name == "_" and outer else variable
 
     def enter(self) -> int:
         """Begin a scope; the answer is what :meth:`leave` needs to end it."""
@@ -68,10 +68,10 @@ class TermReader:
 
     def column(self, position: int) -> int:
         """The column of ``position``; cheap for positions that grow."""
-        known, start = self._line
-        if position < known:
-            known, start = 0, 0
-        start = max(start, self.text.rfind("\n", known, position) + 1)
+        line_start, start = self._line
+        if position < line_start:
+            line_start, start = 0, 0
+        start = max(start, self.text.rfind("\n", line_start, position) + 1)
         self._line = (position, start)
         return position - start
 
@@ -87,16 +87,16 @@ class TermReader:
 
         A line break down to ``column`` ends them.  Nothing is bound yet.
         """
-        found: list[Variable] = []
+        variables: list[Variable] = []
         typed = False
         while match := scanner.BINDER.match(self.text, position):
             start = match.start(1)
-            if found and (bool(match[2]) != typed or self.leaves(position, start, column)):
+            if variables and (bool(match[2]) != typed or self.leaves(position, start, column)):
                 break
             typed = match[2] is not None
-            found.append(self.binder(match))
+            variables.append(self.binder(match))
             position = match.end()
-        return found, position
+        return variables, position
 
     def binder(self, match: re.Match[str]) -> Variable:
         """A match whose first groups are a name and a type."""
@@ -137,38 +137,38 @@ class TermReader:
         The end is -1 where something else than an equation's end follows.
         """
         text = self.text
-        found: list[Operand] = []
+        atoms: list[Operand] = []
         while True:
             # Nearly always another word after one space, or a line break.
             while match := scanner.OPERAND.match(text, position):
-                found.append(self._atom(match))
+                atoms.append(self._atom(match))
                 position = match.end()
             here = scanner.skip(scanner.GAP, text, position)
             if self.leaves(position, here, column) or here == len(text) or text[here] == ";":
-                return found, position
+                return atoms, position
             if here == position or scanner.PROGRAM_END.match(text, here):
-                return found, position if here > position else -1
+                return atoms, position if here > position else -1
             if match := scanner.ATOM.match(text, here):
                 if match[1] != "->":  # what a copy of a reference is printed with
-                    found.append(self._atom(match))
+                    atoms.append(self._atom(match))
                 position = match.end()
             elif match := scanner.REFERENCE.match(text, here):
-                found += self.reference(here)[0]
+                atoms += self.reference(here)[0]
                 position = match.end()
             else:
-                return found, -1
+                return atoms, -1
 
     def reference(self, position: int) -> tuple[list[Operand], int]:
         """``ref[i,j:j+2,:]``: the reference and its indices; -1 if there is none."""
         match = scanner.REFERENCE.match(self.text, position)
         if match is None:
             return [], -1
-        found = [self._word(match[1], *match.span(1))]
+        operands = [self._word(match[1], *match.span(1))]
         for indices in scanner.INDICES.finditer(self.text, *match.span(2)):
             if indices[1]:  # not a {transform}
                 for index in scanner.INDEX.finditer(self.text, *indices.span(1)):
-                    found += self._index(*index.span())
-        return found, match.end()
+                    operands += self._index(*index.span())
+        return operands, match.end()
 
     def _index(self, start: int, end: int) -> list[Operand]:
         """The operands in one index; a slice's start is printed twice."""
@@ -176,25 +176,25 @@ class TermReader:
         if match is not None:
             word = self._word(match[1], *match.span(1))
             return [word]
-        found: list[Operand] = []
+        operands: list[Operand] = []
         if self.text.find(":", start, end) >= 0:
             for match in scanner.INDEX_NAME.finditer(self.text, start, end):
                 word = self._word(match[0], *match.span())
-                if word.text not in {o.text for o in found}:
-                    found.append(word)
-        return found
+                if word.text not in {o.text for o in operands}:
+                    operands.append(word)
+        return operands
 
     def masks(self, position: int) -> tuple[list[Operand], int]:
         """`` mask=a other=b`` after a masked load or store."""
-        found: list[Operand] = []
+        operands: list[Operand] = []
         while match := scanner.MASK.match(self.text, position):
             self.tokens.append(Token(*match.span(1), PARAMETER))
             operand = self.atom(match.end())
             if operand is None:
                 break
-            found.append(operand)
+            operands.append(operand)
             position = operand.end
-        return found, position
+        return operands, position
 
     # -- reads and writes of references: the primitive, its operands, the end
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Final, NamedTuple
 
 from ..model import Printed, Program, walk
-from ..text import shorten
+from ..text import expect, shorten
 from . import scanner
 
 #: What authors leave out is marked by dots.
@@ -22,38 +22,45 @@ class Unread(NamedTuple):
 
 
 def unread(printed: Printed) -> list[Unread]:
-    """All such parts, in the order of the text; none where all was read."""
+    """The parts of a text that could not be read, in its order; none where all was.
+
+    Raises :exc:`TypeError` for anything but what :func:`parse` returns.
+
+    >>> unread(parse("{ lambda ; a:f32[8]. let b:f32[8] = tanh a in (b,) } and more"))
+    [Unread(offset=53, message="'and more' follows the jaxpr")]
+    """
+    expect(printed, Printed, "what `parse` returns")
     text = printed.text
     if printed.program is None:
         return [_no_program(printed)]
     first = scanner.START.search(text)
     start = first.start() if first else 0
-    found = []
+    parts = []
     if (before := text[:start]).strip():
-        place = len(before) - len(before.lstrip())
-        found.append(Unread(place, f"{_quoted(text, place)} stands before the jaxpr"))
+        offset = len(before) - len(before.lstrip())
+        parts.append(Unread(offset, f"{_quoted(text, offset)} precedes the jaxpr"))
     for _, program in (*printed.shared, ("", printed.program)):
-        found += _of_program(text, program)
+        parts += _of_program(text, program)
         for equation in walk(program):
             for nested in equation.programs:
-                found += _of_program(text, nested)
+                parts += _of_program(text, nested)
     end = printed.program.end
     rest = scanner.skip(scanner.GAP, text, end)
     if rest < len(text):
-        more = "; a jaxpr needs a directive of its own" if scanner.START.search(text, rest) else ""
-        found.append(Unread(rest, f"{_quoted(text, rest)} stands behind the jaxpr{more}"))
-    return sorted(found)
+        more = "; each jaxpr needs its own directive" if scanner.START.search(text, rest) else ""
+        parts.append(Unread(rest, f"{_quoted(text, rest)} follows the jaxpr{more}"))
+    return sorted(parts)
 
 
 def _no_program(printed: Printed) -> Unread:
-    """Where reading stopped in what is no jaxpr."""
+    """Where reading stopped in a text that is not a jaxpr."""
     text = printed.text
     begins = re.search(r"\{\s*lambda\b", text)
     if begins is None:
-        place = len(text) - len(text.lstrip())
-        return Unread(place, "no jaxpr begins here, as in `{ lambda ; a:f32[8]. let`")
+        offset = len(text) - len(text.lstrip())
+        return Unread(offset, "expected a jaxpr, which begins like `{ lambda ; a:f32[8]. let`")
     if printed.shared:
-        return Unread(printed.shared[-1][1].end, "the jaxpr behind the shared ones is missing")
+        return Unread(printed.shared[-1][1].end, "no jaxpr follows the shared programs")
     return Unread(
         begins.start(),
         f"no jaxpr begins at {_quoted(text, begins.start())}: inputs end with `. let`,"
@@ -64,20 +71,20 @@ def _no_program(printed: Printed) -> Unread:
 def _of_program(text: str, program: Program) -> Iterator[Unread]:
     position = program.header_end
     for equation in program.equations:
-        place = scanner.skip(scanner.BETWEEN, text, position)
-        if place < equation.start and not _LEFT_OUT.fullmatch(text, place, equation.start):
-            yield Unread(place, f"{_quoted(text, place)} is no equation that could be read")
+        offset = scanner.skip(scanner.BETWEEN, text, position)
+        if offset < equation.start and not _LEFT_OUT.fullmatch(text, offset, equation.start):
+            yield Unread(offset, f"{_quoted(text, offset)} cannot be read as an equation")
         position = equation.end
-    place = scanner.skip(scanner.BETWEEN, text, position)
-    place = _LEFT_OUT.match(text, place).end()  # type: ignore[union-attr]  # matches nothing too
-    if place >= program.end:
+    offset = scanner.skip(scanner.BETWEEN, text, position)
+    offset = _LEFT_OUT.match(text, offset).end()  # type: ignore[union-attr]  # matches nothing too
+    if offset >= program.end:
         yield Unread(max(program.end - 1, 0), "the end is missing: `in (...) }`")
-    elif not scanner.END.match(text, place):
-        yield Unread(place, f"{_quoted(text, place)} is no equation that could be read")
+    elif not scanner.END.match(text, offset):
+        yield Unread(offset, f"{_quoted(text, offset)} cannot be read as an equation")
     elif text[program.end - 1] != "}":
-        yield Unread(place, f"the results end with `) }}`, found {_quoted(text, place)}")
+        yield Unread(offset, f"the results end with `) }}`, found {_quoted(text, offset)}")
 
 
-def _quoted(text: str, place: int) -> str:
-    line = text[place:].partition("\n")[0].strip()
+def _quoted(text: str, offset: int) -> str:
+    line = text[offset:].partition("\n")[0].strip()
     return shorten(line)

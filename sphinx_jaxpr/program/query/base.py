@@ -12,8 +12,9 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Final
 
+from ..model import MAX_REPR
 from ..renames import table
-from ..text import spelled
+from ..text import clipped, inert, spelled
 from .blocks import QueryBlock
 from .syntax import PathError
 
@@ -87,6 +88,10 @@ class View:
     def __hash__(self) -> int:
         return hash(self.key)
 
+    def __repr__(self) -> str:
+        text = clipped(f"{clipped(self.path, 60)}: {words(self)}", MAX_REPR)
+        return f"<{type(self).__name__} {inert(text)}>"
+
     @property
     def what(self) -> str:
         """What it is, in words."""
@@ -131,7 +136,7 @@ class Error(View):
                 return self.type
             case "message":
                 return self.message
-        raise PathError(f"an error has `.type` and `.message`, no `.{name}`")
+        raise PathError(f"an error has `.type` and `.message`, but no `.{name}`")
 
     def words(self) -> str:
         return f"{self.type}: {self.message}"
@@ -163,13 +168,13 @@ _STAGES: Final = {"dev": 0, "a": 1, "b": 2, "rc": 3, "": 4, "post": 5}
 
 def version(text: str) -> tuple[tuple[int, ...], int, int]:
     """A version as something that compares: ``0.12`` equals ``0.12.0``."""
-    found = _VERSION.fullmatch(text.strip()[:100])
-    if found is None:
-        raise PathError(f'"{text[:40]}" is no version such as "0.12" or "0.12.0.1"')
-    numbers = [int(part) for part in found[1].split(".")]
+    match = _VERSION.fullmatch(text.strip()[:100])
+    if match is None:
+        raise PathError(f'"{text[:40]}" is not a version such as "0.12" or "0.12.0.1"')
+    numbers = [int(part) for part in match[1].split(".")]
     while numbers and numbers[-1] == 0:
         numbers.pop()
-    return tuple(numbers), _STAGES[(found[2] or "").lower()], int(found[3] or 0)
+    return tuple(numbers), _STAGES[(match[2] or "").lower()], int(match[3] or 0)
 
 
 def ordered(values: Iterable[Any]) -> tuple[Any, ...]:

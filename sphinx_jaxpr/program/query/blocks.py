@@ -12,6 +12,7 @@ from typing import Any, Final
 from ..facts import NO_NAMES, Aligned, Facts, InputNames, align
 from ..matching.match import Match, match
 from ..model import Equation, EquationFacts, Printed, Program, Variable
+from ..text import clipped
 
 INPUT: Final = "input"
 CONSTANT: Final = "constant"
@@ -26,7 +27,7 @@ MAX_CALLS: Final = 10**9
 _DTYPE: Final = re.compile(r"(?P<dtype>[A-Za-z]\w*)(?P<of><[^<>\[\]{}]*>)?(?:<[^<>\[\]{}]*>)*\[")
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class QueryBlock:
     """A named program: the text as parsed, the facts of its object, names of its inputs.
 
@@ -42,6 +43,10 @@ class QueryBlock:
     base: QueryBlock | None = None
     error: tuple[str, str] | None = None
     failed: bool = False
+
+    def __repr__(self) -> str:
+        state = f"{self.error[0]}" if self.error else repr(self.printed).strip("<>")
+        return f"<QueryBlock {clipped(self.name, 60)}: {clipped(state, 100)}>"
 
     @cached_property
     def aligned(self) -> Aligned:

@@ -1,7 +1,7 @@
 """Comparisons: what can be equal, what is, and what a verdict looked at.
 
 Kinds that are never equal are refused, as an order between them is: a page that says
-``e.shape != 4`` has made a slip, and would be right for ever.
+``e.shape != 4`` has a slip in it, and would be right forever.
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ from typing import Any, Final
 from .base import Asking, Version, View, ordered, version, words
 from .equivalence import same
 from .evidence import Idle, Nothing, emptiness, idle, reason_of
-from .given import Given, GivenSet, Size, SymbolicSize, is_flag
+from .parameter_values import Given, GivenSet, Size, SymbolicSize, is_flag
 from .syntax import PathError
 from .values import Value, Values
 from .views import BlockView, Equations, EquationView, Programs, ProgramView, Uses
 from .vocabulary import Dtype, ParametersView, PartWord, Word
 
-# --- comparing: What values have in common: elements, kinds, weight.
+# --- what all values have: elements, a kind, a weight
 
 SIGNS: Final[dict[type[ast.AST], str]] = {
     ast.Eq: "==",
@@ -53,13 +53,13 @@ def number_of(value: Any) -> Any:
     return len(value.equations) if isinstance(value, Uses) else value
 
 
-def sets_of(one: Any, two: Any) -> tuple[Any, Any]:
+def sets_of(left: Any, right: Any) -> tuple[Any, Any]:
     """Two sides, where one is a set from a parameter and the other a set, as sets."""
-    if isinstance(one, GivenSet) and isinstance(two, (frozenset, GivenSet)):
-        one = frozenset(one)
-    if isinstance(two, GivenSet) and isinstance(one, frozenset):
-        two = frozenset(two)
-    return one, two
+    if isinstance(left, GivenSet) and isinstance(right, (frozenset, GivenSet)):
+        left = frozenset(left)
+    if isinstance(right, GivenSet) and isinstance(left, frozenset):
+        right = frozenset(right)
+    return left, right
 
 
 def settled(value: Any) -> Any:
@@ -69,23 +69,23 @@ def settled(value: Any) -> Any:
     return number_of(program_of(value))
 
 
-def elements(value: Any, asking: Asking, what: str) -> tuple[Any, ...]:
+def elements(value: Any, asking: Asking, noun: str) -> tuple[Any, ...]:
     """What ``value`` is a collection of."""
     value = program_of(value)
-    found: tuple[Any, ...] | None = None
+    items: tuple[Any, ...] | None = None
     if isinstance(value, tuple):
-        found = value
+        items = value
     elif isinstance(value, frozenset):
         weigh(value, asking)
-        found = ordered(value)
+        items = ordered(value)
     elif isinstance(value, View):
         if isinstance(value, Equations):  # paid before views are made
             asking.spend(3 * len(value.equations))
-        found = value.members()
-    if found is None:
-        raise PathError(f"{what} takes a list or a program, not {kind(value)}")
-    asking.spend(len(found))
-    return found
+        items = value.members()
+    if items is None:
+        raise PathError(f"{noun} takes a list or a program, not {kind(value)}")
+    asking.spend(len(items))
+    return items
 
 
 def kind(value: Any) -> str:
@@ -98,9 +98,9 @@ def kind(value: Any) -> str:
         return f'the {value.what} "{words(value)[:40]}"'
     if is_flag(value):
         return "true or false"
-    for types, said in _KINDS:
+    for types, noun in _KINDS:
         if isinstance(value, types):
-            return said
+            return noun
     return f'the text "{words(value)[:40]}"'
 
 
@@ -126,26 +126,26 @@ def weigh(value: Any, asking: Asking) -> None:
             asking.spend(len(current.key) // 10)
 
 
-# --- equality: Comparisons: what can be equal, what is, and what a verdict looked at.
+# --- comparisons: what can be equal, what is, and what a verdict looked at
 
 
 class NeverEqual(PathError):
     """A comparison of kinds that have nothing in common."""
 
 
-def compare(operator: ast.cmpop, one: Any, two: Any, asking: Asking) -> bool | Idle:
+def compare(operator: ast.cmpop, left: Any, right: Any, asking: Asking) -> bool | Idle:
     """One comparison of a chain."""
     sign = SIGNS[type(operator)]
     match operator:
         case ast.In():
-            return contains(two, one, asking, sign)
+            return contains(right, left, asking, sign)
         case ast.NotIn():
-            return denied(contains(two, one, asking, sign))
+            return denied(contains(right, left, asking, sign))
         case ast.Eq():
-            return equal(one, two, asking)
+            return equal(left, right, asking)
         case ast.NotEq():
-            return denied(equal(one, two, asking, sign))
-    return _order(operator, *sets_of(settled(one), settled(two)), asking)
+            return denied(equal(left, right, asking, sign))
+    return _order(operator, *sets_of(settled(left), settled(right)), asking)
 
 
 def denied(verdict: bool | Idle) -> bool | Idle:
@@ -155,35 +155,37 @@ def denied(verdict: bool | Idle) -> bool | Idle:
     return not verdict
 
 
-def equal(one: Any, two: Any, asking: Asking, sign: str = "==") -> bool | Idle:
+def equal(left: Any, right: Any, asking: Asking, sign: str = "==") -> bool | Idle:
     """``==``: lists element by element, views by what they point at."""
-    if type(one) is type(two) and type(one) in _ATOMS:
+    if type(left) is type(right) and type(left) in _ATOMS:
         asking.spend(3)
-        return bool(one == two)
-    weigh(one, asking)
-    weigh(two, asking)
-    return _looked(_Comparison(asking, sign).equal(one, two), one, two)
+        return bool(left == right)
+    weigh(left, asking)
+    weigh(right, asking)
+    return _looked(_Comparison(asking, sign).equal(left, right), left, right)
 
 
-def _looked(answer: bool, one: Any, two: Any) -> bool | Idle:
+def _looked(answer: bool, first: Any, second: Any) -> bool | Idle:
     """The verdict of a comparison, idle where no side looked at anything."""
-    if not (isinstance(one, _COLLECTIONS) or isinstance(two, _COLLECTIONS)):
+    if not (isinstance(first, _COLLECTIONS) or isinstance(second, _COLLECTIONS)):
         return answer
-    if type(one) is type(two) is tuple and len(one) == len(two):  # lists of what is compared
-        parts = (_looked(answer, left, right) for left, right in zip(one, two, strict=True))
+    if type(first) is type(second) is tuple and len(first) == len(
+        second
+    ):  # lists of what is compared
+        parts = (_looked(answer, left, right) for left, right in zip(first, second, strict=True))
         return next((part for part in parts if isinstance(part, Idle)), answer)
-    reasons = reason_of(one), reason_of(two)
-    known = reasons[0] or reasons[1]
-    if known is None:
+    reasons = reason_of(first), reason_of(second)
+    cause = reasons[0] or reasons[1]
+    if cause is None:
         return answer
-    for reason, side in zip(reasons, (one, two), strict=True):
-        if not (reason or _is_written(side, known)):
+    for reason, side in zip(reasons, (first, second), strict=True):
+        if not (reason or _is_written(side, cause)):
             return answer
-    return idle(answer, known, stays=all(reasons))
+    return idle(answer, cause, stays=all(reasons))
 
 
 def _is_written(value: Any, reason: Nothing) -> bool:
-    """Whether a value stands on the page as it is; an empty one says that there is none."""
+    """Whether a value is written out on the page; an empty one states that there is none."""
     if type(value) in (tuple, frozenset):
         return all(_is_written(item, reason) for item in value) if value else reason.is_drawn
     return type(value) in (bool, int, float, str)
@@ -202,8 +204,8 @@ def contains(whole: Any, part: Any, asking: Asking, sign: str = "in") -> bool | 
     weigh(items, asking)
     comparison = _Comparison(asking, sign)
     if isinstance(part, Equations) and isinstance(whole, Equations) and len(part.equations) != 1:
-        found = [comparison.among(e, items) for e in elements(part, asking, "`in`")]
-        answer = all(found) and bool(found)
+        answers = [comparison.among(e, items) for e in elements(part, asking, "`in`")]
+        answer = all(answers) and bool(answers)
     else:
         weigh((part,) * len(items), asking)
         answer = comparison.among(part, items)
@@ -243,12 +245,12 @@ _ATOMS: Final = frozenset({bool, int, float, str})
 _COLLECTIONS: Final = (tuple, frozenset, View, Idle)
 
 
-def parts(one: str, two: str, asking: Asking) -> bool:
+def parts(left: str, right: str, asking: Asking) -> bool:
     """Whether two texts are equal; what a part of a word is compared with must be one of some."""
-    for part, text in ((one, two), (two, one)):
+    for part, text in ((left, right), (right, left)):
         if isinstance(part, PartWord) and type(text) is str:
             part.check(text, asking)
-    return str(one) == str(two)
+    return str(left) == str(right)
 
 
 class _Comparison:
@@ -258,155 +260,157 @@ class _Comparison:
         self.asking = asking
         self.sign = sign
 
-    def equal(self, one: Any, two: Any) -> bool:
+    def equal(self, first: Any, second: Any) -> bool:
         self.asking.spend(4)
-        one, two = program_of(one), program_of(two)
-        if one is None or two is None:
-            return one is two
-        if GivenSet in (type(one), type(two)):  # a set is written as a list, too
-            one, two = (frozenset(v) if isinstance(v, tuple) else v for v in (one, two))
-        sides = _sequence(one), _sequence(two)
-        if sides[0] is not None and sides[1] is not None and tuple in map(_base, (one, two)):
+        first, second = program_of(first), program_of(second)
+        if first is None or second is None:
+            return first is second
+        if GivenSet in (type(first), type(second)):  # a set is written as a list, too
+            first, second = (frozenset(v) if isinstance(v, tuple) else v for v in (first, second))
+        sides = _sequence(first), _sequence(second)
+        if sides[0] is not None and sides[1] is not None and tuple in map(_base, (first, second)):
             return self.lists(sides[0], sides[1])
-        if not _are_equations(one, two):
-            one, two = number_of(one), number_of(two)
-        if isinstance(one, Given) or isinstance(two, Given):
-            return self.given(one, two)
-        if isinstance(one, Version) or isinstance(two, Version):
-            left, right = versions(one, two)
+        if not _are_equations(first, second):
+            first, second = number_of(first), number_of(second)
+        if isinstance(first, Given) or isinstance(second, Given):
+            return self.given(first, second)
+        if isinstance(first, Version) or isinstance(second, Version):
+            left, right = versions(first, second)
             return bool(left == right)
-        if isinstance(one, PartWord) or isinstance(two, PartWord):
-            return self.plain(one, two)
-        if isinstance(one, Word) or isinstance(two, Word):
-            return self.words(one, two)
-        if isinstance(one, View) or isinstance(two, View):
-            return self.views(one, two)
-        if isinstance(one, frozenset) and isinstance(two, frozenset):
-            left, right = aligned(one, two, self.asking, self.sign)
+        if isinstance(first, PartWord) or isinstance(second, PartWord):
+            return self.plain(first, second)
+        if isinstance(first, Word) or isinstance(second, Word):
+            return self.words(first, second)
+        if isinstance(first, View) or isinstance(second, View):
+            return self.views(first, second)
+        if isinstance(first, frozenset) and isinstance(second, frozenset):
+            left, right = aligned(first, second, self.asking, self.sign)
             return left == right
-        return self.plain(one, two)
+        return self.plain(first, second)
 
-    def never(self, one: Any, two: Any, more: str = "") -> NeverEqual:
-        more = more or _instead(one, two) or _instead(two, one)
-        return NeverEqual(f"`{self.sign}` can't compare {kind(one)} with {kind(two)}{more}")
+    def never(self, left: Any, right: Any, more: str = "") -> NeverEqual:
+        more = more or _instead(left, right) or _instead(right, left)
+        return NeverEqual(f"`{self.sign}` can't compare {kind(left)} with {kind(right)}{more}")
 
-    def plain(self, one: Any, two: Any) -> bool:
+    def plain(self, left: Any, right: Any) -> bool:
         """Numbers, texts, true and false; a symbolic size is a text among numbers."""
-        numbers = [isinstance(v, (int, float)) and not is_flag(v) for v in (one, two)]
-        texts = [isinstance(v, str) for v in (one, two)]
+        numbers = [isinstance(v, (int, float)) and not is_flag(v) for v in (left, right)]
+        texts = [isinstance(v, str) for v in (left, right)]
         if all(texts):
-            return parts(one, two, self.asking)
-        if all(numbers) or (is_flag(one) and is_flag(two)):
-            return bool(one == two)
+            return parts(left, right, self.asking)
+        if all(numbers) or (is_flag(left) and is_flag(right)):
+            return bool(left == right)
         if any(numbers) and any(texts):
-            text, number = (one, two) if texts[0] else (two, one)
+            text, number = (left, right) if texts[0] else (right, left)
             named = isinstance(number, Size) and not _is_number(text)
             if named or isinstance(text, SymbolicSize):
                 return False
-        raise self.never(one, two)
+        raise self.never(left, right)
 
-    def given(self, one: Any, two: Any) -> bool:
+    def given(self, left: Any, right: Any) -> bool:
         """A value of a parameter with anything; only a dtype must be one."""
-        if isinstance(one, str) and isinstance(two, str):
-            for word, text in ((one, two), (two, one)):
+        if isinstance(left, str) and isinstance(right, str):
+            for word, text in ((left, right), (right, left)):
                 if isinstance(word, Dtype) and not isinstance(text, (Word, Given)):
                     return word.means(text, self.asking)
-            if isinstance(one, Dtype) and isinstance(two, Dtype):
-                return one == two
-            return str(one) == str(two)
-        if isinstance(one, View) or isinstance(two, View):
+            if isinstance(left, Dtype) and isinstance(right, Dtype):
+                return left == right
+            return str(left) == str(right)
+        if isinstance(left, View) or isinstance(right, View):
             return False
-        return bool(one == two)
+        return bool(left == right)
 
-    def words(self, one: Any, two: Any) -> bool:
-        if isinstance(one, Word) and isinstance(two, Word):
-            if one.what == two.what:
-                return one == two
-        elif isinstance(one, Word) and isinstance(two, str):
-            return one.means(str(two), self.asking)
-        elif isinstance(two, Word) and isinstance(one, str):
-            return two.means(str(one), self.asking)
-        raise self.never(one, two)
+    def words(self, left: Any, right: Any) -> bool:
+        if isinstance(left, Word) and isinstance(right, Word):
+            if left.what == right.what:
+                return left == right
+        elif isinstance(left, Word) and isinstance(right, str):
+            return left.means(str(right), self.asking)
+        elif isinstance(right, Word) and isinstance(left, str):
+            return right.means(str(left), self.asking)
+        raise self.never(left, right)
 
-    def lists(self, one: Sequence[Any], two: Sequence[Any]) -> bool:
+    def lists(self, first: Sequence[Any], second: Sequence[Any]) -> bool:
         """Element by element, to the end: a wrong word counts behind a difference too."""
-        same = [self.equal(left, right) for left, right in zip(one, two, strict=False)]
-        short, long = sorted((one, two), key=len)
+        same = [self.equal(left, right) for left, right in zip(first, second, strict=False)]
+        short, long = sorted((first, second), key=len)
         if short and len({*map(_base, short)}) == 1:
             for left in long[len(short) :]:
                 self.equal(left, short[0])
-        return len(one) == len(two) and all(same)
+        return len(first) == len(second) and all(same)
 
     def among(self, part: Any, items: Sequence[Any]) -> bool:
         """Whether one of several things is ``part``; all of them are looked at."""
-        found = [self.equal(item, part) for item in items]
-        return any(found)
+        answers = [self.equal(item, part) for item in items]
+        return any(answers)
 
     def partners(self, item: Any, others: frozenset[Any]) -> list[Any]:
         """What of a set equals ``item``; an error where nothing of it ever could."""
         todo = list(others)
-        if isinstance(item, View):  # equal ones have been found; what is left is their block
+        if isinstance(item, View):  # equal ones have been alike; what is left is their block
             todo = todo[:1]
         weigh((item,) * len(todo), self.asking)
-        found, errors = [], list[NeverEqual]()
+        alike, errors = [], list[NeverEqual]()
         for other in todo:
             try:
                 if self.equal(other, item):
-                    found.append(other)
+                    alike.append(other)
             except NeverEqual as error:
                 errors.append(error)
         if errors and len(errors) == len(todo):
             raise errors[0]
-        return found
+        return alike
 
-    def views(self, one: Any, two: Any) -> bool:
-        if not (isinstance(one, View) and isinstance(two, View)):
-            raise self.never(one, two)
-        if isinstance(one, ParametersView) and isinstance(two, ParametersView):
-            return self.parameters(one, two)
-        sides = one, two
-        one, two = _single(one), _single(two)
-        if not any(isinstance(one, g) and isinstance(two, g) for g in _GROUPS):
-            if type(one) is type(two):
-                return bool(one == two)
-            raise self.never(one, two)
-        if one.key[0] != two.key[0]:
+    def views(self, left: Any, right: Any) -> bool:
+        if not (isinstance(left, View) and isinstance(right, View)):
+            raise self.never(left, right)
+        if isinstance(left, ParametersView) and isinstance(right, ParametersView):
+            return self.parameters(left, right)
+        sides = left, right
+        left, right = _single(left), _single(right)
+        if not any(isinstance(left, g) and isinstance(right, g) for g in _GROUPS):
+            if type(left) is type(right):
+                return bool(left == right)
+            raise self.never(left, right)
+        if left.key[0] != right.key[0]:
             raise PathError(
-                f"`{one.path}` and `{two.path}` are in different blocks, so they are never the"
-                f" same: {_across(one, two)}"
+                f"`{left.path}` and `{right.path}` are in different blocks, so they are never the"
+                f" same: {_across(left, right)}"
             )
-        if isinstance(one, ProgramView) is not isinstance(two, ProgramView):
-            raise self.never(one, two, f"; {_across(one, two)}")
-        if isinstance(one, Equations) and isinstance(two, Equations):
-            return [e.start for e in one.equations] == [e.start for e in two.equations]
-        many = next((v for v in (one, two) if isinstance(v, (Equations, Values))), None)
+        if isinstance(left, ProgramView) is not isinstance(right, ProgramView):
+            raise self.never(left, right, f"; {_across(left, right)}")
+        if isinstance(left, Equations) and isinstance(right, Equations):
+            return [e.start for e in left.equations] == [e.start for e in right.equations]
+        many = next((v for v in (left, right) if isinstance(v, (Equations, Values))), None)
         if many is not None and any(isinstance(v, (EquationView, Value)) for v in sides):
             if isinstance(many, Equations) and not many.equations:
                 raise PathError(many.missing())
-            raise self.never(one, two, f"; choose one of them, as in `{many.path}[0]`")
-        return bool(one == two)
+            raise self.never(left, right, f"; choose one of them, as in `{many.path}[0]`")
+        return bool(left == right)
 
-    def parameters(self, one: ParametersView, two: ParametersView) -> bool:
+    def parameters(self, left: ParametersView, right: ParametersView) -> bool:
         """Whether two equations have the same parameters; programs are compared by :func:`same`."""
-        if one.key == two.key or {*one.names} != {*two.names}:
-            return one.key == two.key
-        self.asking.spend(20 * len(one.names))
-        return all(self.parameter(one.value(name), two.value(name)) for name in one.names)
+        if left.key == right.key or {*left.names} != {*right.names}:
+            return left.key == right.key
+        self.asking.spend(20 * len(left.names))
+        return all(self.parameter(left.value(name), right.value(name)) for name in left.names)
 
-    def parameter(self, one: Any, two: Any) -> bool:
-        if isinstance(one, ProgramView) and isinstance(two, ProgramView):
-            return same(one, two, self.asking)
-        if isinstance(one, Programs) and isinstance(two, Programs):
-            pairs = zip(one.programs, two.programs, strict=False)
+    def parameter(self, first: Any, second: Any) -> bool:
+        if isinstance(first, ProgramView) and isinstance(second, ProgramView):
+            return same(first, second, self.asking)
+        if isinstance(first, Programs) and isinstance(second, Programs):
+            pairs = zip(first.programs, second.programs, strict=False)
             alike = all(same(left, right, self.asking) for left, right in pairs)
-            return alike and len(one.programs) == len(two.programs)
-        return self.equal(one, two)
+            return alike and len(first.programs) == len(second.programs)
+        return self.equal(first, second)
 
 
-def _across(one: View, two: View) -> str:
-    if isinstance(one, (Value, Values)):
-        return f"compare `{one.path}.shape` or `.dtype`"
-    return f"compare with `same({one.path}, {two.path})` or `ops({one.path}) == ops({two.path})`"
+def _across(left: View, right: View) -> str:
+    if isinstance(left, (Value, Values)):
+        return f"compare `{left.path}.shape` or `.dtype`"
+    return (
+        f"compare with `same({left.path}, {right.path})` or `ops({left.path}) == ops({right.path})`"
+    )
 
 
 def _base(value: Any) -> type:
@@ -426,11 +430,11 @@ def _sequence(value: Any) -> Sequence[Any] | None:
     return None
 
 
-def _are_equations(one: Any, two: Any) -> bool:
+def _are_equations(left: Any, right: Any) -> bool:
     """Whether uses are meant as equations here: beside other equations."""
     kinds = (Equations, EquationView)
-    both = isinstance(one, kinds) and isinstance(two, kinds)
-    return both and not (isinstance(one, Uses) and isinstance(two, Uses))
+    both = isinstance(left, kinds) and isinstance(right, kinds)
+    return both and not (isinstance(left, Uses) and isinstance(right, Uses))
 
 
 def _single(view: View) -> View:
@@ -452,23 +456,23 @@ def _is_number(text: str) -> bool:
     return True
 
 
-def _instead(one: Any, two: Any) -> str:
+def _instead(left: Any, right: Any) -> str:
     """What was meant where ``one`` is compared with ``two``, or ``""``."""
-    if isinstance(one, Equations):
-        return f"; did you mean `len({one.path})` or `ops({one.path})`?"
-    if isinstance(one, EquationView) and isinstance(two, str):
-        return f"; its primitive is `{one.path}.primitive`"
-    if isinstance(one, View) and isinstance(two, str):
+    if isinstance(left, Equations):
+        return f"; did you mean `len({left.path})` or `ops({left.path})`?"
+    if isinstance(left, EquationView) and isinstance(right, str):
+        return f"; its primitive is `{left.path}.primitive`"
+    if isinstance(left, View) and isinstance(right, str):
         return "; letters of variables change between JAX releases"
-    is_number = isinstance(one, (int, float)) and not is_flag(one)
-    if is_number and isinstance(two, str) and _is_number(two):
-        said = f"; write a number without quotes, `{words(two)[:40]}`, or a text with them"
-        return f'{said}, `"{words(one)}"`'
-    if isinstance(one, tuple) and isinstance(two, (int, float)):
+    is_number = isinstance(left, (int, float)) and not is_flag(left)
+    if is_number and isinstance(right, str) and _is_number(right):
+        text = f"; write a number without quotes, `{words(right)[:40]}`, or a text with them"
+        return f'{text}, `"{words(left)}"`'
+    if isinstance(left, tuple) and isinstance(right, (int, float)):
         return "; did you mean `len(...)` of it, or one element, `[0]`?"
-    if isinstance(one, frozenset) and isinstance(two, tuple):
+    if isinstance(left, frozenset) and isinstance(right, tuple):
         return "; make a set of the list, `set(...)`"
-    if is_flag(one) and isinstance(two, (int, float)):
+    if is_flag(left) and isinstance(right, (int, float)):
         return "; write `True` or `False`"
     return ""
 
@@ -477,37 +481,39 @@ def _instead(one: Any, two: Any) -> str:
 
 
 def aligned(
-    one: frozenset[Any], two: frozenset[Any], asking: Asking, sign: str
+    first: frozenset[Any], second: frozenset[Any], asking: Asking, sign: str
 ) -> tuple[frozenset[Any], frozenset[Any]]:
     """Both sets with equal elements made identical, so that Python can compare them."""
     comparison = _Comparison(asking, sign)
-    same: dict[Any, Any] = {}  # of the first -> what stands for it
-    right = set()
-    for texts, others in ((one, two), (two, one)):
+    same: dict[Any, Any] = {}  # of the first -> what represents it
+    unified = set()
+    for texts, others in ((first, second), (second, first)):
         for word in {type(o): o for o in others if isinstance(o, Word)}.values():
             for text in (text for text in texts if type(text) is str):
                 word.check(text, asking)
-    for item in two:
-        if item in one and type(item) is not str:
-            right.add(item)
+    for item in second:
+        if item in first and type(item) is not str:
+            unified.add(item)
             continue
-        found = comparison.partners(item, one)
-        stands = next((one for one in (item, *found) if isinstance(one, Word)), (*found, item)[0])
-        same.update((other, stands) for other in found)
-        right.add(stands)
-    return frozenset(same.get(item, item) for item in one), frozenset(right)
+        partners = comparison.partners(item, first)
+        stands = next(
+            (value for value in (item, *partners) if isinstance(value, Word)), (*partners, item)[0]
+        )
+        same.update((other, stands) for other in partners)
+        unified.add(stands)
+    return frozenset(same.get(item, item) for item in first), frozenset(unified)
 
 
-def _order(operator: ast.cmpop, one: Any, two: Any, asking: Asking) -> bool | Idle:
-    weigh(one, asking)
-    weigh(two, asking)
-    if isinstance(one, Version) or isinstance(two, Version):
-        one, two = versions(one, two)
+def _order(operator: ast.cmpop, first: Any, second: Any, asking: Asking) -> bool | Idle:
+    weigh(first, asking)
+    weigh(second, asking)
+    if isinstance(first, Version) or isinstance(second, Version):
+        first, second = versions(first, second)
     sign = SIGNS[type(operator)]
-    sets = isinstance(one, frozenset) and isinstance(two, frozenset)
-    if not sets and not _comparable(one, two):
-        raise PathError(f"`{sign}` can't compare {kind(one)} with {kind(two)}")
-    left, right = aligned(one, two, asking, sign) if sets else (one, two)
+    sets = isinstance(first, frozenset) and isinstance(second, frozenset)
+    if not sets and not _comparable(first, second):
+        raise PathError(f"`{sign}` can't compare {kind(first)} with {kind(second)}")
+    left, right = aligned(first, second, asking, sign) if sets else (first, second)
     try:
         match operator:
             case ast.Lt():
@@ -519,30 +525,30 @@ def _order(operator: ast.cmpop, one: Any, two: Any, asking: Asking) -> bool | Id
             case _:
                 answer = left >= right
     except TypeError:
-        raise PathError(f"`{sign}` can't compare {kind(one)} with {kind(two)}") from None
+        raise PathError(f"`{sign}` can't compare {kind(first)} with {kind(second)}") from None
     # A set of nothing is part of any, a list of nothing before any: that looks at one side alone.
-    part = {ast.Lt: one, ast.LtE: one, ast.Gt: two, ast.GtE: two}[type(operator)]
+    part = {ast.Lt: first, ast.LtE: first, ast.Gt: second, ast.GtE: second}[type(operator)]
     if isinstance(part, _COLLECTIONS) and (reason := reason_of(part)) is not None:
         return idle(bool(answer), reason)
-    return _looked(bool(answer), one, two)
+    return _looked(bool(answer), first, second)
 
 
-def _comparable(one: Any, two: Any) -> bool:
+def _comparable(left: Any, right: Any) -> bool:
     return any(
-        isinstance(one, kinds) and isinstance(two, kinds) for kinds in ((int, float), str, tuple)
+        isinstance(left, kinds) and isinstance(right, kinds) for kinds in ((int, float), str, tuple)
     )
 
 
-def versions(one: Any, two: Any) -> tuple[Any, Any]:
+def versions(left: Any, right: Any) -> tuple[Any, Any]:
     """Two sides of which one is a version, as what compares."""
     pair = []
-    for value in (one, two):
+    for value in (left, right):
         if isinstance(value, Version):
             pair.append(version(value.text))
         elif isinstance(value, str):
             pair.append(version(value))
         else:
-            named = one if isinstance(one, Version) else two
+            named = left if isinstance(left, Version) else right
             raise PathError(
                 f"`{named.path}` is a version and compares with a text, as in"
                 f' `{named.path} >= "0.12"`'

@@ -12,24 +12,24 @@ from .syntax import PathError
 from .views import Equations, EquationView, Programs, ProgramView
 
 
-def same(one: Any, two: Any, asking: Asking) -> bool:
-    """Whether two things of a program are equal up to variable names.
+def same(first: Any, second: Any, asking: Asking) -> bool:
+    """Whether second things of a program are equal up to variable names.
 
-    Two programs have the same inputs, equations and results; where one of them is
+    Two programs have the same inputs, equations and results; where first of them is
     a list of equations, only the equations count.  Wiring, types, parameters and
     nested programs all count.
     """
-    one, two = _unpacked(one), _unpacked(two)
-    if isinstance(one, ProgramView) and isinstance(two, ProgramView):
-        left = _Reader(one.block, asking).program(one.program)
-        right = _Reader(two.block, asking).program(two.program)
-        if left != right and _listed(one, asking) == _listed(two, asking):
+    first, second = _unpacked(first), _unpacked(second)
+    if isinstance(first, ProgramView) and isinstance(second, ProgramView):
+        left = _Reader(first.block, asking).program(first.program)
+        right = _Reader(second.block, asking).program(second.program)
+        if left != right and _listed(first, asking) == _listed(second, asking):
             asking.hint(
                 f"the equations are the same, inputs or results are not: compare only them by"
-                f" `same({one.path}[:], {two.path}[:])`"
+                f" `same({first.path}[:], {second.path}[:])`"
             )
         return left == right
-    return _listed(one, asking) == _listed(two, asking)
+    return _listed(first, asking) == _listed(second, asking)
 
 
 def _unpacked(thing: Any) -> Any:
@@ -96,18 +96,18 @@ class _Reader:
         return self.tokens
 
     def parameters(self, equation: Equation) -> list[Any]:
-        found: list[Any] = []
+        key: list[Any] = []
         for parameter in equation.parameters:
-            found.append(parameter.name)
+            key.append(parameter.name)
             if parameter.members:
                 members = [self.block.index.member(member) for member in parameter.members]
-                found.extend(member for member in members if member is not None)
-                found.append(parameter.frame)
+                key.extend(member for member in members if member is not None)
+                key.append(parameter.frame)
             else:
                 text = self.block.index.text[parameter.start : parameter.end]
                 self.asking.spend(len(text) // 50)
-                found.append(" ".join(text.split()))
-        return found
+                key.append(" ".join(text.split()))
+        return key
 
     def bind(self, variables: Iterable[Variable]) -> None:
         for variable in variables:

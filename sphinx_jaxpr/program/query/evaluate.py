@@ -1,39 +1,33 @@
-"""The value of an expression, and what a path leads to."""
+"""The value of an expression, and what a path points at."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
+from ..model import MAX_REPR
+from ..text import clipped, expect, inert, plural
 from .base import Version
 from .equality import kind
 from .evidence import Idle, SaysNothing, nothing
-from .given import plain
 from .operators import truth
-from .skipped import Skipped
+from .parameter_values import plain
 from .syntax import PathError, parse
-from .views import BlockView, Equations, EquationView, Programs, ProgramView, Scope
+from .unevaluated import Unevaluated
+from .views import BlockView, Equations, EquationView, NamedPrograms, Programs, ProgramView, Scope
 from .walker import Walker
 
-__all__ = [
-    "PathError",
-    "Result",
-    "Scope",
-    "Walker",
-    "evaluate",
-    "judge",
-    "resolve_block",
-    "resolve_equation",
-    "resolve_equations",
-]
 
-
-@dataclass(frozen=True)
-class Result:
+@dataclass(frozen=True, repr=False)
+class Evaluation:
     """The value of an expression.
 
-    ``hints`` are what the author should know (names that JAX changed).  ``sides``
-    are, where the whole is a comparison, its parts: (text, value) of each side.
+    ``value`` is a number, a text, a truth value, a tuple or a set of these, or a
+    :class:`View` of equations or values.  ``hints`` are what the author should know
+    although there is a value, such as a name that JAX changed.  ``sides`` are, where
+    the whole is a comparison, its parts: text and value of each side.
     """
 
     value: Any
@@ -45,15 +39,47 @@ class Result:
         """Whether it holds, as a claim."""
         return truth(self.value)
 
+    def __repr__(self) -> str:
+        hints = f", {plural(len(self.hints), 'hint')}" if self.hints else ""
+        return f"<Evaluation {clipped(inert(repr(self.value)), MAX_REPR)}{hints}>"
 
-def evaluate(text: str, scope: Scope) -> Result:
-    """The value of an expression; :class:`PathError` where it has none."""
-    return _evaluated(Walker(parse(text), scope))
+
+def evaluate(expression: str, programs: NamedPrograms) -> Evaluation:
+    """The value of an expression of :doc:`the language of paths </reference/paths>`.
+
+    ``programs`` are programs, or their texts, by the names that the expression gives
+    them; a variant is named after its base, ``f.grad``.  See :meth:`Scope.of`.
+
+    Raises :exc:`PathError` where the expression has no value; the message says what is
+    wrong, and names the nearest thing that there is.
+
+    >>> programs = {
+    ...     "f": "{ lambda ; a:f32[8]. let b:f32[8] = tanh a in (b,) }",
+    ...     "f.twice": "{ lambda ; a:f32[8]. let b:f32[8] = tanh a; c:f32[8] = tanh b in (c,) }",
+    ... }
+    >>> evaluate("len(f.twice) - len(f)", programs).value
+    1
+    >>> evaluate("f.twice.added", programs).value
+    <Equations f.twice.added: tanh>
+    >>> evaluate("f[tahn].shape", programs)
+    Traceback (most recent call last):
+        ...
+    sphinx_jaxpr.program.query.syntax.PathError: `f` has no equation `tahn`; nearest: tanh (1)
+    """
+    return _evaluated(_walker(expression, programs))
 
 
-def judge(text: str, scope: Scope) -> Result:
-    """The value of a claim, which must ask something of a program or a version."""
-    walker = Walker(parse(text), scope)
+def judge(claim: str, programs: NamedPrograms) -> Evaluation:
+    """The value of a claim: like :func:`evaluate`, but it must say something of a program.
+
+    Raises :exc:`PathError` where it has no value, and where it names no program and no
+    version or would hold of any program.
+
+    >>> f = "{ lambda ; a:f32[8]. let b:f32[8] = tanh a in (b,) }"
+    >>> judge("f[tanh].shape == (8,)", {"f": f}).is_true
+    True
+    """
+    walker = _walker(claim, programs)
     result = _evaluated(walker)
     if isinstance(result.value, Version):
         raise SaysNothing(
@@ -61,41 +87,73 @@ def judge(text: str, scope: Scope) -> Result:
             f' as in `{result.value.path} >= "0.12"`',
             0,
         )
-    if not Skipped(walker).names_a_program():
+    if not Unevaluated(walker).names_a_program():
         raise SaysNothing(
-            f"`{walker.expression.text[:80]}` says nothing about a program: a claim names a block"
-            " or a version",
+            f"`{walker.expression.text[:80]}` says nothing about a program: a claim must name a"
+            " block or a version",
             0,
         )
     return result
 
 
-def _evaluated(walker: Walker) -> Result:
+def _walker(text: str, programs: NamedPrograms) -> Walker:
+    expect(text, str, "an expression")
+    return Walker(parse(text), Scope.of(programs))
+
+
+def _evaluated(walker: Walker) -> Evaluation:
     value = walker.run()
-    Skipped(walker).check()
+    Unevaluated(walker).check()
     if isinstance(value, Idle) and (value or value.stays) and value.reason is not None:
         error = nothing(value.reason)
         error.offset = 0
         raise error
     sides = tuple((text, plain(side)) for text, side in walker.sides)
-    return Result(plain(value), tuple(walker.asking.hints), sides)
+    return Evaluation(plain(value), tuple(walker.asking.hints), sides)
 
 
-def resolve_equation(text: str, scope: Scope, inside: str = "") -> EquationView:
-    """The one equation that a path points at.
+def find(path: str, programs: NamedPrograms, inside: str = "") -> tuple[EquationView, ...]:
+    """The equations that a path points at, or those of a program; always one at least.
+
+    Each is a view: ``view.equation`` is the :class:`Equation`, ``view.text`` its text.
+    A path may start inside of a program, ``[mul]`` for ``f[mul]``, if ``inside`` names it.
+
+    Raises :exc:`PathError` where the path points at no equation.
+
+    >>> f = "{ lambda ; a:f32[8]. let b:f32[8] = tanh a; c:f32[8] = mul b b in (c,) }"
+    >>> find("f[-1]", {"f": f})
+    (<EquationView f[-1]: c:f32[8] = mul b b>,)
+    >>> [view.text for view in find("f[mul]", {"f": f})]
+    ['c:f32[8] = mul b b']
+    """
+    expect(path, str, "a path")
+    walker, prefix = _inside(path, Scope.of(programs), inside)
+    with _offsets_behind(prefix):
+        match walker.run():
+            case EquationView() as view:
+                return (view,)
+            case Programs(programs=several):
+                views = tuple(view for program in several for view in program.members())
+                missing = "none of these programs has equations"
+            case Equations() as equations:
+                views, missing = equations.members(), equations.missing()
+            case other:
+                raise PathError(f"this is {kind(other)}, not equations")
+        if not views:
+            raise PathError(missing)
+        return views
+
+
+def resolve_equation(
+    text: str, scope: Scope, inside: str = ""
+) -> tuple[EquationView, tuple[str, ...]]:
+    """The one equation that a path points at, and hints.
 
     ``inside`` is the name of a directive's base block, in which a note's path may
     start: ``[tanh]`` is an equation of the base, ``grad[tanh]`` of a variant.
     """
-    return resolve(text, scope, inside)[0]
-
-
-def resolve(text: str, scope: Scope, inside: str = "") -> tuple[EquationView, tuple[str, ...]]:
-    """:func:`resolve_equation`, and the hints."""
-    text = " ".join(text.split())
-    prefix = inside if inside and text.startswith(("[", ".")) else ""
-    try:
-        walker = Walker(parse(prefix + text), scope, inside)
+    walker, prefix = _inside(text, scope, inside)
+    with _offsets_behind(prefix):
         value = walker.run()
         if isinstance(value, ProgramView):
             raise PathError(
@@ -106,31 +164,25 @@ def resolve(text: str, scope: Scope, inside: str = "") -> tuple[EquationView, tu
             value = value.only()
         if not isinstance(value, EquationView):
             raise PathError(f"this is {kind(value)}, not one equation")
-    except PathError as error:
-        error.offset = max(0, error.offset - len(prefix))
-        raise
     return value, tuple(walker.asking.hints)
 
 
-def resolve_equations(text: str, scope: Scope, inside: str = "") -> Equations:
-    """The equations that a path points at: one or many, or those of a program; never none."""
+def _inside(text: str, scope: Scope, inside: str) -> tuple[Walker, str]:
+    """What walks a path that may start inside of a block, and what was put before it."""
     text = " ".join(text.split())
     prefix = inside if inside and text.startswith(("[", ".")) else ""
+    with _offsets_behind(prefix):
+        return Walker(parse(prefix + text), scope, inside), prefix
+
+
+@contextmanager
+def _offsets_behind(prefix: str) -> Iterator[None]:
+    """Errors have their offsets in what the author wrote."""
     try:
-        value = Walker(parse(prefix + text), scope, inside).run()
-        if isinstance(value, EquationView):
-            value = Equations(value.block, value.path, (value.equation,))
-        if isinstance(value, Programs):
-            own = [e for program in value.programs for e in program.equations]
-            value = Equations(value.programs[0].block, value.path, own) if own else value
-        if not isinstance(value, Equations):
-            raise PathError(f"this is {kind(value)}, not equations")
-        if not value.equations:
-            raise PathError(value.missing())
+        yield
     except PathError as error:
         error.offset = max(0, error.offset - len(prefix))
         raise
-    return value
 
 
 def resolve_block(text: str, scope: Scope) -> BlockView:

@@ -1,4 +1,4 @@
-"""What a list or a verdict looked at: nothing is true of what is not there.
+"""What a list or a verdict looked at: a claim about nothing proves nothing.
 
 An empty list that was made of a path remembers why it is empty, and a verdict that
 rests on empty lists alone is an :class:`Idle` one.  It may be part of a larger verdict
@@ -12,14 +12,14 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from .base import View
-from .given import Flag
+from .parameter_values import Flag
 from .syntax import PathError
 from .values import Values
 from .views import Equations, Programs, ProgramView, Uses
 
 
 class SaysNothing(PathError):
-    """A claim that holds of nothing."""
+    """A claim that says nothing: it looked at no equation and no value."""
 
 
 @dataclass(frozen=True)
@@ -30,13 +30,13 @@ class Nothing:
     says more than that there is none, and says it about nothing.
     """
 
-    said: str
+    text: str
     path: str = ""
     is_drawn: bool = False
 
 
 class EvidenceList(tuple[Any, ...]):
-    """A list made of what a path leads to; ``reason`` says why it is empty."""
+    """A list made from a path; ``reason`` says why it is empty."""
 
     reason: Nothing | None
 
@@ -126,4 +126,4 @@ def verdict_of(value: Any) -> Any:
 def nothing(reason: Nothing) -> SaysNothing:
     """The error of a whole expression that is idle."""
     how = f"`not {reason.path}`" if reason.path else "`len([...]) == 0` or `not f[primitive]`"
-    return SaysNothing(f"this says nothing: {reason.said}; to say that there is none, write {how}")
+    return SaysNothing(f"this says nothing: {reason.text}; to say that there are none, write {how}")

@@ -7,10 +7,11 @@ from collections import Counter
 from typing import Any, Final
 
 from ..renames import table
+from ..text import expect
 from .base import View, words
 from .equality import elements, program_of
 from .syntax import PathError, nearest, parse
-from .views import Equations, EquationView, Scope
+from .views import Equations, EquationView, NamedPrograms, Scope
 from .walker import Walker
 
 #: Longest shown value, in characters.
@@ -19,18 +20,26 @@ MAX_VALUE: Final = 240
 MAX_NAMED: Final = 3
 
 
-def instead(text: str, scope: Scope) -> str:
-    """What is true instead of the false expression ``text``: values, differences, near things."""
-    walker = Walker(parse(text), scope)
-    found = _Explainer(walker)
+def explain(claim: str, programs: NamedPrograms) -> str:
+    """What is true where a claim is false: values, differences, near things.
+
+    Raises :exc:`PathError` where the claim has no value.
+
+    >>> f = "{ lambda ; a:f32[8]. let b:f32[8] = tanh a; c:f32[8] = mul b b in (c,) }"
+    >>> explain("ops(f) == ['tanh']", {"f": f})
+    '`ops(f)` has one more: mul (2 and 1 in all)'
+    """
+    expect(claim, str, "a claim")
+    walker = Walker(parse(claim), Scope.of(programs))
+    explainer = _Explainer(walker)
     try:
-        said = found.false(walker.expression.body)
+        reasons = explainer.false(walker.expression.body)
     except PathError:  # the explanation takes more work than the expression itself
-        said = []
-    return "; ".join(dict.fromkeys(filter(None, said))) or f"`{walker.expression.text}` is false"
+        reasons = []
+    return "; ".join(dict.fromkeys(filter(None, reasons))) or f"`{walker.expression.text}` is false"
 
 
-def shown(value: Any) -> str:
+def brief(value: Any) -> str:
     """A value in a message, not too long."""
     text = " ".join(words(value).split())
     if value == ():
@@ -70,74 +79,77 @@ class _Explainer:
             case ast.Compare():
                 return self.compared(node)
         value = self.walker.visit(node)
-        return [f"`{self.segment(node)}` is {shown(value)}", *self.missing(node)]
+        return [f"`{self.segment(node)}` is {brief(value)}", *self.missing(node)]
 
     def holds(self, node: ast.expr) -> bool:
         return self.walker.holds(node)
 
     def true(self, node: ast.expr) -> list[str]:
-        """What a part is that should not hold but does."""
+        """The value of a part that should be false but is true."""
         if isinstance(node, ast.Compare):
             return [f"`{self.segment(node)}` is true", *self.sides([node.left, *node.comparators])]
         value = self.walker.visit(node)
         if isinstance(value, Equations):
-            return [f"`{self.segment(node)}` is not empty: {shown(value)}"]
-        return [f"`{self.segment(node)}` is {'true' if value is True else shown(value)}"]
+            return [f"`{self.segment(node)}` is not empty: {brief(value)}"]
+        return [f"`{self.segment(node)}` is {'true' if value is True else brief(value)}"]
 
     # -- comparisons
 
     def compared(self, node: ast.Compare) -> list[str]:
         operands = [node.left, *node.comparators]
-        for place, operator in enumerate(node.ops):
-            one, two = operands[place : place + 2]
-            part = ast.Compare(one, [operator], [two])
+        for index, operator in enumerate(node.ops):
+            left, right = operands[index : index + 2]
+            part = ast.Compare(left, [operator], [right])
             if self.walker.comparison(part):
                 continue
-            said = self.difference(operator, one, two) or self.sides([one, two])
-            return [*said, *self.missing(one), *self.missing(two)]
+            parts = self.difference(operator, left, right) or self.sides([left, right])
+            return [*parts, *self.missing(left), *self.missing(right)]
         return self.sides(operands)
 
     def sides(self, operands: list[ast.expr]) -> list[str]:
-        """The values of what is no literal."""
+        """The values of all operands but literals."""
         return [
-            f"`{self.segment(one)}` is {shown(self.walker.visit(one))}"
-            for one in operands
-            if not _is_literal(one)
+            f"`{self.segment(operand)}` is {brief(self.walker.visit(operand))}"
+            for operand in operands
+            if not _is_literal(operand)
         ]
 
-    def difference(self, operator: ast.cmpop, one: ast.expr, two: ast.expr) -> list[str]:
-        left, right = (program_of(self.walker.visit(node)) for node in (one, two))
+    def difference(self, operator: ast.cmpop, first: ast.expr, second: ast.expr) -> list[str]:
+        left, right = (program_of(self.walker.visit(node)) for node in (first, second))
         if isinstance(operator, ast.In | ast.NotIn):
-            said = f"`{self.segment(two)}` is {shown(_listed(right, self.walker))}"
+            parts = f"`{self.segment(second)}` is {brief(_listed(right, self.walker))}"
             near = ""
             if isinstance(operator, ast.In) and isinstance(left, str):
-                known = {n for n in _listed(right, self.walker) if isinstance(n, str)}
-                real = table().primitive(left, known)
-                near = f"; `{left}` is `{real}` here" if real else nearest(left, sorted(known))
-            return [said + near]
+                listed = {n for n in _listed(right, self.walker) if isinstance(n, str)}
+                real = table().primitive(left, listed)
+                near = f", `{left}` is `{real}` here" if real else nearest(left, sorted(listed))
+                near = near.replace(", ", "; ", 1)  # a list stands before it
+            return [parts + near]
         if not isinstance(operator, ast.Eq):
             return []
         texts = [_texts(value) for value in (left, right)]
         if texts[0] is None or texts[1] is None:
             return []
-        if texts[0] == texts[1]:  # of equations that stand at other places
-            names = f"`{self.segment(one)}` and `{self.segment(two)}`"
-            said = f"{names} have the same primitives ({shown(texts[0])}), but are not one thing"
-            return [f"{said}; compare equations by `same(...)` or `ops(...)`"]
-        return [_of_lists(self.segment(one), texts[0], self.segment(two), texts[1])]
+        if texts[0] == texts[1]:  # of equations in other positions
+            names = f"`{self.segment(first)}` and `{self.segment(second)}`"
+            parts = (
+                f"{names} have the same primitives ({brief(texts[0])}), but are different equations"
+            )
+            return [f"{parts}; compare them with `same(...)` or `ops(...)`"]
+        return [_of_lists(self.segment(first), texts[0], self.segment(second), texts[1])]
 
     def missing(self, node: ast.expr) -> list[str]:
         """For equations that are asked for and not there: what is near."""
-        said = []
+        parts = []
         for part in ast.walk(node):
             if isinstance(part, ast.Subscript) and self.is_closed(part):
                 value = self.walker.visit(part)
                 if isinstance(value, Equations) and not value.equations and value.wanted:
-                    said.append(value.missing())
-        return said
+                    parts.append(value.missing())
+        return parts
 
     def is_closed(self, node: ast.expr) -> bool:
-        """Whether a part can be looked at by itself: it names nothing that ``for`` binds."""
+        """Whether a part can be evaluated alone: it names nothing that ``for`` binds."""
         bound = {
             name.id
             for loop in ast.walk(self.expression.body)
@@ -152,7 +164,7 @@ class _Explainer:
     def quantified(self, name: str, argument: ast.expr) -> list[str]:
         if not isinstance(argument, ast.GeneratorExp | ast.ListComp):
             value = elements(self.walker.visit(argument), self.walker.asking, f"`{name}`")
-            return [f"`{self.segment(argument)}` is {shown(value)}"]
+            return [f"`{self.segment(argument)}` is {brief(value)}"]
         total, failing = 0, list[str]()
         for _ in self.walker.rounds(argument.generators):
             total += 1
@@ -167,19 +179,19 @@ class _Explainer:
         name = " ".join(map(_named_one, self.walker.bound.values()))
         if isinstance(element, ast.Compare):
             sides = [s for s in (element.left, *element.comparators) if not _is_literal(s)]
-            parts = [f"`{self.segment(s)}` is {shown(self.walker.visit(s))}" for s in sides[:2]]
+            parts = [f"`{self.segment(s)}` is {brief(self.walker.visit(s))}" for s in sides[:2]]
             return f"{name} ({', '.join(parts)})"
         return name
 
-    def different(self, one: ast.expr, two: ast.expr) -> list[str]:
-        views = [program_of(self.walker.visit(node)) for node in (one, two)]
+    def different(self, first: ast.expr, second: ast.expr) -> list[str]:
+        views = [program_of(self.walker.visit(node)) for node in (first, second)]
         texts = [_texts(view) for view in views]
         if texts[0] is not None and texts[1] is not None and texts[0] != texts[1]:
-            return [_of_lists(self.segment(one), texts[0], self.segment(two), texts[1])]
+            return [_of_lists(self.segment(first), texts[0], self.segment(second), texts[1])]
         pairs = [_equations(view) for view in views]
         for left, right in zip(*pairs, strict=False):
             if not self.walker.same(left, right):
-                return [f"the first difference is {shown(left)} and {shown(right)}"]
+                return [f"the first difference is {brief(left)} and {brief(right)}"]
         return ["the equations are the same, but inputs, results or the wiring differ"]
 
 
@@ -218,8 +230,8 @@ def _equations(value: Any) -> tuple[EquationView, ...]:
 def _texts(value: Any) -> tuple[str, ...] | None:
     """The names of primitives, or texts, that are compared in order."""
     if isinstance(value, View):
-        found = _equations(value)
-        return tuple(view.equation.primitive for view in found) if found else None
+        views = _equations(value)
+        return tuple(view.equation.primitive for view in views) if views else None
     if isinstance(value, tuple) and value and all(isinstance(item, str) for item in value):
         return value
     return None
@@ -229,19 +241,19 @@ def _of_lists(name: str, left: tuple[str, ...], other: str, right: tuple[str, ..
     """How two lists of names differ."""
     more, fewer = Counter(left) - Counter(right), Counter(right) - Counter(left)
     if not more and not fewer:
-        place = next(n for n, (a, b) in enumerate(zip(left, right, strict=True)) if a != b)
+        index = next(n for n, (a, b) in enumerate(zip(left, right, strict=True)) if a != b)
         return (
-            f"`{name}` has the same in another order: at [{place}] it has {left[place]},"
-            f" `{other}` has {right[place]}"
+            f"`{name}` has the same in another order: at [{index}] it has {left[index]},"
+            f" `{other}` has {right[index]}"
         )
-    said = []
+    parts = []
     if more:
-        said.append(f"`{name}` has {_count(more)} more: {_with_counts(more)}")
+        parts.append(f"`{name}` has {_count(more)} more: {_with_counts(more)}")
     if fewer:
         whose = f"`{other}` has" if not more else "and lacks"
         text = f"{whose} {_count(fewer)} more: {_with_counts(fewer)}"
-        said.append(text if not more else f"{whose} {_with_counts(fewer)}")
-    return " ".join(said) + f" ({len(left)} and {len(right)} in all)"
+        parts.append(text if not more else f"{whose} {_with_counts(fewer)}")
+    return " ".join(parts) + f" ({len(left)} and {len(right)} in all)"
 
 
 def _count(counted: Counter[str]) -> str:

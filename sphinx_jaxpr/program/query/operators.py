@@ -25,28 +25,28 @@ MAX_ITEMS: Final = 20_000
 # -- arithmetic ---------------------------------------------------------------------------
 
 
-def binary(operator: ast.operator, one: Any, two: Any, asking: Asking) -> Any:
+def binary(operator: ast.operator, left: Any, right: Any, asking: Asking) -> Any:
     """An arithmetic operator, also on texts, lists and sets where that is plain."""
-    one, two = sets_of(number_of(one), number_of(two))
+    left, right = sets_of(number_of(left), number_of(right))
     sign = SIGNS[type(operator)]
     try:
-        if isinstance(one, frozenset) and isinstance(two, frozenset):
-            return _of_sets(sign, one, two, asking)
-        if isinstance(one, (int, float)) and isinstance(two, (int, float)):
-            return _of_numbers(sign, one, two)
-        if isinstance(one, (str, tuple)):
-            return _of_lists(sign, one, two, asking)
-        if isinstance(two, (str, tuple)) and sign == "*":
-            return _of_lists(sign, two, one, asking)
+        if isinstance(left, frozenset) and isinstance(right, frozenset):
+            return _of_sets(sign, left, right, asking)
+        if isinstance(left, (int, float)) and isinstance(right, (int, float)):
+            return _of_numbers(sign, left, right)
+        if isinstance(left, (str, tuple)):
+            return _of_lists(sign, left, right, asking)
+        if isinstance(right, (str, tuple)) and sign == "*":
+            return _of_lists(sign, right, left, asking)
     except ZeroDivisionError:
-        raise PathError("a division by zero") from None
+        raise PathError("division by zero") from None
     except OverflowError:
-        raise PathError("a number became too large") from None
-    raise _refused(sign, one, two)
+        raise PathError("a number is too large") from None
+    raise _refused(sign, left, right)
 
 
-def _refused(sign: str, one: Any, two: Any) -> PathError:
-    return PathError(f"`{sign}` can't be used on {kind(one)} and {kind(two)}")
+def _refused(sign: str, left: Any, right: Any) -> PathError:
+    return PathError(f"`{sign}` can't be used on {kind(left)} and {kind(right)}")
 
 
 _NUMERIC: Final[dict[str, Callable[[Any, Any], Any]]] = {
@@ -66,51 +66,51 @@ _SETS: Final[dict[str, Callable[[Any, Any], Any]]] = {
 }
 
 
-def _of_numbers(sign: str, one: Any, two: Any) -> Any:
+def _of_numbers(sign: str, left: Any, right: Any) -> Any:
     if sign not in _NUMERIC:
-        raise _refused(sign, one, two)
-    whole = sign == "**" and isinstance(one, int) and isinstance(two, int)
-    if whole and (abs(two) > MAX_BITS or one.bit_length() * abs(two) > 2 * MAX_BITS):
-        raise PathError(f"`**`: the result would be too large ({words(one)} ** {words(two)})")
-    return number(_NUMERIC[sign](one, two))
+        raise _refused(sign, left, right)
+    whole = sign == "**" and isinstance(left, int) and isinstance(right, int)
+    if whole and (abs(right) > MAX_BITS or left.bit_length() * abs(right) > 2 * MAX_BITS):
+        raise PathError(f"`**`: the result would be too large ({words(left)} ** {words(right)})")
+    return number(_NUMERIC[sign](left, right))
 
 
 def number(value: Any) -> Any:
     """A result that may stay; neither too large nor complex."""
     if isinstance(value, int) and value.bit_length() > MAX_BITS:
-        raise PathError("a number became too large")
+        raise PathError("a number is too large")
     if isinstance(value, complex) or (isinstance(value, float) and not math.isfinite(value)):
-        raise PathError("a result is no finite number")
+        raise PathError("a result is not finite")
     return value
 
 
-def _of_lists(sign: str, one: Any, two: Any, asking: Asking) -> Any:
-    limit = MAX_TEXT if isinstance(one, str) else MAX_ITEMS
-    what = "text" if isinstance(one, str) else "list"
+def _of_lists(sign: str, left: Any, right: Any, asking: Asking) -> Any:
+    limit = MAX_TEXT if isinstance(left, str) else MAX_ITEMS
+    noun = "text" if isinstance(left, str) else "list"
     size = -1
-    if sign == "+" and isinstance(two, str if isinstance(one, str) else tuple):
-        size = len(one) + len(two)
-    elif sign == "*" and isinstance(two, int):
-        size = len(one) * max(two, 0)
+    if sign == "+" and isinstance(right, str if isinstance(left, str) else tuple):
+        size = len(left) + len(right)
+    elif sign == "*" and isinstance(right, int):
+        size = len(left) * max(right, 0)
     if size < 0:
-        raise _refused(sign, one, two)
+        raise _refused(sign, left, right)
     if size > limit:
-        raise PathError(f"a {what} became longer than {limit:,}")
-    asking.spend(size // (100 if what == "text" else 1) + 1)
-    if what == "text":
-        return str(one) + str(two) if sign == "+" else str(one) * two
-    joined = tuple(one) + tuple(two) if sign == "+" else tuple(one) * two
-    return listing(joined, emptiness(one) or (emptiness(two) if sign == "+" else None))
+        raise PathError(f"a {noun} grew longer than {limit:,}")
+    asking.spend(size // (100 if noun == "text" else 1) + 1)
+    if noun == "text":
+        return str(left) + str(right) if sign == "+" else str(left) * right
+    joined = tuple(left) + tuple(right) if sign == "+" else tuple(left) * right
+    return listing(joined, emptiness(left) or (emptiness(right) if sign == "+" else None))
 
 
-def _of_sets(sign: str, one: Any, two: Any, asking: Asking) -> Any:
+def _of_sets(sign: str, first: Any, second: Any, asking: Asking) -> Any:
     if sign not in _SETS:
-        raise _refused(sign, one, two)
-    asking.spend(len(one) + len(two))
-    weigh((one, two), asking)
-    left, right = aligned(one, two, asking, sign)
-    # What two sets share may be nothing though both looked at something.
-    first, second = emptiness(one), emptiness(two)
+        raise _refused(sign, first, second)
+    asking.spend(len(first) + len(second))
+    weigh((first, second), asking)
+    left, right = aligned(first, second, asking, sign)
+    # What second sets share may be nothing though both looked at something.
+    first, second = emptiness(first), emptiness(second)
     reason = {"&": drawn(first or second), "-": drawn(first)}.get(sign, first and second)
     return pile(_SETS[sign](left, right), reason)
 
@@ -184,7 +184,7 @@ def _least(name: str) -> Callable[[list[Any], Asking], Any]:
         items = elements(arguments[0], asking, f"`{name}`") if len(arguments) == 1 else arguments
         items = _plain(tuple(items), name, asking)
         if not items:
-            raise PathError(f"`{name}` of nothing: the list is empty")
+            raise PathError(f"`{name}` of an empty list")
         return min(items) if name == "min" else max(items)
 
     return function
@@ -225,7 +225,7 @@ def _numbers(arguments: list[Any], name: str) -> list[Any]:
 
 
 def _ops(arguments: list[Any], asking: Asking) -> tuple[str, ...]:
-    found = []
+    primitives = []
     value = program_of(arguments[0])
     if isinstance(value, EquationView):
         return listing([value.primitive])
@@ -238,8 +238,8 @@ def _ops(arguments: list[Any], asking: Asking) -> tuple[str, ...]:
     for item in elements(value, asking, "`ops`"):
         if not isinstance(item, EquationView):
             raise PathError(f"`ops` takes a program or equations, not {kind(item)}")
-        found.append(item.primitive)
-    return listing(found, emptiness(value))
+        primitives.append(item.primitive)
+    return listing(primitives, emptiness(value))
 
 
 def _quantified(name: str) -> Callable[[list[Any], Asking], bool | Idle]:
@@ -252,7 +252,7 @@ def _quantified(name: str) -> Callable[[list[Any], Asking], bool | Idle]:
         deciding = [item for item in map(verdict_of, items) if truth(item) == answer] or items
         reason = emptiness(value) if not items else None
         idlers = [item for item in deciding if isinstance(item, Idle)]
-        # Of verdicts that stand on the page each counts, as with `and`.
+        # Each verdict that is written on the page counts, as with `and`.
         if idlers and (len(idlers) == len(deciding) or _is_display(value, name, answer)):
             reason = reason_of(idlers[0])
         return answer if reason is None else idle(answer, reason)
@@ -266,11 +266,11 @@ def _is_display(value: Any, name: str, answer: bool) -> bool:
 
 
 def _same(arguments: list[Any], asking: Asking) -> bool | Idle:
-    one, two = map(program_of, arguments)
-    reasons = reason_of(one), reason_of(two)
+    left, right = map(program_of, arguments)
+    reasons = reason_of(left), reason_of(right)
     if any(reasons):  # of a program and a list only the equations count
-        reasons = reasons[0] or emptiness(one), reasons[1] or emptiness(two)
-    answer = same(one, two, asking)
+        reasons = reasons[0] or emptiness(left), reasons[1] or emptiness(right)
+    answer = same(left, right, asking)
     return idle(answer, reasons[0], stays=True) if reasons[0] and reasons[1] else answer
 
 

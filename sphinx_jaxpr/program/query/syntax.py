@@ -13,10 +13,11 @@ import re
 import warnings
 from collections.abc import Iterable
 from dataclasses import dataclass
-from difflib import get_close_matches
+from functools import partial
 from typing import Final
 
 from ..text import message as bounded
+from ..text import nearest as text_nearest
 from ..text import spelled, words
 
 #: Longest expression, in characters, after whitespace is collapsed.
@@ -48,7 +49,7 @@ class PathError(ValueError):
 
 
 class NoProgram(PathError):
-    """An expression asks of a block that could not be traced, which is told elsewhere."""
+    """An expression asks about a block that could not be traced, which has its own warning."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,27 +81,26 @@ class Expression:
         return data[node.col_offset : node.end_col_offset].decode(errors="replace")
 
 
-def nearest(word: str, known: Iterable[str], *, count: int = 3) -> str:
-    """``"; nearest: a, b"``, or nothing; capitals count as their small letters."""
-    spelled: dict[str, str] = {}
-    for one in known:
-        spelled.setdefault(one.lower(), one)
-    close = get_close_matches(word[:80].lower(), list(spelled), n=count, cutoff=0.5)
-    found = [spelled[one] for one in close]
-    return f"; nearest: {', '.join(found)}" if found else ""
+def backquoted(name: str) -> str:
+    """A name as messages about expressions quote it."""
+    return f"`{words(name)}`"
+
+
+#: ``", did you mean `a` or `b`?"``
+nearest = partial(text_nearest, count=3, quoted=backquoted)
 
 
 def parse(text: str) -> Expression:
     """Read ``text``; :class:`PathError` where it is too long, broken, or not allowed."""
     if len(text) > 4 * MAX_CHARACTERS:
-        message = f"this expression is too long: {MAX_CHARACTERS} characters at most"
+        message = f"this expression is too long; at most {MAX_CHARACTERS} characters are allowed"
         raise PathError(message, MAX_CHARACTERS)
     text = " ".join(text.split())
     if not text:
         raise PathError("a path or expression is missing", 0)
     if len(text) > MAX_CHARACTERS:
         raise PathError(
-            f"this expression has {len(text)} characters, {MAX_CHARACTERS} are allowed",
+            f"this expression has {len(text)} characters; at most {MAX_CHARACTERS} are allowed",
             MAX_CHARACTERS,
         )
     expression = Expression(text, _tree(text))
@@ -119,21 +119,21 @@ def _tree(text: str) -> ast.expr:
     except (MemoryError, RecursionError):
         raise PathError("this expression is nested too deeply", 0) from None
     except ValueError as error:
-        raise PathError(f"this is no expression: {error}", 0) from None
+        raise PathError(f"this is not an expression: {error}", 0) from None
 
 
 def _syntax(text: str, reason: str) -> str:
     words = re.findall(r"\[ ?(\w+) ?\]", text)
-    if found := next((word for word in words if keyword.iskeyword(word)), ""):
-        return f'`{found}` is a keyword of Python: write `["{found}"]`'
+    if reserved := next((word for word in words if keyword.iskeyword(word)), ""):
+        return f'`{reserved}` is a keyword of Python: write `["{reserved}"]`'
     if re.search(r"\[ ?[A-Za-z]\w*-\w*[A-Za-z_]\w*(-\w+)* ?\]", text):
         return 'a name with a `-` is quoted: `["scatter-add"]`'
     if re.search(r"(?<![=!<>:])=(?!=)", text):
         return "`=` can't be used here, compare with `==`"
     for sign, right in (("&&", "and"), ("||", "or"), ("!", "not")):
         if sign in text.replace("!=", ""):
-            return f"`{sign}` is no Python, write `{right}`"
-    return f"this is no Python expression ({reason})"
+            return f"`{sign}` is not Python: write `{right}`"
+    return f"this is not a Python expression ({reason})"
 
 
 _PLAIN: Final = (
@@ -201,20 +201,20 @@ def _check(expression: Expression) -> None:
     """Every node against the white-list, without recursion."""
     todo: list[tuple[ast.AST, int, int]] = [(expression.body, 0, 0)]
     while todo:
-        node, depth, place = todo.pop()
-        place = expression.offset(node) if hasattr(node, "col_offset") else place
+        node, depth, offset = todo.pop()
+        offset = expression.offset(node) if hasattr(node, "col_offset") else offset
         if depth > MAX_DEPTH:
-            raise PathError(f"this expression is nested more than {MAX_DEPTH} deep", place)
+            raise PathError(f"this expression is nested more than {MAX_DEPTH} deep", offset)
         problem = _problem(node)
         if problem:
-            raise PathError(problem, place)
+            raise PathError(problem, offset)
         if isinstance(node, ast.Constant) and isinstance(node.value, str):
             # As programs have it: what is spelled there may be written both ways.
             node.value = spelled(node.value)
         children: Iterable[ast.AST] = ast.iter_child_nodes(node)
         if isinstance(node, ast.Call):
             children = node.args
-        todo.extend((child, depth + 1, place) for child in children)
+        todo.extend((child, depth + 1, offset) for child in children)
 
 
 def _problem(node: ast.AST) -> str:
@@ -237,8 +237,8 @@ def _problem(node: ast.AST) -> str:
             return ""
     if isinstance(node, _PLAIN):
         return ""
-    what = _INSTEAD.get(type(node), type(node).__name__.lower())
-    return f"{what} can't be used here: {_ALLOWED}"
+    construct = _INSTEAD.get(type(node), type(node).__name__.lower())
+    return f"{construct} can't be used here: {_ALLOWED}"
 
 
 def _constant(value: object) -> str:

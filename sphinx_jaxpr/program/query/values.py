@@ -1,4 +1,4 @@
-"""What views look up in a block, and how they say that there is nothing."""
+"""Values of a program as paths see them, and what views look up in a block."""
 
 from __future__ import annotations
 
@@ -8,18 +8,19 @@ from typing import Any, Final
 
 from ..facts import NO_NAMES, InputNames
 from ..model import Equation, Operand, Program, Variable
+from ..text import plural, similar
 from .base import Asking, View
 from .blocks import INPUT, LITERAL, QueryBlock, dtype_of, shape_of
-from .given import sizes
+from .parameter_values import sizes
 from .syntax import PathError, nearest
 from .vocabulary import Dtype, Origin, Phase
 
-# --- lookups: What views look up in a block, and how they say that there is nothing.
+# --- what views look up in a block, and how they say that something is missing
 
 
-def count_of(count: int, what: str) -> str:
+def count_of(count: int, noun: str) -> str:
     """``a list of 2 equations``."""
-    return f"a list of {count} {what}{'' if count == 1 else 's'}"
+    return f"a list of {plural(count, noun)}"
 
 
 def is_whole(block: QueryBlock, program: Program) -> bool:
@@ -31,48 +32,48 @@ def everything(block: QueryBlock, program: Program) -> list[Equation]:
     """Equations at any depth, a shared program once, as printed.
 
     A program that is printed twice, which JAX does with what objects hold, is
-    there once: where paths lead to it, else where it was printed first.
+    there once: where paths reach it, else where it was printed first.
     """
     index = block.index
     if program.start not in index.everything:
-        found = {one.start: one for one in map(index.meant, inside(block, program))}
-        equations = (e for one in found.values() for e in one.equations)
+        programs = {each.start: each for each in map(index.meant, inside(block, program))}
+        equations = (e for each in programs.values() for e in each.equations)
         index.everything[program.start] = sorted(equations, key=lambda e: e.start)
     return index.everything[program.start]
 
 
 def inside(block: QueryBlock, program: Program) -> list[Program]:
-    """A program and all that it holds, in printed order."""
+    """A program and all programs inside it, in printed order."""
     index = block.index
-    found = {program.start: program}
+    programs = {program.start: program}
     if block.printed is not None and is_whole(block, program):
-        found.update((shared.start, shared) for _, shared in block.printed.shared)
-    todo = list(found.values())
+        programs.update((shared.start, shared) for _, shared in block.printed.shared)
+    todo = list(programs.values())
     while todo:
         for equation in todo.pop().equations:
             for parameter in equation.parameters:
                 held: list[Program | str] = [*parameter.programs, *parameter.references]
                 for member in held:
                     inner = index.member(member)
-                    if inner is not None and inner.start not in found:
-                        found[inner.start] = inner
+                    if inner is not None and inner.start not in programs:
+                        programs[inner.start] = inner
                         todo.append(inner)
-    return [found[start] for start in sorted(found)]
+    return [programs[start] for start in sorted(programs)]
 
 
 def unread(block: QueryBlock, program: Program, path: str) -> None:
-    """Refuse what is asked of all equations where some can't be read."""
+    """Raise where a question is about all equations and some can't be read."""
     index = block.index
     if program.start not in index.refusals:
-        reasons = ((one, index.opaque(one)) for one in inside(block, program))
-        where, reason = next(((one, said) for one, said in reasons if said), (program, ""))
+        reasons = ((each, index.opaque(each)) for each in inside(block, program))
+        where, reason = next(((each, text) for each, text in reasons if text), (program, ""))
         index.refusals[program.start] = (
             f"{'' if where is program else ' further inside'} {reason}" if reason else ""
         )
     if reason := index.refusals[program.start]:
         raise PathError(
-            f"`{path}` can't be answered:{reason}; ask for the equations of a program"
-            " that is read whole"
+            f"`{path}` cannot be answered:{reason}; ask for the equations of a program"
+            " that can be read in full"
         )
 
 
@@ -89,12 +90,12 @@ def cost(block: QueryBlock, program: Program, name: str) -> int:
 
 def phase(block: QueryBlock, equation: Equation, path: str, asking: Asking) -> Phase:
     """The phase of an equation, ``""`` where it has none."""
-    known = block.index.facts.get(equation.start)
-    if known is None:
-        raise PathError(f"`{path}`: nothing is known of its phase")
+    facts = block.index.facts.get(equation.start)
+    if facts is None:
+        raise PathError(f"`{path}`: its phase is unknown")
     if not block.index.has_phases:
         asking.hint(no_phases(block.name, True))
-    return Phase(known.phase)
+    return Phase(facts.phase)
 
 
 def no_phases(path: str, is_traced: bool) -> str:
@@ -111,25 +112,25 @@ def variables(program: Program) -> list[Variable]:
 
 def effects(block: QueryBlock, program: Program, path: str) -> tuple[str, ...]:
     """The names of the effects of a program."""
-    place = block.index.tables.get(program.start)
-    if place is None:
+    index = block.index.tables.get(program.start)
+    if index is None:
         raise PathError(f"`{path}`: nothing is known of its effects")
-    return block.facts.programs[place].effects
+    return block.facts.programs[index].effects
 
 
 def readers(block: QueryBlock, equation: Equation) -> list[Equation]:
     """The equations that read a result of ``equation``, each once, in printed order."""
     index = block.index.readers
-    found = {e.start: e for v in equation.outputs for e in index.get(v.index, ())}
-    return [found[start] for start in sorted(found)]
+    equations = {e.start: e for v in equation.outputs for e in index.get(v.index, ())}
+    return [equations[start] for start in sorted(equations)]
 
 
 def line(block: QueryBlock, equation: Equation, path: str) -> int:
     """The line of the user's source."""
-    known = block.index.facts.get(equation.start)
-    if known is None or known.source is None:
-        raise PathError(f"`{path}`: no line of the source is known")
-    return known.source[1]
+    facts = block.index.facts.get(equation.start)
+    if facts is None or facts.source is None:
+        raise PathError(f"`{path}`: its source line is unknown")
+    return facts.source[1]
 
 
 def missing(
@@ -137,41 +138,40 @@ def missing(
 ) -> str:
     """That ``path`` has no equation ``wanted``, and what is near."""
     present = Counter(e.primitive for e in equations)
-    near = [name for name in nearest(wanted, present)[len("; nearest: ") :].split(", ") if name]
+    near = similar(wanted, present, count=3)
     listed = near or [name for name, _ in present.most_common(8)]
-    said = ", ".join(f"{name} ({present[name]})" for name in listed) or "none"
+    names = ", ".join(f"{name} ({present[name]})" for name in listed) or "none"
     text = f"`{path}` has no equation `{wanted}`"
     count = sum(e.primitive == wanted for e in deeper)
     if count:
         text += f"; {count} further inside: `{path}.all[{wanted}]`"
-    return f"{text}; {'nearest' if near else 'it has'}: {said}"
+    return f"{text}; {'nearest' if near else 'it has'}: {names}"
 
 
 def shape(path: str, kind: str) -> tuple[Any, ...]:
     """The shape of a printed type."""
-    found = shape_of(kind)
-    if found is None:
+    dims = shape_of(kind)
+    if dims is None:
         raise PathError(f"`{path}` has no shape{f': its type is {kind}' if kind else ''}")
-    return sizes(found)
+    return sizes(dims)
 
 
 def dtype(path: str, kind: str) -> Dtype:
     """The short dtype of a printed type."""
-    found = dtype_of(kind)
-    if not found:
+    name = dtype_of(kind)
+    if not name:
         raise PathError(f"`{path}` has no dtype{f': its type is {kind}' if kind else ''}")
-    return Dtype(found)
+    return Dtype(name)
 
 
-def at(items: tuple[Any, ...], place: int, path: str, what: str) -> Any:
+def at(items: tuple[Any, ...], index: int, path: str, noun: str) -> Any:
     """One of several, by position."""
-    if -len(items) <= place < len(items):
-        return items[place]
-    count = f"{len(items)} {what}{'' if len(items) == 1 else 's'}"
-    raise PathError(f"`{path}` has {count}, there is no `[{place}]`")
+    if -len(items) <= index < len(items):
+        return items[index]
+    raise PathError(f"`{path}` has {plural(len(items), noun)}, so there is no `[{index}]`")
 
 
-def sliced(count: int, key: slice, path: str, what: str, is_computed: bool) -> None:
+def sliced(count: int, key: slice, path: str, noun: str, is_computed: bool) -> None:
     """An error where a slice of ``count`` things begins beyond their end.
 
     A number that is written points at something; one that is computed measures, as in
@@ -179,9 +179,8 @@ def sliced(count: int, key: slice, path: str, what: str, is_computed: bool) -> N
     """
     start = key.start or 0
     if start > count or (start == count > 0 and not is_computed):
-        have = f"{count} {what}{'' if count == 1 else 's'}"
         raise PathError(
-            f"`{path}` has {have}, so `{slice_text(key)}` begins beyond the end"
+            f"`{path}` has {plural(count, noun)}, so `{slice_text(key)}` begins beyond the end"
             + (f"; the last one is `[{count - 1}]`" if count else "")
         )
 
@@ -192,23 +191,28 @@ def slice_text(key: slice) -> str:
     return f"[{':'.join(parts)}{'' if key.step is None else f':{key.step}'}]"
 
 
-def of_one(path: str, name: str, count: int, what: str) -> str:
+def of_one(path: str, name: str, count: int, noun: str) -> str:
     """That something is asked of several things."""
     name = name if name.startswith("[") else f".{name}"
     if not count:
-        return f"`{path}` has no {what}s, so no `{name}`"
-    return f"`{name}` is of exactly one {what}; `{path}` has {count}: write `{path}[0]{name}`"
+        return f"`{path}` has no {noun}s, so no `{name}`"
+    return f"`{name}` needs exactly one {noun}; `{path}` has {count}: write `{path}[0]{name}`"
 
 
-def no_attribute(view: View, name: str, known: Iterable[str]) -> str:
-    """That there is no such attribute, and what there is."""
-    known = tuple(known)
+def of_equation(path: str, name: str) -> str:
+    """That something is asked of a program, and one of its equations has it."""
+    return f"`{path}` is a program; `.{name}` belongs to one equation, as in `{path}[0].{name}`"
+
+
+def no_attribute(view: View, name: str, names: Iterable[str]) -> str:
+    """That there is no such attribute, and which there are."""
+    names = tuple(names)
     return f"`{view.path}` is {view.what} and has no `.{name}`" + (
-        nearest(name, known) or f" (it has: {', '.join(known)})"
+        nearest(name, names) or f" (it has: {', '.join(names)})"
     )
 
 
-# --- values: Values of a program as paths see them: operands, results, inputs, constants.
+# --- operands, results, inputs and constants as paths see them
 
 #: Names of inputs that a message lists.
 MOST_NAMES: Final = 12
@@ -226,8 +230,8 @@ class Value(View):
     def __init__(self, block: QueryBlock, path: str, thing: Variable | Operand) -> None:
         variable = thing if isinstance(thing, Variable) else thing.variable
         operand = None if isinstance(thing, Variable) else thing
-        place = ("variable", variable.index) if variable else ("operand", id(operand))
-        super().__init__(path, (id(block), *place))
+        identity = ("variable", variable.index) if variable else ("operand", id(operand))
+        super().__init__(path, (id(block), *identity))
         object.__setattr__(self, "block", block)
         object.__setattr__(self, "variable", variable)
         object.__setattr__(self, "operand", operand)
@@ -323,8 +327,8 @@ class Values(View):
             return self.values[self.names.leaves.index(wanted)]
         if key not in self.names.all_arguments and key not in self.names.arguments:
             names = tuple(dict.fromkeys([*self.names.all_arguments, *self.names.leaves]))
-            known = ", ".join(names[:MOST_NAMES]) + (", ..." if names[MOST_NAMES:] else "")
-            near = nearest(key, names) or f" (names: {known or 'none, use a number'})"
+            listed = ", ".join(names[:MOST_NAMES]) + (", ..." if names[MOST_NAMES:] else "")
+            near = nearest(key, names) or f" (names: {listed or 'none, use a number'})"
             raise PathError(f"`{self.path}` has no `{key}`{near}")
         pairs = zip(self.values, self.names.arguments, strict=False)
         leaves = tuple(value for value, name in pairs if name == key)
@@ -336,9 +340,9 @@ class Values(View):
         return self._some(path, self.values[key], self.names.sliced(key))
 
     def _some(self, path: str, values: tuple[Value, ...], names: InputNames) -> Values:
-        found = Values.__new__(Values)
-        found._set(self.block, path, values, names)
-        return found
+        values_found = Values.__new__(Values)
+        values_found._set(self.block, path, values, names)
+        return values_found
 
     def members(self) -> tuple[Value, ...]:
         return self.values

@@ -3,24 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from keyword import iskeyword
-from typing import Any
+from typing import Any, TypeAlias
 
 from ..facts import NO_NAMES
 from ..glossary.glossary import builtin, printed_value
 from ..matching.match import ADDED, KEPT, RESHAPED
-from ..model import Equation, Parameter, Program
+from ..model import MAX_REPR, Equation, Parameter, Printed, Program
+from ..parser.parser import parse
 from ..renames import table
+from ..text import clipped, expect, shorten
 from . import values
 from .base import Asking, Error, View
 from .blocks import PHASES, QueryBlock
-from .given import freeze
-from .syntax import NoProgram, PathError, nearest
+from .parameter_values import freeze
+from .syntax import FUNCTIONS, VERSIONS, NoProgram, PathError, nearest
 from .values import Value, Values
 from .vocabulary import PRINTED, ParametersView, Phase, Primitive, near_primitive
 
-# --- views: Programs, equations and values as paths see them: frozen views of a block.
+# --- equations and programs
 
 CHANGES = frozenset({ADDED, KEPT, RESHAPED})
 OF_EQUATIONS = tuple(
@@ -40,9 +42,9 @@ class OperandView(Value):
     def attribute(self, name: str, asking: Asking) -> Any:
         if name == "uses":
             readers = self.block.index.readers
-            found = readers.get(self.variable.index, []) if self.variable else []
-            asking.spend(len(found))
-            return Uses(self.block, f"{self.path}.uses", found)
+            equations = readers.get(self.variable.index, []) if self.variable else []
+            asking.spend(len(equations))
+            return Uses(self.block, f"{self.path}.uses", equations)
         return super().attribute(name, asking)
 
 
@@ -98,9 +100,9 @@ class EquationView(View):
             case "outputs":
                 return Values(self.block, path, equation.outputs, OperandView)
             case "uses":
-                found = values.readers(self.block, equation)
-                asking.spend(4 * len(found))
-                return Uses(self.block, path, found)
+                readers = values.readers(self.block, equation)
+                asking.spend(4 * len(readers))
+                return Uses(self.block, path, readers)
             case "text":
                 asking.spend((equation.end - equation.start) // 100)
                 return self.text
@@ -113,28 +115,28 @@ class EquationView(View):
         return self.held(name, asking)
 
     def parameters(self, path: str) -> ParametersView:
-        known = self.block.index.facts.get(self.equation.start)
+        facts = self.block.index.facts.get(self.equation.start)
         printed = {parameter.name: parameter for parameter in self.equation.parameters}
-        plain = known.parameters if known else {}
+        plain = facts.parameters if facts else {}
 
         def value(name: str) -> Any:
             if name in printed and printed[name].members:
                 return self.programs(printed[name], f"{path}[{name}]")
             if name in plain:
                 return freeze(plain[name])
-            found = printed[name]
-            return freeze(printed_value(self.block.index.text[found.start : found.end]))
+            held = printed[name]
+            return freeze(printed_value(self.block.index.text[held.start : held.end]))
 
         names = dict.fromkeys([*printed, *plain])
         return ParametersView(path, (*self.key, "params"), self.equation.primitive, names, value)
 
     def programs(self, parameter: Parameter, path: str) -> ProgramView | Programs:
         members = [self.block.index.member(member) for member in parameter.members]
-        found = [self.block.index.meant(one) for one in members if one is not None]
+        held = [self.block.index.meant(inner) for inner in members if inner is not None]
         is_one = self.block.index.text[parameter.start] != "(" and not parameter.frame
-        if len(found) == 1 and is_one:
-            return ProgramView(self.block, path, found[0])
-        return Programs(self.block, path, found)
+        if len(held) == 1 and is_one:
+            return ProgramView(self.block, path, held[0])
+        return Programs(self.block, path, held)
 
     def held(self, name: str, asking: Asking) -> Any:
         """The program that the parameter ``name`` holds."""
@@ -202,7 +204,7 @@ class Equations(View):
                 paths = ", ".join(f"`{view.path}.{parameter}`" for parameter in held)
                 raise PathError(
                     f"all equations of `{view.path}` are `{view.common[1]}`, so none is `{name}`"
-                    + (f"; the programs that they hold are {paths}" if held else "")
+                    + (f"; their nested programs are {paths}" if held else "")
                 )
             view = view.origin
 
@@ -222,7 +224,7 @@ class Equations(View):
         raise PathError(f"`{self.path}` is {count} equations: choose one, as in {some}")
 
     def missing(self) -> str:
-        """Why there is no equation here, and what is near."""
+        """Why there is no equation here, and which are near."""
         if self.origin is None or not self.wanted:
             return f"`{self.path}` has no equations"
         origin = self.origin
@@ -249,9 +251,11 @@ class Equations(View):
         if not index.has_phases:
             raise PathError(values.no_phases(self.path, bool(index.facts)))
         self.differ("phase", phase)
-        known = index.facts
-        found = [e for e in self.equations if e.start in known and known[e.start].phase == phase]
-        return Equations(self.block, f"{self.path}.{phase}", found, self, "", ("phase", phase))
+        facts = index.facts
+        equations = [
+            e for e in self.equations if e.start in facts and facts[e.start].phase == phase
+        ]
+        return Equations(self.block, f"{self.path}.{phase}", equations, self, "", ("phase", phase))
 
     def changed(self, change: str, equations: Iterable[Equation]) -> Equations:
         base = self.block.base
@@ -261,18 +265,18 @@ class Equations(View):
                 f" `{self.block.name}.label.{change}`"
             )
         if base.printed is None or base.printed.program is None:
-            raise PathError(f"`{base.name}` is no program, so nothing can be compared with it")
+            raise PathError(f"`{base.name}` is not a program, so nothing can be compared with it")
         self.differ("change", change)
-        path, found = f"{self.path}.{change}", self.block.match
+        path, match = f"{self.path}.{change}", self.block.match
         if change == "removed":
-            gone = set(found.removed)
+            gone = {e.start for e in match.removed}
             return Equations(
                 base,
                 path,
                 [e for e in values.everything(base, base.printed.program) if e.start in gone],
                 self,
             )
-        kept = [e for e in equations if found.change.get(e.start) == change]
+        kept = [e for e in equations if match.change.get(e.start) == change]
         return Equations(self.block, path, kept, self, "", ("change", change))
 
     def item(self, key: Any, asking: Asking) -> Any:
@@ -291,30 +295,30 @@ class Equations(View):
     def select(self, word: str, asking: Asking) -> Equations:
         """The equations of a primitive, by any of its names."""
         present = {e.primitive for e in self.equations}
-        real = table().found(word, present)
-        shown = word if word.isidentifier() and not iskeyword(word) else f'"{word}"'
-        path = f"{self.path}[{shown}]"
+        real = table().present_names(word, present)
+        key = word if word.isidentifier() and not iskeyword(word) else f'"{word}"'
+        path = f"{self.path}[{key}]"
         chosen = [e for e in self.equations if e.primitive in real]
-        found = Equations(self.block, path, chosen, self, word, ("primitive", word))
+        selected = Equations(self.block, path, chosen, self, word, ("primitive", word))
         for other in real:
             if other != word:
                 asking.hint(f"the primitive `{word}` is `{other}` here")
         if not real and not asking.knows(word):
-            known = builtin().entry(word)
-            if known is not None:
-                raise PathError(f"`{word}` is no primitive; JAX prints `{known.name}`")
+            entry = builtin().entry(word)
+            if entry is not None:
+                raise PathError(f"`{word}` is not a primitive; JAX prints `{entry.name}`")
             if word in self.block.inputs.all_arguments:
                 raise PathError(
-                    f"`{word}` is no primitive; an input is `{self.block.name}.inputs[{word}]`"
+                    f"`{word}` is not a primitive; an input is `{self.block.name}.inputs[{word}]`"
                 )
-            said, near = found.missing(), near_primitive(word, asking)
-            if near and f" {near} (" not in said:
+            message, near = selected.missing(), near_primitive(word, asking)
+            if near and f" {near} (" not in message:
                 printed = f"JAX prints `{near}` for it" if word in PRINTED else ""
-                said += f"; {printed or f'did you mean `{near}`?'}"
-            raise PathError(said)
+                message += f"; {printed or f'did you mean `{near}`?'}"
+            raise PathError(message)
         if not chosen:
             self.differ("primitive", word)
-        return found
+        return selected
 
     def members(self) -> tuple[EquationView, ...]:
         return tuple(
@@ -372,8 +376,8 @@ class ProgramView(Equations):
         match name:
             case "all":
                 values.unread(block, self.program, path)
-                found = self.everything()
-                return Equations(block, path, found)
+                equations = self.everything()
+                return Equations(block, path, equations)
             case "inputs":
                 names = block.inputs if self.is_whole else NO_NAMES
                 return Values(block, path, self.program.inputs, OperandView, names)
@@ -394,22 +398,20 @@ class ProgramView(Equations):
         if name in PHASES:
             return self.in_this_phase(name, asking)
         if name in OF_EQUATIONS:
-            raise PathError(
-                f"`{self.path}` is a program; `.{name}` is of one equation, `{self.path}[0].{name}`"
-            )
+            raise PathError(values.of_equation(self.path, name))
         raise PathError(values.no_attribute(self, name, OF_PROGRAMS))
 
     def in_this_phase(self, phase: str, asking: Asking) -> Equations:
-        found = self.in_phase(phase)
-        if not found.equations:
-            known = self.block.index.facts
-            deeper = sum(e.start in known and known[e.start].phase == phase for e in self.deeper())
+        equations = self.in_phase(phase)
+        if not equations.equations:
+            facts = self.block.index.facts
+            deeper = sum(e.start in facts and facts[e.start].phase == phase for e in self.deeper())
             if deeper:
                 asking.hint(
-                    f"`{found.path}` is empty: the {deeper} {phase} equations are in programs"
+                    f"`{equations.path}` is empty: the {deeper} {phase} equations are in programs"
                     f" inside, `{self.path}.all.{phase}`"
                 )
-        return found
+        return equations
 
 
 class Programs(View):
@@ -419,9 +421,9 @@ class Programs(View):
     programs: tuple[ProgramView, ...]
 
     def __init__(self, block: QueryBlock, path: str, programs: Iterable[Program]) -> None:
-        found = tuple(ProgramView(block, f"{path}[{n}]", p) for n, p in enumerate(programs))
-        super().__init__(path, (id(block), "programs", *(view.key for view in found)))
-        object.__setattr__(self, "programs", found)
+        views = tuple(ProgramView(block, f"{path}[{n}]", p) for n, p in enumerate(programs))
+        super().__init__(path, (id(block), "programs", *(view.key for view in views)))
+        object.__setattr__(self, "programs", views)
 
     @property
     def what(self) -> str:
@@ -445,10 +447,10 @@ class Programs(View):
         return self.programs
 
 
-# --- scope: Where names lead: blocks by their names, and versions.
+# --- what names stand for: blocks and versions
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Scope:
     """What an expression may name.
 
@@ -463,6 +465,58 @@ class Scope:
     versions: Mapping[str, str] = field(default_factory=dict)
     primitives: frozenset[str] = frozenset()
     left_out: frozenset[str] = frozenset()
+
+    @classmethod
+    def of(cls, programs: NamedPrograms, versions: Mapping[str, str] | None = None) -> Scope:
+        """What an expression may name, from programs by their names.
+
+        A name is an identifier, ``f``, or that of a variant, ``f.grad``: its base is ``f``,
+        where that is given.  A program is what :func:`parse` returns, a text to parse, or one
+        of the programs of ``sphinx_jaxpr.testing.trace``.  ``versions`` may have
+        ``jax``, ``jaxlib`` and ``python``.
+
+        Raises :exc:`ValueError` for a name that no expression can have, :exc:`TypeError`
+        for what is not a program.
+        """
+        if isinstance(programs, Scope):
+            return programs
+        expect(programs, Mapping, "a mapping from names to programs")
+        blocks: dict[str, QueryBlock] = {}
+        for name in sorted(programs, key=_is_variant):  # bases come first
+            base = blocks.get(name.partition(".")[0]) if _is_variant(name) else None
+            blocks[name] = _block(name, programs[name], base)
+        primitives = (block.primitives for block in blocks.values())
+        return cls(blocks, versions or {}, frozenset().union(*primitives))
+
+    def __repr__(self) -> str:
+        return f"<Scope of {clipped(', '.join(self.blocks) or 'no programs', MAX_REPR)}>"
+
+
+#: Programs by their names, ``f`` and for a variant ``f.grad``; or the scope made of them.
+NamedPrograms: TypeAlias = Scope | Mapping[str, Printed | str | QueryBlock]
+
+
+def _is_variant(name: str) -> bool:
+    """Whether a name is that of a variant; an error where it is not a name."""
+    expect(name, str, "a text as the name of a program")
+    head, dot, label = name.partition(".")
+    for word in (head, label) if dot else (head,):
+        if not (word.isascii() and word.isidentifier()) or iskeyword(word):
+            raise ValueError(f"{shorten(name)} cannot name a program; expected `f` or `f.grad`")
+    if head in FUNCTIONS or head in VERSIONS:
+        raise ValueError(f"`{head}` cannot name a program: it has a meaning in expressions")
+    return bool(dot)
+
+
+def _block(name: str, program: Printed | str | QueryBlock, base: QueryBlock | None) -> QueryBlock:
+    """A program under a name of the caller's."""
+    if isinstance(program, QueryBlock):
+        is_ready = program.name == name and program.base is base
+        return program if is_ready else replace(program, name=name, base=base)
+    if isinstance(program, str):
+        program = parse(program)
+    expect(program, Printed, f"a program or its text as `{name}`")
+    return QueryBlock(name, program, base=base)
 
 
 class BlockView(View):
@@ -484,7 +538,7 @@ class BlockView(View):
             raise NoProgram(f"`{block.name}` could not be traced")
         if block.error is not None:
             raise PathError(f"`{block.name}` has no program: {block.error[0]}: {block.error[1]}")
-        raise PathError(f"`{block.name}` has no program that could be read")
+        raise PathError(f"`{block.name}` has no program that can be read")
 
     def attribute(self, name: str, asking: Asking) -> Any:
         inner = asking.blocks.get(f"{self.path}.{name}")
@@ -503,16 +557,14 @@ class BlockView(View):
     def unknown(self, name: str, asking: Asking) -> str:
         """That it has no such variant or attribute, and what is near."""
         if name in OF_EQUATIONS:
-            return (
-                f"`{self.path}` is a program; `.{name}` is of one equation, `{self.path}[0].{name}`"
-            )
+            return values.of_equation(self.path, name)
         start = self.path + "."
         labels = [key[len(start) :] for key in asking.blocks if key.startswith(start)]
         if self.block.printed is not None and name in self.block.primitives:
             return f"`{self.path}` has no variant `{name}`; equations are `{self.path}[{name}]`"
         meant = Phase.meant.get(name.lower())  # as `.backward`
-        known = f"; nearest: {meant}" if meant else nearest(name, (*labels, *OF_PROGRAMS))
-        if not known:
-            said = "variants" if labels else "it has"
-            known = f" ({said}: {', '.join(labels or OF_PROGRAMS)})"
-        return f"`{self.path}` has no variant or attribute `{name}`{known}"
+        hint = f", did you mean `{meant}`?" if meant else nearest(name, (*labels, *OF_PROGRAMS))
+        if not hint:
+            head = "variants" if labels else "it has"
+            hint = f" ({head}: {', '.join(labels or OF_PROGRAMS)})"
+        return f"`{self.path}` has no variant or attribute `{name}`{hint}"

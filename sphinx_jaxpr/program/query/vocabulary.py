@@ -7,14 +7,14 @@ means what it is called now.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Collection, Iterable
 from difflib import SequenceMatcher
-from functools import cache
 from typing import Any, ClassVar, Final
 
+from ..dtypes import MEANT_DTYPES, all_dtypes, is_dtype, is_known_dtype, long_dtype, short_dtype
 from ..glossary.glossary import builtin
 from ..renames import table
+from ..text import similar
 from .base import Asking, View
 from .blocks import CONSTANT, EQUATION, INPUT, LITERAL
 from .syntax import PathError, nearest
@@ -48,7 +48,7 @@ class ParametersView(View):
         return "the parameters of an equation"
 
     def attribute(self, name: str, asking: Asking) -> Any:
-        raise PathError(f"a parameter is reached with brackets: `{self.path}[{name}]`")
+        raise PathError(f"a parameter is written in brackets: `{self.path}[{name}]`")
 
     def has(self, name: str, asking: Asking) -> bool:
         """Whether there is a parameter of this name, or of the one that it became."""
@@ -63,7 +63,7 @@ class ParametersView(View):
 
     def item(self, key: Any, asking: Asking) -> Any:
         if not isinstance(key, str):
-            raise PathError(f"a parameter is named: `{self.path}[name]`, not by number")
+            raise PathError(f"a parameter has a name, not a position: `{self.path}[name]`")
         asking.spend(20)
         if key in self.names:
             return self.value(key)
@@ -72,9 +72,9 @@ class ParametersView(View):
         if real:
             asking.hint(f"the parameter `{key}` of `{self.primitive}` is `{real}` here")
             return self.value(real)
-        known = nearest(key, self.names) or f" (it has: {', '.join(self.names) or 'none'})"
+        near = nearest(key, self.names) or f" (it has: {', '.join(self.names) or 'none'})"
         raise PathError(
-            f"`{self.primitive}` has no parameter `{key}`{f'; {hint}' if hint else known}"
+            f"`{self.primitive}` has no parameter `{key}`{f'; {hint}' if hint else near}"
         )
 
     def members(self) -> tuple[ParameterName, ...]:
@@ -110,7 +110,7 @@ class Word(str):
         return hash(self.key)
 
     def means(self, text: str, asking: Asking) -> bool:
-        """Whether a text is a name of this word; an error where it is none of any word."""
+        """Whether a text is a name of this word; an error where it is not a name of any word."""
         self.check(text, asking)
         return self.key == text
 
@@ -136,17 +136,17 @@ class Word(str):
 class PartWord(str):
     """Some letters of a word, by their place: of a kind of words, as ``e.dtype[0]``."""
 
-    __slots__ = ("kind", "place")
+    __slots__ = ("kind", "span")
     kind: type[Word]
-    place: slice
+    span: slice
 
     def check(self, text: str, asking: Asking) -> None:
         """An error where no word has ``text`` in this place."""
-        key = self.kind, self.place.start, self.place.stop, self.place.step
+        key = self.kind, self.span.start, self.span.stop, self.span.step
         if key not in asking.pieces:
             words = {*self.kind.known(asking)}
             asking.spend(len(words))
-            asking.pieces[key] = frozenset(word[self.place] for word in words)
+            asking.pieces[key] = frozenset(word[self.span] for word in words)
         if text not in asking.pieces[key]:
             near = _near(text, sorted(asking.pieces[key] - {""}))
             raise PathError(
@@ -155,28 +155,27 @@ class PartWord(str):
             )
 
 
-def part_of(word: Word, place: slice | int) -> str:
+def part_of(word: Word, index: slice | int) -> str:
     """Letters of a word."""
-    if isinstance(place, int):
-        place = slice(place, place + 1 or None)
-    part = PartWord(str(word)[place])
-    part.kind, part.place = type(word), place
+    if isinstance(index, int):
+        index = slice(index, index + 1 or None)
+    part = PartWord(str(word)[index])
+    part.kind, part.span = type(word), index
     return part
 
 
-def _unknown(what: str, text: str, near: str, listed: Iterable[str] = ()) -> PathError:
+def _unknown(noun: str, text: str, near: str, listed: Iterable[str] = ()) -> PathError:
     """``unknown phase `backward` (did you mean `transpose`?)``, and what there is."""
-    said = f"unknown {what} `{text[:80]}`"
+    message = f"unknown {noun} `{text[:80]}`"
     if near:
-        said += f" (did you mean `{near}`?)"
+        message += f" (did you mean `{near}`?)"
     names = ", ".join(f"`{name}`" if name else '`""`' for name in listed)
-    return PathError(f"{said}; there are {names}" if names else said)
+    return PathError(f"{message}; expected one of {names}" if names else message)
 
 
-def _near(text: str, known: Iterable[str]) -> str:
+def _near(text: str, words: Iterable[str]) -> str:
     """The most similar word, or ``""``; of equals the one with the same beginning."""
-    found = nearest(text, known, count=5).removeprefix("; nearest: ")
-    near = [word for word in found.split(", ") if _ratio(text, word) > 0.6]
+    near = [word for word in similar(text, words, count=5) if _ratio(text, word) > 0.6]
     return max(near, key=lambda word: _likeness(text, word), default="")
 
 
@@ -192,7 +191,7 @@ def _ratio(text: str, word: str) -> float:
 
 # -- primitives ---------------------------------------------------------------------------
 
-#: Functions of JAX that are no primitives, and what is printed for them.
+#: Functions of JAX that are not primitives, and what is printed for them.
 PRINTED: Final = {
     "cosine": "cos",
     "sine": "sin",
@@ -267,22 +266,22 @@ class Primitive(Word):
         if self.key == text:
             return True
         self.check(text, asking)
-        found = self.key in table().found(text, self.present)
-        if found:
+        is_meant = self.key in table().present_names(text, self.present)
+        if is_meant:
             asking.hint(f"the primitive `{text}` is `{self.key}` here")
-        return found
+        return is_meant
 
     @classmethod
     def check(cls, text: str, asking: Asking) -> None:
         if asking.knows(text):
             return
-        known = builtin().entry(text)
-        if known is not None:
-            raise PathError(f"`{text}` is no primitive; JAX prints `{known.name}`")
+        entry = builtin().entry(text)
+        if entry is not None:
+            raise PathError(f"`{text}` is not a primitive; JAX prints `{entry.name}`")
         near = near_primitive(text, asking)
         error = _unknown("primitive", text, near)
         if not near:
-            error = PathError(f"{error}; one of your own is declared in `jaxpr_glossary`")
+            error = PathError(f"{error}; declare your own in `jaxpr_glossary`")
         raise error
 
     @classmethod
@@ -387,50 +386,6 @@ class Origin(_Listed):
 
 # -- dtypes -------------------------------------------------------------------------------
 
-_LONG: Final = re.compile(r"(bfloat|float|uint|int|complex)(\d.*)")
-_SHORT: Final = {"bfloat": "bf", "float": "f", "uint": "u", "int": "i", "complex": "c"}
-_BRIEF: Final = re.compile(r"(bf|f|u|i|c)(\d.*)")
-_LONGER: Final = {short: long for long, short in _SHORT.items()}
-_KEY: Final = re.compile(r"key<\w+>")
-_KEYS: Final = frozenset({"key<fry>", "key<rbg>", "key<urbg>"})  # JAX's own kinds
-_EIGHT: Final = "e3m4 e4m3 e4m3b11fnuz e4m3fn e4m3fnuz e5m2 e5m2fnuz e8m0fnu"
-_DTYPES: Final = frozenset(
-    "bool float0 bf16 f16 f32 f64 c64 c128 f4_e2m1fn f6_e2m3fn f6_e3m2fn key<fry>".split()
-    + [f"{sign}{bits}" for sign in "iu" for bits in (1, 2, 4, 8, 16, 32, 64)]
-    + [f"f8_{name}" for name in _EIGHT.split()]
-)
-_MEANT: Final = {
-    "float": "f32",
-    "double": "f64",
-    "half": "f16",
-    "single": "f32",
-    "int": "i32",
-    "integer": "i32",
-    "uint": "u32",
-    "complex": "c64",
-    "b1": "bool",
-    "pred": "bool",
-    "bf": "bf16",
-    "bfloat": "bf16",
-}
-
-
-def short_dtype(name: str) -> str:
-    """``f32`` of ``float32``; other names as they are."""
-    found = _LONG.fullmatch(name)
-    return _SHORT[found[1]] + found[2] if found and name != "float0" else name
-
-
-def long_dtype(name: str) -> str:
-    """``float32`` of ``f32``; other names as they are."""
-    found = _BRIEF.fullmatch(name)
-    return _LONGER[found[1]] + found[2] if found else name
-
-
-def is_dtype(name: str) -> bool:
-    """Whether it is the name of a dtype of JAX, short or long."""
-    return short_dtype(name) in _DTYPES or bool(_KEY.fullmatch(name))
-
 
 class Dtype(Word):
     """A dtype, equal by each of its names: ``f32`` and ``float32``."""
@@ -448,32 +403,25 @@ class Dtype(Word):
 
     @classmethod
     def check(cls, text: str, asking: Asking) -> None:
-        is_known = is_dtype(text) and (text in _KEYS or not _KEY.fullmatch(text))
-        if is_known or not text:  # which nothing has: `e.dtype != ""`
+        if is_known_dtype(text) or not text:  # which nothing has: `e.dtype != ""`
             return
         if not any(short_dtype(text) in block.dtypes for block in asking.mentioned):
             bare = text.rpartition(".")[2]
-            near = bare if is_dtype(bare) and bare != text else _MEANT.get(bare.lower(), "")
-            raise _unknown("dtype", text, near or short_dtype(_near(bare.lower(), _dtypes())))
+            near = bare if is_dtype(bare) and bare != text else MEANT_DTYPES.get(bare.lower(), "")
+            raise _unknown("dtype", text, near or short_dtype(_near(bare.lower(), all_dtypes())))
 
     @classmethod
     def check_part(cls, text: str, asking: Asking) -> None:
-        if not any(text in name for name in _dtypes()):
+        if not any(text in name for name in all_dtypes()):
             cls.check(text, asking)
 
     @classmethod
     def known(cls, asking: Asking) -> Iterable[str]:
         here = (name for block in asking.mentioned for name in block.dtypes)
-        return {*_dtypes(), *here}
+        return {*all_dtypes(), *here}
 
     def has(self, part: str) -> bool:
         return part in self.key or part in long_dtype(self.key)
-
-
-@cache
-def _dtypes() -> tuple[str, ...]:
-    names = {*_DTYPES, *map(long_dtype, _DTYPES)}
-    return tuple(sorted(names, key=lambda name: (len(name), name)))
 
 
 # -- parameters ---------------------------------------------------------------------------

@@ -1,8 +1,8 @@
 """Walks a checked expression over frozen data.
 
 Nothing of a page is run by Python: every node of the tree is handled here, names
-lead to what the caller put into the :class:`~.scope.Scope`, attributes to what views
-list.  Work is counted, and sizes are bounded, so that any expression ends soon.
+refer to what the caller put into the :class:`~.views.Scope`, attributes to what views
+list.  Work is counted, and sizes are bounded, so that every expression ends soon.
 """
 
 from __future__ import annotations
@@ -12,14 +12,15 @@ from collections.abc import Iterator
 from functools import cache
 from typing import Any, Final
 
-from ..glossary.glossary import known
+from ..glossary.glossary import builtin
+from ..text import plural
 from . import values
 from .base import Asking, Version, View
 from .equality import compare, denied, elements, kind, number_of, program_of, weigh
 from .equivalence import same
 from .evidence import EvidenceList, Idle, Nothing, Pile, emptiness, idle, listing, verdict_of
-from .given import is_flag
 from .operators import MAX_ITEMS, binary, call, make_set, number, truth
+from .parameter_values import is_flag
 from .syntax import FUNCTIONS, VERSIONS, Expression, PathError, nearest
 from .values import Values
 from .views import OF_PROGRAMS, BlockView, Equations, Scope
@@ -30,29 +31,29 @@ _WORDS_OF_PROGRAMS: Final = frozenset(OF_PROGRAMS)
 
 @cache
 def _primitives() -> frozenset[str]:
-    return frozenset(known())
+    return frozenset(builtin().known())
 
 
 class Emptiness:
     """Why a comprehension has no elements, as far as its rounds show."""
 
     def __init__(self) -> None:
-        self.found: Nothing | None = None
+        self.first: Nothing | None = None
         self.is_fact = False
 
     @property
     def reason(self) -> Nothing | None:
         """Why it looked at nothing; ``None`` where that there is nothing is a fact."""
-        return None if self.is_fact else self.found
+        return None if self.is_fact else self.first
 
     def empty(self, reason: Nothing | None) -> None:
         """A loop has nothing to go through: for no reason that counts, or for one."""
         self.is_fact = self.is_fact or reason is None
-        self.found = self.found or reason
+        self.first = self.first or reason
 
     def refused(self, source: str, tests: str) -> None:
         """A condition leaves an element out."""
-        self.found = self.found or Nothing(f"no element of {source} passes `{tests}`")
+        self.first = self.first or Nothing(f"no element of {source} passes `{tests}`")
 
 
 def free_names(node: ast.expr) -> Iterator[str]:
@@ -88,12 +89,12 @@ class Walker:
         """Whether a part counts as true."""
         return truth(self.visit(node))
 
-    def same(self, one: Any, two: Any) -> bool:
-        """:func:`.same.same` in this evaluation."""
-        return same(one, two, self.asking)
+    def same(self, left: Any, right: Any) -> bool:
+        """:func:`.equivalence.same` in this evaluation."""
+        return same(left, right, self.asking)
 
     def visit(self, node: ast.expr) -> Any:
-        """The value of a node; an error is given the place of the innermost one."""
+        """The value of a node; an error gets the offset of the innermost one."""
         try:
             self.asking.spend(3)
             return self.value(node)
@@ -109,9 +110,9 @@ class Walker:
             case ast.Name(id=name):
                 return self.name(name)
             case ast.Attribute(value=inner, attr=name):
-                found = self.attribute(self.visit(inner), name)
+                result = self.attribute(self.visit(inner), name)
                 self.reached.add(node)
-                return found
+                return result
             case ast.Subscript(value=inner, slice=key):
                 return self.item(self.visit(inner), key, self.expression.segment(inner))
             case ast.Call(func=ast.Name(id=name), args=arguments):
@@ -131,8 +132,8 @@ class Walker:
             case ast.ListComp(elt=element) | ast.GeneratorExp(elt=element):
                 return self.comprehension(element, node.generators)
             case ast.SetComp(elt=element):
-                found = self.comprehension(element, node.generators)
-                return make_set(found, self.asking, found.reason)
+                result = self.comprehension(element, node.generators)
+                return make_set(result, self.asking, result.reason)
         raise PathError(f"`{self.expression.segment(node)[:40]}` can't be used here")
 
     # -- names and paths
@@ -158,7 +159,7 @@ class Walker:
         if name in FUNCTIONS:
             return f"`{name}` is a function: write `{name}(...)`"
         if name in self.scope.left_out:
-            return f"this build leaves the block `{name}` out (directive `only`)"
+            return f"this build leaves out the block `{name}` (directive `only`)"
         names = [*(key.partition(".")[0] for key in self.scope.blocks), *VERSIONS, *self.bound]
         if self.inside:
             start = f"{self.inside}."
@@ -176,48 +177,48 @@ class Walker:
             return value[0].attribute(name, self.asking)
         raise PathError(f"{kind(value)} has no `.{name}`")
 
-    def item(self, value: Any, key: ast.expr, said: str = "the list") -> Any:
+    def item(self, value: Any, key: ast.expr, source: str = "the list") -> Any:
         """``value[key]``; ``said`` is how the page writes the value."""
         value = program_of(value)
         if isinstance(value, View):
-            place = self.key(key)
-            if isinstance(key, ast.Slice) and isinstance(place, slice):
-                self.within(value, place, key, said)
-            return value.item(place, self.asking)
+            index = self.key(key)
+            if isinstance(key, ast.Slice) and isinstance(index, slice):
+                self.within(value, index, key, source)
+            return value.item(index, self.asking)
         if not isinstance(value, (tuple, str)):
             raise PathError(f"{kind(value)} takes no `[...]`")
-        place = self.slice(key) if isinstance(key, ast.Slice) else number_of(self.visit(key))
-        if isinstance(place, slice):
+        index = self.slice(key) if isinstance(key, ast.Slice) else number_of(self.visit(key))
+        if isinstance(index, slice):
             self.asking.spend(len(value) // 10)
             if isinstance(value, Word):
-                return part_of(value, place)
+                return part_of(value, index)
             if not isinstance(value, EvidenceList):
-                return value[place]
-            self.within(value, place, key, said)
-            return listing(value[place], value.reason)
-        if is_flag(place) or not isinstance(place, int):
-            raise PathError(f"{kind(value)} takes a position in brackets, not {kind(place)}")
-        if not -len(value) <= place < len(value):
-            has = f"{len(value)} element{'' if len(value) == 1 else 's'}"
-            raise PathError(f"`{said}` has {has}, there is no `[{place}]`")
-        return part_of(value, place) if isinstance(value, Word) else value[place]
+                return value[index]
+            self.within(value, index, key, source)
+            return listing(value[index], value.reason)
+        if is_flag(index) or not isinstance(index, int):
+            raise PathError(f"{kind(value)} takes a position in brackets, not {kind(index)}")
+        if not -len(value) <= index < len(value):
+            has = plural(len(value), "element")
+            raise PathError(f"`{source}` has {has}, so there is no `[{index}]`")
+        return part_of(value, index) if isinstance(value, Word) else value[index]
 
-    def within(self, value: Any, place: slice, key: ast.expr, said: str) -> None:
+    def within(self, value: Any, span: slice, key: ast.expr, source: str) -> None:
         """An error where a slice begins beyond the end of equations or values."""
         match value:
             case Equations():
-                count, what, path = len(value.equations), "equation", value.path
+                count, noun, path = len(value.equations), "equation", value.path
             case Values():
-                count, what, path = len(value.values), "value", value.path
+                count, noun, path = len(value.values), "value", value.path
             case EvidenceList():
-                count, what, path = len(value), "element", said
+                count, noun, path = len(value), "element", source
             case _:
                 return
         is_computed = isinstance(key, ast.Slice) and not isinstance(key.lower, ast.Constant)
-        values.sliced(count, place, path, what, is_computed)
+        values.sliced(count, span, path, noun, is_computed)
 
     def key(self, node: ast.expr) -> int | slice | str:
-        """What stands in brackets after a path: a word is itself, unless it is bound."""
+        """The key in brackets after a path: a word is itself, unless it is bound."""
         match node:
             case ast.Slice():
                 return self.slice(node)
@@ -290,21 +291,21 @@ class Walker:
             return denied(value if isinstance(value, Idle) else truth(value))
         value = number_of(value)
         if not isinstance(value, (int, float)):
-            raise PathError(f"a sign can't stand before {kind(value)}")
+            raise PathError(f"a sign cannot precede {kind(value)}")
         return number(-value if isinstance(operator, ast.USub) else +value)
 
     def comprehension(self, element: ast.expr, generators: list[ast.comprehension]) -> EvidenceList:
-        found: list[Any] = []
+        items: list[Any] = []
         why = Emptiness()
         outer = dict(self.bound)
         try:
             for _ in self.rounds(generators, why):
-                found.append(program_of(self.visit(element)))
-                if len(found) > MAX_ITEMS:
-                    raise PathError(f"a list became longer than {MAX_ITEMS:,}")
+                items.append(program_of(self.visit(element)))
+                if len(items) > MAX_ITEMS:
+                    raise PathError(f"a list grew longer than {MAX_ITEMS:,}")
         finally:
             self.bound = outer
-        return listing(found, why.reason)
+        return listing(items, why.reason)
 
     def rounds(
         self, generators: list[ast.comprehension], why: Emptiness | None = None
@@ -337,7 +338,7 @@ class Walker:
             return
         assert isinstance(target, ast.Tuple)
         if not isinstance(item, tuple) or len(item) != len(target.elts):
-            raise PathError(f"`for` can't take {kind(item)} apart into {len(target.elts)}")
+            raise PathError(f"`for` cannot unpack {kind(item)} into {len(target.elts)} names")
         for name, part in zip(target.elts, item, strict=True):
             assert isinstance(name, ast.Name)
             self.bound[name.id] = part

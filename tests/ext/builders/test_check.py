@@ -318,7 +318,7 @@ def test_claims_that_hold_of_anything_are_told(tmp_path: Path) -> None:
         (13, "this says nothing: `dense[cos]` has no equations"),
         (14, "`1 == 1` says nothing about a program"),
         (17, "`!=` can't compare a list with a number"),
-        (19, "`dense` has no variant or attribute `gard`; nearest: grad"),
+        (19, "`dense` has no variant or attribute `gard`, did you mean `grad`"),
     ):
         assert any(one.startswith(f"index.md:{line}:") and message in one for one in told), line
     assert len(told) == 5

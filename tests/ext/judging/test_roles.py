@@ -364,12 +364,12 @@ def test_lists_of_primitives_in_one_file(tmp_path_factory: pytest.TempPathFactor
 
 
 WRONG = [
-    ("{jaxpr:ref}`dens`", "path", "block 'dens': there is no block `dens`; nearest: dense"),
+    ("{jaxpr:ref}`dens`", "path", "block 'dens': there is no block `dens`, did you mean `dense`?"),
     ("{jaxpr:eqn}`dense[tan]`", "path", "has no equation `tan`; nearest: tanh"),
     ("{jaxpr:eqn}`it <dense.grad[mul].x>`", "path", "equation 'dense.grad[mul].x'"),
     ("{jaxpr:eqn}`all <dense>`", "path", "is a program, not one equation"),
-    ("{jaxpr:prim}`tanhh`", "path", "there is no primitive `tanhh`; nearest: tanh"),
-    ("{jaxpr:val}`len(dense) +`", "path", "value 'len(dense) +': this is no Python expression"),
+    ("{jaxpr:prim}`tanhh`", "path", "there is no primitive `tanhh`, did you mean `tanh`?"),
+    ("{jaxpr:val}`len(dense) +`", "path", "value 'len(dense) +': this is not a Python expression"),
     ("{jaxpr:val}`dense + 1`", "path", "`+` can't be used"),
     ("{jaxpr:val}`open('x')`", "path", "open"),
     ("{jaxpr:claim}`words alone`", "claim", "the claim 'words alone' has no predicate"),
@@ -494,7 +494,9 @@ def test_parts_under_a_condition(tmp_path_factory: pytest.TempPathFactory) -> No
         assert "Without a condition" in text
         assert "Hidden" not in text
         assert "Inner" not in text
-    assert any("'jaxx >= \"0.1\"': there is no block `jaxx`; nearest: jax" in one for one in told)
+    assert any(
+        "'jaxx >= \"0.1\"': there is no block `jaxx`, did you mean `jax`?" in one for one in told
+    )
     assert any("a label can't stand in jaxpr-when" in one for one in told)
     assert any("has no condition" in one for one in told)
     done = project.build("text", "-D", "jaxpr_mode=skip")

@@ -256,7 +256,7 @@ def test_the_inventory_lists_what_is_shown(tmp_path: Path) -> None:
     conf = 'myst_enable_extensions = ["colon_fence"]\n'
     built = Project(tmp_path, {"docs/index.md": page}, conf).build("html")
     assert [w.text for w in warned(built)] == [
-        f"{what}: this build leaves the block `on_paper` out (directive `only`)"
+        f"{what}: this build leaves out the block `on_paper` (directive `only`)"
         for what in ("value 'len(on_paper)'", "block 'on_paper'")
     ]
     inventory = built.out / "objects.inv"

@@ -216,4 +216,4 @@ jaxpr_glossary = {
     assert "the term 'nowhere'" in told
     assert "'tahn' is not a primitive" in told
     assert re.search(r"'tahn' is not a primitive .*, did you mean '\w*tan\w*'?", told)
-    assert "there is no primitive `TANH`; nearest: tanh" in told
+    assert "there is no primitive `TANH`, did you mean `tanh`?" in told

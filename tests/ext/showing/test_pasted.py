@@ -132,7 +132,7 @@ def test_paths_values_and_claims(built: Build) -> None:
     claim, phase = sorted(warned(built), key=lambda one: one.kind)
     # On no JAX: the text is what it is.
     assert claim.text.startswith("claim 'few' is false: `len(small)` is 2")
-    assert "nothing is known of its phase" in phase.text
+    assert "its phase is unknown" in phase.text
     for found in (claim, phase):
         line = MARKDOWN.splitlines()[found.line - 1]
         assert "len(small)" in line or "phase" in line
@@ -231,12 +231,12 @@ def test_mistakes_are_told_at_their_lines(tmp_path: Path) -> None:
             "unknown option 'naem', did you mean 'name'? (known: caption",
             "name 'while' is a reserved word, try 'while_'",
             "open: 'base' is none of auto, all, none",
-            "'of_dense' stands before the jaxpr",
+            "'of_dense' precedes the jaxpr",
             "the body is empty",
-            "no jaxpr begins here, as in `{ lambda ; a:f32[8]. let`",
-            "'c:f32[] is what b' is no equation that could be read",
+            "expected a jaxpr, which begins like `{ lambda ; a:f32[8]. let`",
+            "'c:f32[] is what b' cannot be read as an equation",
             "the end is missing: `in (...) }`",
-            "a jaxpr needs a directive of its own",
+            "each jaxpr needs its own directive",
             "no jaxpr begins at '{ lambda a. let b = sin a in (b,) }'",
         ],
         strict=True,

@@ -13,16 +13,16 @@ from typing import Any
 
 import pytest
 
-from sphinx_jaxpr.program.glossary import glossary
 from sphinx_jaxpr.program.glossary.glossary import (
     KINDS,
     Entry,
     builtin,
-    in_words,
     printed_value,
 )
 from sphinx_jaxpr.program.parser.parser import parse
 
+glossary = builtin()
+in_words = glossary.in_words
 ENTRIES = [entry for name in glossary.known() if (entry := glossary.entry(name))]
 NEWEST_LOOKED_AT = (0, 12)
 
@@ -77,14 +77,6 @@ def test_aliases(alias: str, name: str) -> None:
 def test_unknown_names() -> None:
     assert glossary.entry("no_such_primitive") is None
     assert glossary.entry("") is None
-
-
-def test_nearest() -> None:
-    assert glossary.nearest("dot_genral")[0] == "dot_general"
-    assert "scatter-add" in glossary.nearest("scatteradd")
-    assert glossary.nearest("") == ()
-    assert glossary.nearest("qqqqqqqq") == ()
-    assert len(glossary.nearest("cumsum", 1)) == 1
 
 
 # --- a project's own -----------------------------------------------------------------

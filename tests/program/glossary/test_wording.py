@@ -15,10 +15,12 @@ from jax import lax
 from jax.sharding import AbstractMesh, AxisType
 from jax.sharding import PartitionSpec as P
 
-from sphinx_jaxpr.program.glossary import glossary
-from sphinx_jaxpr.program.glossary.glossary import in_words, printed_value
+from sphinx_jaxpr.program.glossary.glossary import builtin, printed_value
 from sphinx_jaxpr.program.parser.parser import parse
 from sphinx_jaxpr.worker.facts import facts
+
+glossary = builtin()
+in_words = glossary.in_words
 
 
 def array(*shape: int, dtype: Any = jnp.float32) -> Any:

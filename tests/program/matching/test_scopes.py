@@ -115,9 +115,7 @@ def _measure(f: Function, args: tuple[Any, ...]) -> Iterator[tuple[str, int, lis
         missed = [
             f"{name}: {e.primitive} {scope}"
             for scope, e in own.items()
-            if (scope, e.primitive) in there
-            and e.start not in partners
-            and e.start in found.removed
+            if (scope, e.primitive) in there and e.start not in partners and e in found.removed
         ]
         # What is kept has the same value: JAX may compute it in another scope too.
         wrong = [

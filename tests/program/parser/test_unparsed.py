@@ -39,17 +39,17 @@ def test_all_that_jax_prints_is_read(name: str) -> None:
 @pytest.mark.parametrize(
     ("text", "at", "says"),
     [
-        ("print(1)", "print(1)", "no jaxpr begins here"),
-        ("", "", "no jaxpr begins here"),
+        ("print(1)", "print(1)", "expected a jaxpr, which begins like"),
+        ("", "", "expected a jaxpr, which begins like"),
         ("{ lambda a. let in () }", "{ lambda", "no jaxpr begins at '{ lambda a. let in () }'"),
-        (f">>> f\n{HEAD}{END}", ">>> f", "'>>> f' stands before the jaxpr"),
-        (f"{HEAD}{END}\nthe end", "the end", "'the end' stands behind the jaxpr"),
-        (f"{HEAD}{END}\n{HEAD}{END}", HEAD, "a jaxpr needs a directive of its own"),
-        (f"{HEAD}    c == a\n{END}", "c == a", "'c == a' is no equation that could be read"),
-        (f"{HEAD}    c == a", "c == a", "'c == a' is no equation"),
+        (f">>> f\n{HEAD}{END}", ">>> f", "'>>> f' precedes the jaxpr"),
+        (f"{HEAD}{END}\nthe end", "the end", "'the end' follows the jaxpr"),
+        (f"{HEAD}{END}\n{HEAD}{END}", HEAD, "each jaxpr needs its own directive"),
+        (f"{HEAD}    c == a\n{END}", "c == a", "'c == a' cannot be read as an equation"),
+        (f"{HEAD}    c == a", "c == a", "'c == a' cannot be read as an equation"),
         (HEAD, "\n", "the end is missing"),
         (f"{HEAD}  in (b,", "in (b,", "the results end with `) }`, found 'in (b,'"),
-        (f"let f = {HEAD}{END} in\n", " in", "the jaxpr behind the shared ones is missing"),
+        (f"let f = {HEAD}{END} in\n", " in", "no jaxpr follows the shared programs"),
     ],
 )
 def test_where_and_why(text: str, at: str, says: str) -> None:

@@ -19,7 +19,7 @@ from jax.sharding import AbstractMesh, AxisType, PartitionSpec
 
 from sphinx_jaxpr.program.glossary.glossary import printed_value
 from sphinx_jaxpr.program.query.blocks import dtype_of, shape_of
-from sphinx_jaxpr.program.query.evaluate import PathError, Result, Scope, evaluate, judge
+from sphinx_jaxpr.program.query.evaluate import Evaluation, PathError, Scope, evaluate, judge
 from sphinx_jaxpr.program.query.evidence import SaysNothing
 from tests.program import lesson
 from tests.program.lesson import block
@@ -66,7 +66,7 @@ def scope() -> Scope:
     return Scope(blocks, known.versions, frozenset({"my_primitive"}))
 
 
-def judged(text: str) -> Result:
+def judged(text: str) -> Evaluation:
     return judge(text, scope())
 
 
@@ -91,14 +91,14 @@ REFUSED = [
     ('ops(waves) + ["neg"] != ["sin", "cos", "mul", "negg"]', "unknown primitive `negg`"),
     ('{"tanhh"} & set(ops(waves)) == set()', "did you mean `tanh`?"),
     ('len(set(ops(waves)) - {"coss"}) == 3', "did you mean `cos`?"),
-    ('"select" not in ops(waves)', "`select` is no primitive; JAX prints `select_n`"),
+    ('"select" not in ops(waves)', "`select` is not a primitive; JAX prints `select_n`"),
     ('"while_loop" not in ops(loop)', "unknown primitive `while_loop` (did you mean `while`?)"),
     ('not any("psun" in p for p in ops(total.all))', 'no primitive has "psun" in its name'),
     ('sorted(set(ops(waves)))[0] != "bos"', "unknown primitive `bos`"),
     ('[p for e in waves for p in [e.primitive]] != ["sinus"]', "unknown primitive `sinus`"),
     ('"einsum" not in ops(waves)', "(did you mean `dot_general`?)"),
     ("not waves[einsum]", "JAX prints `dot_general` for it"),
-    ('"own_kernel" not in ops(waves)', "one of your own is declared in `jaxpr_glossary`"),
+    ('"own_kernel" not in ops(waves)', "declare your own in `jaxpr_glossary`"),
     # letters of a word
     ('not any(p[:5] == "redoc" for p in ops(dense))', 'no primitive has "redoc" in this place'),
     ('all(p[0] != "sin" for p in ops(waves))', 'no primitive has "sin" in this place'),
@@ -180,14 +180,14 @@ REFUSED = [
     ("not waves.inputs[2:]", "`waves.inputs` has 1 value, so `[2:]` begins beyond the end"),
     ("ops(waves)[5:] == []", "`ops(waves)` has 3 elements, so `[5:]` begins beyond the end"),
     # words of parts that are skipped
-    ("len(waves) == 3 or wave.grad", "there is no block `wave`; nearest: waves"),
-    ("len(dense) == 4 or dense.vmpa", "no variant or attribute `vmpa`; nearest: vmap"),
-    ("len(dense) == 5 and dense.shape or len(dense) == 4", "`.shape` is of one equation"),
-    ("len(dense) == 4 or dense[0].ouputs[0].uses == 1", "an attribute `.ouputs`; nearest: outputs"),
+    ("len(waves) == 3 or wave.grad", "there is no block `wave`, did you mean `waves`"),
+    ("len(dense) == 4 or dense.vmpa", "no variant or attribute `vmpa`, did you mean `vmap`"),
+    ("len(dense) == 5 and dense.shape or len(dense) == 4", "`.shape` belongs to one equation"),
+    ("len(dense) == 4 or dense[0].ouputs[0].uses == 1", "no attribute `.ouputs`, did you mean"),
     ('len(dense) == 4 or "tan_h" in ops(dense)', "unknown primitive `tan_h`"),
     ('len(dense) == 4 or dense[0].phase == "backward"', "unknown phase `backward`"),
     ("len(dense) == 4 or dense[tahn]", "unknown primitive `tahn`"),
-    ("not [e.primitve for e in waves[exp]]", "an attribute `.primitve`; nearest: primitive"),
+    ("not [e.primitve for e in waves[exp]]", "no attribute `.primitve`, did you mean `primitive`"),
     ('not [e for e in waves if e.uses > 9 if e.dtype == "f23"]', "unknown dtype `f23`"),
     ("len(dense) == 4 or all(p not in ops(dense) for p in ('tanh', 'tahn'))", "`tahn` (did you"),
     ("len(dense) == 4 or not any(dense.all[p] for p in ('tanh', 'tahn'))", "`tahn` (did you"),
@@ -198,10 +198,10 @@ REFUSED = [
     ("len(dense) == 4 or all(v.phase == '' for e in dense for v in e.inputs)", "`v` is a value"),
     ("len(dense) == 4 or dense[0].shape.dtype == 'f32'", "`dense[0].shape` is a fact and has no"),
     ("len(dense) == 4 or dense.inputs[y].shape == (8,)", "`dense.inputs` has no `y` (names: x, w"),
-    ('len(dense) == 4 or jax > "next"', '"next" is no version'),
+    ('len(dense) == 4 or jax > "next"', '"next" is not a version'),
     ("len(dense) == 4 or dense[0].params[new_dtype] == 'fp32'", "(did you mean `f32`?)"),
     ("len(dense) == 4 or jax > 0.12", "`jax` is a version and compares with a text"),
-    ("not dense.grad.bwd", "no variant or attribute `bwd`; nearest: transpose"),
+    ("not dense.grad.bwd", "no variant or attribute `bwd`, did you mean `transpose`"),
     ("not dense.grad.xyz", "(it has: all, inputs,"),
     # about no program
     ("1 == 1", "`1 == 1` says nothing about a program"),

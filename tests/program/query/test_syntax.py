@@ -44,12 +44,12 @@ def test_what_is_allowed(text: str) -> None:
     [
         ("", "missing"),
         (" \n", "missing"),
-        ("dense[", "no Python expression"),
-        ("dense dense", "no Python expression"),
+        ("dense[", "not a Python expression"),
+        ("dense dense", "not a Python expression"),
         ("dense[while]", '`while` is a keyword of Python: write `["while"]`'),
         ("dense[cond].branches[0][ lambda ]", '["lambda"]'),
         ("dense = 4", "compare with `==`"),
-        ("dense && jax", "`&&` is no Python, write `and`"),
+        ("dense && jax", "`&&` is not Python: write `and`"),
         ("len(dense) || 1", "write `or`"),
         ("!dense", "write `not`"),
         ("lambda: 1", "a lambda can't be used here: allowed are paths"),
@@ -79,7 +79,7 @@ def test_what_is_allowed(text: str) -> None:
         ("dense._block", "begins with `_`"),
         ("dense.keys()", "only functions can be called"),
         ("eval('1')", "there is no function `eval`"),
-        ("lne(dense)", "nearest: len"),
+        ("lne(dense)", "did you mean `len`"),
         ("__import__('os')", "there is no function"),
         ("\0", "no"),
         ("\ud800", "no"),
@@ -115,7 +115,7 @@ def test_no_size_and_no_nesting_is_too_much(text: str) -> None:
 
 def test_limits_come_before_python_reads() -> None:
     assert parse("a" * MAX_CHARACTERS).text == "a" * MAX_CHARACTERS
-    with pytest.raises(PathError, match="2001 characters, 2000 are allowed"):
+    with pytest.raises(PathError, match="2001 characters; at most 2000 are allowed"):
         parse("a" * (MAX_CHARACTERS + 1))
     with pytest.raises(PathError, match="too long"):
         parse("(" * 10**6)

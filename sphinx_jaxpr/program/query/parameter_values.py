@@ -1,7 +1,7 @@
 """Values that come out of a program, kept apart from what an author writes.
 
-What stands in ``params[...]`` may be compared with anything, since its kind is the
-primitive's affair; so numbers, texts and lists from there are marked as given.
+A value in ``params[...]`` may be compared with anything, since the primitive alone
+defines its kind; so numbers, texts and lists from there are marked as given.
 A size of an axis is a number or, where it is symbolic, a text.
 """
 
@@ -10,9 +10,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from ..dtypes import is_dtype, short_dtype
 from ..glossary.glossary import Gathered
 from .base import Asking
-from .vocabulary import Dtype, PartWord, Word, is_dtype, short_dtype
+from .vocabulary import Dtype, PartWord, Word
 
 
 class Given:
@@ -22,7 +23,7 @@ class Given:
 
 
 class Flag(int):
-    """True or false with a mark: Python's own can't have one."""
+    """True or false with a mark, which Python's own can't carry."""
 
     def __repr__(self) -> str:
         return str(bool(self))
@@ -76,7 +77,7 @@ class Size(int):
 
 
 class SymbolicSize(str):
-    """The size of an axis that is no number, as printed."""
+    """The size of an axis that is not a number, as printed."""
 
     __slots__ = ()
 

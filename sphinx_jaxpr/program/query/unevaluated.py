@@ -1,4 +1,4 @@
-"""The parts of an expression that its evaluation skipped: are their words right?
+"""The parts of an expression that its evaluation skipped: their words must be right, too.
 
 ``and``, ``or``, conditions and empty loops leave parts out.  A name or a word that is
 wrong there would come to light with another JAX, or never.  Names of blocks, labels,
@@ -34,7 +34,7 @@ _OF_ATTRIBUTES: Final[dict[str, _Vocabulary]] = {
     "params": ParameterName,
 }
 _OF_ERRORS: Final = ("type", "message")
-#: What a path may lead to.
+#: What a path may point at.
 _PROGRAM: Final = "a program"
 _EQUATION: Final = "an equation"
 _VALUE: Final = "a value"
@@ -54,7 +54,7 @@ _PASSING: Final = frozenset({"set", "sorted", "min", "max"})
 _NAMED: Final = frozenset({"params", "inputs"})
 
 
-class Skipped:
+class Unevaluated:
     """Looks at every part of an expression that was evaluated."""
 
     def __init__(self, walker: Walker) -> None:
@@ -138,20 +138,20 @@ class Skipped:
                 view = BlockView(self.blocks[outer])
                 raise PathError(view.unknown(name, self.asking))
             return
-        known = dict.fromkeys((*OF_EQUATIONS, *OF_PROGRAMS, *OF_VALUES, *_OF_ERRORS))
+        names = dict.fromkeys((*OF_EQUATIONS, *OF_PROGRAMS, *OF_VALUES, *_OF_ERRORS))
         sort = self.sort(node.value)
-        if name in known and name not in _OF_SORTS.get(sort, known):
+        if name in names and name not in _OF_SORTS.get(sort, names):
             held = sort == _EQUATION and any(name in b.parameters for b in self.asking.mentioned)
             if not held:
                 path, has = self.expression.segment(node.value), _OF_SORTS[sort]
                 near = nearest(name, has) or (f" (it has: {', '.join(has)})" if has else "")
                 raise PathError(f"`{path}` is {sort} and has no `.{name}`{near}")
-        if name not in known:
+        if name not in names:
             try:
                 ParameterName.check(name, self.asking)  # a program that it may hold
             except PathError:
-                near = nearest(name, known) or f" (there are: {', '.join(known)})"
-                raise PathError(f"nothing has an attribute `.{name}`{near}") from None
+                near = nearest(name, names) or f" (there are: {', '.join(names)})"
+                raise PathError(f"there is no attribute `.{name}`{near}") from None
 
     def key(self, inner: ast.expr, key: ast.expr) -> None:
         match key:
@@ -180,11 +180,11 @@ class Skipped:
         """The name of an input of a block, which every JAX gives alike."""
         block = self.blocks.get(self.block(node)) if self.block(node) else None
         if block is not None and block.printed is not None and block.printed.program is not None:
-            found = BlockView(block).program().attribute("inputs", self.asking)
-            found.item(word, self.asking)
+            inputs = BlockView(block).program().attribute("inputs", self.asking)
+            inputs.item(word, self.asking)
 
     def sort(self, node: ast.expr) -> str:
-        """What a path leads to, as far as its words say: a key of `_OF_SORTS`, or ``""``."""
+        """What a path points at, as far as its words say: a key of `_OF_SORTS`, or ``""``."""
         if self.block(node):
             return _PROGRAM
         match node:
@@ -219,36 +219,40 @@ class Skipped:
         self.all(operands)
         for left, operator, right in zip(operands, node.ops, operands[1:], strict=False):
             self.version(left, right)
-            for one, two in ((left, right), (right, left)):
-                known = self.vocabulary(one)
-                if isinstance(operator, ast.In | ast.NotIn) and one is left and _is_text(two):
+            for first, second in ((left, right), (right, left)):
+                vocabulary = self.vocabulary(first)
+                if isinstance(operator, ast.In | ast.NotIn) and first is left and _is_text(second):
                     continue  # a word that is looked for in a text
                 is_part = isinstance(operator, ast.In | ast.NotIn) and self.is_text(right)
-                if known is not None:
-                    listed = self.listed.get(two.id, two) if isinstance(two, ast.Name) else two
+                if vocabulary is not None:
+                    listed = (
+                        self.listed.get(second.id, second)
+                        if isinstance(second, ast.Name)
+                        else second
+                    )
                     for text in _texts(listed):
-                        self.word(known, text, is_part)
+                        self.word(vocabulary, text, is_part)
 
     def pair(self, left: ast.expr, right: ast.expr) -> None:
         """The words of one set, where the other has a vocabulary."""
-        for one, two in ((left, right), (right, left)):
-            known = self.vocabulary(one)
-            if known is not None:
-                for text in _texts(two):
-                    self.word(known, text, is_part=False)
+        for first, second in ((left, right), (right, left)):
+            vocabulary = self.vocabulary(first)
+            if vocabulary is not None:
+                for text in _texts(second):
+                    self.word(vocabulary, text, is_part=False)
 
     def version(self, left: ast.expr, right: ast.expr) -> None:
         """A version compares with a text that is one."""
-        for one, two in ((left, right), (right, left)):
-            match one, two:
+        for first, second in ((left, right), (right, left)):
+            match first, second:
                 case ast.Name(id=name), ast.Constant(value=value) if (
                     name in VERSIONS and name not in self.bound and name not in self.blocks
                 ):
                     versions(Version(name, "0"), value)
 
-    def word(self, known: _Vocabulary, text: ast.Constant, is_part: bool) -> None:
+    def word(self, vocabulary: _Vocabulary, text: ast.Constant, is_part: bool) -> None:
         try:
-            (known.check_part if is_part else known.check)(str(text.value), self.asking)
+            (vocabulary.check_part if is_part else vocabulary.check)(str(text.value), self.asking)
         except PathError as error:
             error.offset = self.expression.offset(text)
             raise
@@ -289,8 +293,8 @@ class Skipped:
                     return None  # a text that is put together is any text
                 return self.vocabulary(left) or self.vocabulary(right)
             case ast.List(elts=items) | ast.Tuple(elts=items) | ast.Set(elts=items):
-                found = [self.vocabulary(item) for item in items]
-                return next(filter(None, found), None) if len({*found}) == 1 else None
+                vocabularies = [self.vocabulary(item) for item in items]
+                return next(filter(None, vocabularies), None) if len({*vocabularies}) == 1 else None
             case ast.ListComp() | ast.GeneratorExp() | ast.SetComp():
                 outer = self.bound, self.sorts, self.listed
                 try:
@@ -314,10 +318,10 @@ class Skipped:
     def bind(self, loops: Iterable[ast.comprehension]) -> None:
         for loop in loops:
             is_one = isinstance(loop.target, ast.Name)
-            known = self.vocabulary(loop.iter) if is_one else None
+            vocabulary = self.vocabulary(loop.iter) if is_one else None
             sort = self.sort(loop.iter) if is_one else ""
             names = [name.id for name in _names(loop.target)]
-            self.bound = self.bound | dict.fromkeys(names, known)
+            self.bound = self.bound | dict.fromkeys(names, vocabulary)
             # What goes through a program has its equations.
             sort = _EQUATION if sort == _PROGRAM else sort
             self.sorts = self.sorts | dict.fromkeys(names, "" if sort == _FACT else sort)

@@ -16,9 +16,8 @@ from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
 from sphinx_jaxpr.commands.show import OPTIONS as SHOW_OPTIONS
+from sphinx_jaxpr.ext.assets import STATIC, STYLE
 from sphinx_jaxpr.ext.config import OPTIONS
-from sphinx_jaxpr.ext.extension import STYLE
-from sphinx_jaxpr.ext.pages import STATIC
 from sphinx_jaxpr.program.glossary.formats import FORMATS
 from sphinx_jaxpr.tracing.grammar import DTYPES, KEYS
 from sphinx_jaxpr.tracing.request import RESERVED, TRANSFORMS

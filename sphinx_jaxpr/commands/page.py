@@ -14,12 +14,11 @@ from ..program.html import definitions, markup
 from ..program.html.code import Marks, code, equation_ids
 from ..program.html.folding import folds
 from ..program.matching import summary
+from ..tracing.options import starts_open
 from ..tracing.outcome import error_parts
 from .traced import TracedProgram
 
 STATIC: Final = Path(__file__).parents[1] / "static"
-#: Printed lines up to which a block starts open under ``auto``.
-OPEN_LINES: Final = 40
 #: The page around the blocks; these bring colours of their own.
 _STYLE: Final = (
     "html { color-scheme: light dark; font-family: system-ui, sans-serif; }"
@@ -63,7 +62,8 @@ def _figure(program: TracedProgram, opened: str, explained: definitions.Explaine
         kind = "jaxpr-raises" if program.is_expected else "jaxpr-error"
         state, body = True, markup.error(*error_parts(program.error))
     else:
-        kind, state, body = "", _is_open(program, opened), _body(program, identity, explained)
+        kind, body = "", _body(program, identity, explained)
+        state = starts_open(opened, program.label, program.printed.text)
         phases = summary.phases(program.printed, program.facts)
         header += markup.computed(program.acted, phases)
     before, after = markup.figure(
@@ -91,9 +91,3 @@ def _body(program: TracedProgram, identity: str, explained: definitions.Explaine
     )
     lines = code(printed, facts, identity, marks)
     return markup.code(lines)
-
-
-def _is_open(program: TracedProgram, opened: str) -> bool:
-    if opened == "auto":
-        return program.printed.text.count("\n") < OPEN_LINES
-    return opened == "all" or (program.label or "base") in opened.split(",")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, Final, cast
+from typing import Any, Final
 
 from docutils import nodes
 from pygments.lexer import Lexer
@@ -12,6 +12,7 @@ from sphinx.application import Sphinx
 from sphinx.config import Config
 from sphinx.environment import BuildEnvironment
 from sphinx.util import logging
+from sphinx.util.docutils import SphinxDirective
 
 from .. import __version__
 from ..program.text import on_one_line
@@ -22,13 +23,9 @@ from .builders.lock import JaxprLock, JaxprRecord
 from .builders.pageless import PagelessBuilder
 from .judging.domain import JaxprDomain, every_kind
 from .judging.findings import StatementChecker, findings, report
-from .judging.rewritten import Written
 from .judging.verdicts import judging
 from .nodes import (
     HIDDEN,
-    HTML,
-    PLAIN,
-    SOURCE,
     jaxpr_blocks,
     jaxpr_claims,
     jaxpr_figure,
@@ -38,11 +35,12 @@ from .nodes import (
     jaxpr_statement,
     jaxpr_when,
     jaxpr_words,
+    register_node,
 )
 from .reading.claims import JaxprClaims
 from .reading.collect import collect
 from .reading.glossary import JaxprGlossary
-from .reading.myst import COMPLAINTS
+from .reading.myst import MystWarnings
 from .reading.pasted import JaxprPasted
 from .reading.roles import ROLES
 from .reading.statements import take_from_titles
@@ -56,7 +54,13 @@ from .showing.post_transforms import ShowBlocks, ShowStatements
 
 logger = logging.getLogger(__name__)
 
-_BUILDERS: Final = ("html", "latex", "text", "man", "texinfo")
+DIRECTIVES: Final[dict[str, type[SphinxDirective]]] = {
+    "jaxpr-transform": JaxprTransform,
+    "jaxpr": JaxprPasted,
+    "jaxpr-glossary": JaxprGlossary,
+    "jaxpr-claims": JaxprClaims,
+    "jaxpr-when": JaxprWhen,
+}
 
 
 def connect(app: Sphinx) -> dict[str, Any]:
@@ -64,23 +68,19 @@ def connect(app: Sphinx) -> dict[str, Any]:
     for option in settings.OPTIONS:
         # Of any type for Sphinx: what is wrong with a value is told by us, once.
         app.add_config_value(option.name, option.registered, option.rebuild, types=Any)
-    plain: dict[str, Any] = dict.fromkeys(_BUILDERS, PLAIN)
     for kind in (jaxpr_blocks, jaxpr_primitives, jaxpr_note, jaxpr_statement, jaxpr_when):
-        app.add_node(kind, **plain)
-    app.add_node(jaxpr_figure, **{**plain, "html": HTML})
-    app.add_node(jaxpr_source, **{**plain, "html": SOURCE})
-    hidden: dict[str, Any] = dict.fromkeys(_BUILDERS, HIDDEN)
-    app.add_node(jaxpr_words, **hidden)
-    app.add_node(jaxpr_claims, **hidden)
+        register_node(app, kind)
+    for figure in (jaxpr_figure, jaxpr_source):
+        register_node(app, figure, html=figure.html)
+    register_node(app, jaxpr_words, HIDDEN)
+    register_node(app, jaxpr_claims, HIDDEN)
     # The entry point is there only where the package is installed.
     app.add_lexer("jaxpr", JaxprOnDemand)
     JaxprDomain.connect(app)
     app.add_index_to_domain("jaxpr", PrimitiveIndex)
-    app.add_directive("jaxpr-transform", JaxprTransform)
-    app.add_directive("jaxpr", JaxprPasted)
-    app.add_directive("jaxpr-glossary", JaxprGlossary)
-    app.add_directive("jaxpr-claims", JaxprClaims)
-    app.add_directive("jaxpr-when", JaxprWhen)
+    for name, directive in DIRECTIVES.items():
+        app.add_directive(name, directive)
+    MystWarnings(app, DIRECTIVES).connect()
     for name, role in ROLES.items():
         app.add_role_to_domain("jaxpr", name, role)
     app.add_builder(CheckBuilder)
@@ -89,15 +89,12 @@ def connect(app: Sphinx) -> dict[str, Any]:
     app.add_post_transform(ShowBlocks)
     app.add_post_transform(ShowGlossaries)
     app.add_post_transform(ShowStatements)
-    COMPLAINTS.install()
     app.connect("config-inited", check_config)
     app.connect("doctree-read", clear_titles, priority=100)  # before Sphinx copies them
     app.connect("doctree-read", collect_page)
     app.connect("env-updated", update)
-    app.connect("doctree-resolved", note_page)
     app.connect("write-started", copy_assets)
     app.connect("html-page-context", add_assets)
-    app.connect("build-finished", finish)
     return {
         "version": __version__,
         "env_version": 1,
@@ -114,24 +111,20 @@ def check_config(app: Sphinx, config: Config) -> None:
     settings.settle(config)
 
 
-def _domain(env: BuildEnvironment) -> JaxprDomain:
-    return cast(JaxprDomain, env.get_domain("jaxpr"))
-
-
 def clear_titles(app: Sphinx, doctree: nodes.document) -> None:
     """Find the lines of all roles; take those out of titles that can't stand there."""
-    _domain(app.env).note(app.env.docname, take_from_titles(doctree))
+    JaxprDomain.of(app.env).note(app.env.docname, take_from_titles(doctree))
 
 
 def collect_page(app: Sphinx, doctree: nodes.document) -> None:
     """Note what a page asks for, once it is read."""
     docname = app.env.docname
-    _domain(app.env).keep(docname, collect(docname, doctree))
+    JaxprDomain.of(app.env).keep(docname, collect(docname, doctree))
 
 
 def update(app: Sphinx, env: BuildEnvironment) -> list[str]:
     """Trace what is new, judge all pages, name those that must be written again."""
-    domain = _domain(env)
+    domain = JaxprDomain.of(env)
     if app.builder.name == "gettext":  # messages of the pages alone
         return []
     pageless = app.builder if isinstance(app.builder, PagelessBuilder) else None
@@ -155,23 +148,8 @@ def update(app: Sphinx, env: BuildEnvironment) -> list[str]:
     session.verdicts.save()
     if pageless:
         return []
-    session.pages = session.page_digests(directives, domain.visible_lists(tags), shown)
-    session.written = Written(app, Path(app.doctreedir) / "jaxpr", session.pages)
-    return session.written.outdated()
-
-
-def note_page(app: Sphinx, doctree: nodes.document, docname: str) -> None:
-    """A page is about to be written: a list of files on the command line leaves some out."""
-    session = _domain(app.env).session
-    if session is not None and session.written is not None:
-        session.written.resolved.add(docname)
-
-
-def finish(app: Sphinx, exception: Exception | None) -> None:
-    """Remember what the pages show now."""
-    session = _domain(app.env).session
-    if session is not None and session.written is not None and exception is None:
-        session.written.keep()
+    lists = domain.visible_lists(tags)
+    return domain.outdated_pages(app, session.page_digests(directives, lists, shown))
 
 
 # --- the lexer ``jaxpr`` for Sphinx, loaded when a page first needs it

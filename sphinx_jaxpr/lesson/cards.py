@@ -8,18 +8,16 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator
-from typing import Any, Final, cast
+from typing import Any, Final
 
 from docutils import nodes
 from sphinx import addnodes
 from sphinx.environment import BuildEnvironment
 from sphinx.util import docname_join
 
-from ..ext.nodes import jaxpr_blocks
-from ..ext.pages import PageTransform
+from ..ext.api import BlockIndex, PageTransform, jaxpr_blocks
 from . import records as settings
 from .domain import LessonDomain
-from .findings import jaxprs
 from .nodes import element, is_interactive, lesson_element, words
 
 #: What a card leaves out of a definition: what is elsewhere, or has an address.
@@ -82,24 +80,23 @@ class GlossaryTerms:
 def digests(env: BuildEnvironment, domain: LessonDomain) -> dict[str, str]:
     """For each page that links terms what its cards show."""
     terms = GlossaryTerms(env)
-    blocks = jaxprs(env)
-    values = blocks.session.pages if blocks and blocks.session else {}
-    found: dict[str, str] = {}
+    blocks = BlockIndex(env)
+    by_page: dict[str, str] = {}
     for page, names in domain.uses.items():
-        shown = []
-        for place in filter(None, map(terms.find, names)):
-            docname, anchor = place
+        shown: list[str | None] = []
+        for docname, anchor in filter(None, map(terms.find, names)):
             # A definition may hold values, which a build computes.
-            shown += [*place, domain.terms.get(docname, {}).get(anchor), values.get(docname)]
+            definition = domain.terms.get(docname, {}).get(anchor)
+            shown += [docname, anchor, definition, blocks.page_digest(docname)]
         if shown:
-            found[page] = repr(shown)
-    return found
+            by_page[page] = repr(shown)
+    return by_page
 
 
 class ShowCards(PageTransform):
     """Marks terms and puts their definitions at the end of the page."""
 
-    of = "lesson"
+    domain_name = "lesson"
     default_priority = 6  # before quotes and references, which definitions hold too
 
     def run(self, **kwargs: Any) -> None:
@@ -108,7 +105,7 @@ class ShowCards(PageTransform):
         found = list(_terms(self.document)) if mode != "off" else []
         if not found or not is_interactive(self.app.builder):
             return
-        self.domain = cast(LessonDomain, self.env.get_domain("lesson"))
+        self.domain = LessonDomain.of(self.env)
         terms = GlossaryTerms(self.env)
         self.cards: dict[str, lesson_element] = {}
         seen: set[tuple[int, int]] = set()

@@ -4,18 +4,15 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterable, Sequence
-from typing import Any, ClassVar, Final
+from collections.abc import Iterable
+from typing import ClassVar, Final
 
 from docutils import nodes
 from sphinx import addnodes
 from sphinx.util import docname_join
-from sphinx.util.docutils import SphinxDirective, SphinxRole
+from sphinx.util.docutils import SphinxRole
 
-from ..ext.reading.options import AnyOption
-from ..ext.reading.source_lines import SourceSpan, find_lines, locate
-from ..ext.records import Finding
-from ..tracing.grammar import nearest
+from ..ext.api import CheckedDirective, Finding, find_lines
 from .nodes import lesson_auto, lesson_checklist, lesson_reveal, lesson_steps
 from .records import Auto, ChecklistItem, Path, PathStep
 
@@ -24,45 +21,21 @@ from .records import Auto, ChecklistItem, Path, PathStep
 GOAL: Final = "Goal"
 
 
-def of_options(
-    directive: SphinxDirective, place: SourceSpan, known: Sequence[str]
-) -> list[Finding]:
-    """What is wrong with the options of a directive."""
-    listed = f"known: {', '.join(known)}" if known else "it takes none"
-    return [
-        Finding(
-            "option",
-            f"{directive.name}: unknown option {option!r}{nearest(option, known)} ({listed})",
-            place.source,
-            place.option(option),
-        )
-        for option in directive.options
-        if option not in known
-    ]
-
-
-class LessonPart(SphinxDirective):
-    """A directive whose mistakes are findings of its page, told by every build."""
-
-    has_content = True
-    option_spec: ClassVar[Any] = AnyOption()
-    known: ClassVar[tuple[str, ...]] = ()
+class LessonPart(CheckedDirective):
+    """A directive whose node carries what is wrong with it, see ``LessonDomain.collect``."""
 
     def begin(self) -> None:
-        """Note where the directive stands, and its options."""
-        self.place = locate(self)
-        self.findings = of_options(self, self.place, self.known)
+        """Find out where the directive was written, and check its options."""
+        super().begin()
+        self.check_option_names()
 
-    def tell(self, message: str, kind: str = "part", line: int = 0) -> None:
-        """Add a finding at a line, else at the directive."""
-        place = self.place
-        self.findings.append(
-            Finding(kind, f"{self.name} {message}", place.source, line or place.line)
-        )
+    def reject(self, message: str, kind: str = "part", line: int = 0) -> None:
+        """Add a finding about the directive's content."""
+        self.add_finding(f"{self.name} {message}", kind, line=line)
 
-    def signed(self, node: nodes.Element, children: Iterable[nodes.Node]) -> nodes.Element:
-        """A node that says where it is from and what is wrong with it."""
-        node.source, node.line = self.place.source, self.place.line
+    def with_findings(self, node: nodes.Element, children: Iterable[nodes.Node]) -> nodes.Element:
+        """The node with its children, its source and the findings."""
+        node.source, node.line = self.span.source, self.span.line
         node["findings"] = self.findings
         node += list(children)
         return node
@@ -75,10 +48,10 @@ class LessonGoal(LessonPart):
         """Leave one admonition."""
         self.begin()
         if not any(line.strip() for line in self.content):
-            self.tell("is empty; write what the reader can do afterwards")
+            self.reject("is empty; write what the reader can do afterwards")
         node = nodes.admonition(classes=["lesson-goal"])
         body = self.parse_content_to_nodes()
-        return [self.signed(node, [nodes.title("", GOAL, translatable=False), *body])]
+        return [self.with_findings(node, [nodes.title("", GOAL, translatable=False), *body])]
 
 
 class Reveal(LessonPart):
@@ -90,7 +63,7 @@ class Reveal(LessonPart):
 
     optional_arguments = 1
     final_argument_whitespace = True
-    known = ("name",)
+    option_names = ("name",)
     kind: ClassVar[str]
     answer: ClassVar[str]
 
@@ -107,15 +80,15 @@ class Reveal(LessonPart):
         inline, messages = self.parse_inline(text, lineno=self.lineno)
         body = self.parse_content_to_nodes()
         question: nodes.Node = nodes.paragraph(text, "", *inline)
-        question.source, question.line = self.place.source, self.place.line
+        question.source, question.line = self.span.source, self.span.line
         if not text and body and isinstance(body[0], nodes.paragraph):
             question = body.pop(0)
         if not question.children:
             where = "on the directive's own line, or as the first paragraph of its body"
-            self.tell(f"has no question; write it {where}")
+            self.reject(f"has no question; write it {where}")
         elif not body:
-            self.tell(f"has no answer; its body is {self.answer}")
-        return [self.signed(node, [question, *body]), *messages]
+            self.reject(f"has no answer; its body is {self.answer}")
+        return [self.with_findings(node, [question, *body]), *messages]
 
 
 class LessonPredict(Reveal):
@@ -146,13 +119,13 @@ class LessonChecklist(LessonPart):
         body = self.parse_content_to_nodes()
         lists = [node for node in body if isinstance(node, nodes.bullet_list)]
         if not lists:
-            self.tell("has no items; write them as a bullet list")
+            self.reject("has no items; write them as a bullet list")
         for item in [item for one in lists for item in one.children]:
             # From the text as written: it is the same in all languages, and a new item
             # or another order costs no tick.
             if isinstance(item, nodes.list_item):
                 item["lesson_key"] = key_of(item)
-        return [self.signed(lesson_checklist(), body)]
+        return [self.with_findings(lesson_checklist(), body)]
 
 
 def key_of(item: nodes.list_item) -> str:
@@ -242,7 +215,7 @@ class LessonPath(LessonPart):
         """Leave a hidden toctree, for all that Sphinx does with one, and the list to show."""
         self.begin()
         page = self.env.docname
-        first = self.place.content(list(self.content))
+        first = self.span.content(list(self.content))
         steps: list[PathStep] = []
         for number, line in enumerate(self.content):
             written = _BULLET.sub("", line.strip())
@@ -250,14 +223,14 @@ class LessonPath(LessonPart):
                 continue
             step = PathStep(self.docname(page, written), written, first + number)
             if problem := self.problem(step, page, steps):
-                self.tell(f"has {written!r}, {problem}", "path", step.line)
+                self.reject(f"has {written!r}, {problem}", "path", step.line)
                 continue
             steps.append(step)
         if not steps:
-            self.tell("is empty; write the name of a page on each line", "path")
-        path = Path(tuple(steps), self.place.source, self.place.line)
+            self.reject("is empty; write the name of a page on each line", "path")
+        path = Path(tuple(steps), self.span.source, self.span.line)
         # The list first: where pages are put together they stand in the toctree's place.
-        return [self.signed(lesson_steps(path=path), []), self.toctree(page, path)]
+        return [self.with_findings(lesson_steps(path=path), []), self.toctree(page, path)]
 
     def problem(self, step: PathStep, page: str, before: list[PathStep]) -> str:
         """Why a page can't be a lesson of the path, or ``""``."""

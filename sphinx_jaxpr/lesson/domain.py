@@ -7,9 +7,7 @@ from typing import Any, ClassVar
 
 from docutils import nodes
 
-from ..ext.judging.rewritten import Written
-from ..ext.pages import PageDomain, shape
-from ..ext.records import Finding
+from ..ext.api import Finding, PageDomain, data_version_of
 from . import directives
 from .nodes import lesson_checklist, lesson_reveal, lesson_steps
 from .records import Auto, ChecklistItem, Lesson, Path, PathStep
@@ -28,8 +26,7 @@ class LessonDomain(PageDomain):
         "uses": {},
         "seal": "",
     }
-    data_version = shape(Auto, Finding, ChecklistItem, Lesson, Path, PathStep)
-    written: Written | None = None  # of the running build
+    data_version = data_version_of(Auto, Finding, ChecklistItem, Lesson, Path, PathStep)
 
     def setup(self) -> None:
         """Begin with no definitions."""

@@ -3,21 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, Final, cast
+from typing import Any, Final
 
 from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.config import Config
 from sphinx.environment import BuildEnvironment
-from sphinx.util import logging
 
 from .. import __version__
-from ..ext.assets import copy_static
-from ..ext.builders.pageless import PagelessBuilder
-from ..ext.config import place_of
-from ..ext.judging.findings import report
-from ..ext.judging.rewritten import Written
-from ..program.text import on_one_line
+from ..ext.api import copy_static, register_node, report, report_setting, writes_pages
 from . import cards
 from . import records as settings
 from .directives import (
@@ -30,24 +24,21 @@ from .directives import (
 )
 from .domain import LessonDomain
 from .findings import findings
-from .nodes import ELEMENT, UNSHOWN, is_interactive, lesson_element
+from .nodes import UNSHOWN, is_interactive, lesson_element
 from .paths import LessonPaths, ShowPaths
 from .show import ShowChecklists, ShowReveals
 
-logger = logging.getLogger(__name__)
-
+STATIC: Final = Path(__file__).parents[1] / "static"
 STYLE: Final = "lesson.css"
 SCRIPT: Final = "lesson.js"
-_BUILDERS: Final = ("html", "latex", "text", "man", "texinfo")
 
 
 def connect(app: Sphinx) -> dict[str, Any]:
     """Register all parts; the metadata of the extension."""
     app.add_config_value(settings.NAME, settings.CARDS[0], "html", types=Any)
     for kind, visitors in UNSHOWN.items():
-        plain: dict[str, Any] = dict.fromkeys(_BUILDERS, visitors)
-        app.add_node(kind, **plain)
-    app.add_node(lesson_element, html=ELEMENT)
+        register_node(app, kind, visitors)
+    register_node(app, lesson_element, html=lesson_element.html)
     LessonDomain.connect(app)
     app.add_directive("lesson-goal", LessonGoal)
     app.add_directive("lesson-predict", LessonPredict)
@@ -63,10 +54,8 @@ def connect(app: Sphinx) -> dict[str, Any]:
     app.connect("env-get-outdated", read_again)
     app.connect("doctree-read", collect)
     app.connect("env-updated", update, priority=600)  # when blocks have been traced
-    app.connect("doctree-resolved", note_page)
     app.connect("write-started", copy_assets)
     app.connect("html-page-context", add_assets)
-    app.connect("build-finished", finish)
     return {
         "version": __version__,
         "env_version": 1,
@@ -76,14 +65,9 @@ def connect(app: Sphinx) -> dict[str, Any]:
 
 
 def check_config(app: Sphinx, config: Config) -> None:
-    """Tell what is wrong in conf.py."""
+    """Report what is wrong in conf.py."""
     if problem := settings.problem(config):
-        place = place_of(settings.NAME, Path(app.confdir))
-        logger.warning("%s", on_one_line(problem), location=place, type="lesson", subtype="option")
-
-
-def _domain(env: BuildEnvironment) -> LessonDomain:
-    return cast(LessonDomain, env.get_domain("lesson"))
+        report_setting(app, settings.NAME, problem, "lesson")
 
 
 def read_again(
@@ -92,14 +76,14 @@ def read_again(
     """Paths whose pages have come or gone: what a toctree holds is decided when it is read."""
     return [
         page
-        for page, paths in _domain(env).paths.items()
+        for page, paths in LessonDomain.of(env).paths.items()
         if any(step.docname in added | removed for path in paths for step in path.steps)
     ]
 
 
 def collect(app: Sphinx, doctree: nodes.document) -> None:
     """Note the parts of a page, once it is read."""
-    domain, docname = _domain(app.env), app.env.docname
+    domain, docname = LessonDomain.of(app.env), app.env.docname
     domain.collect(docname, doctree)
     if terms := cards.digests_of(doctree):
         domain.terms[docname] = terms
@@ -108,40 +92,25 @@ def collect(app: Sphinx, doctree: nodes.document) -> None:
 
 
 def update(app: Sphinx, env: BuildEnvironment) -> list[str]:
-    """Judge all pages, name those that must be written again."""
+    """Report what is wrong on all pages; the pages that must be written again."""
     if app.builder.name == "gettext":  # messages of the pages alone
         return []
-    domain = _domain(env)
+    domain = LessonDomain.of(env)
     report(findings(env, domain), str(app.srcdir), "lesson")
-    if isinstance(app.builder, PagelessBuilder):
+    if not writes_pages(app.builder):
         return []
     domain.glossaries.clear()
     shown = LessonPaths(env, domain).digests()
     if is_interactive(app.builder) and settings.cards(app.config) != "off":
-        for page, found in cards.digests(env, domain).items():
-            shown[page] = shown.get(page, "") + found
-    domain.written = Written(app, Path(app.doctreedir) / "lesson", shown)
-    return domain.written.outdated()
-
-
-def note_page(app: Sphinx, doctree: nodes.document, docname: str) -> None:
-    """A page is about to be written: a list of files on the command line leaves some out."""
-    written = _domain(app.env).written
-    if written is not None:
-        written.resolved.add(docname)
-
-
-def finish(app: Sphinx, exception: Exception | None) -> None:
-    """Remember what the pages show now."""
-    written = _domain(app.env).written
-    if written is not None and exception is None:
-        written.keep()
+        for page, digest in cards.digests(env, domain).items():
+            shown[page] = shown.get(page, "") + digest
+    return domain.outdated_pages(app, shown)
 
 
 def copy_assets(app: Sphinx, builder: Any) -> None:
     """Put style sheet and script where pages look for them."""
-    if is_interactive(builder) and _domain(app.env).has_parts:
-        copy_static((STYLE, SCRIPT), Path(app.outdir))
+    if is_interactive(builder) and LessonDomain.of(app.env).has_parts:
+        copy_static(STATIC, (STYLE, SCRIPT), Path(app.outdir))
 
 
 def add_assets(

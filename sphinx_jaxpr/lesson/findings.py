@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import cast
 
 from sphinx.environment import BuildEnvironment
-from sphinx.errors import ExtensionError
 
-from ..ext.judging.domain import JaxprDomain
-from ..ext.records import Finding
-from ..tracing.grammar import nearest
+from ..ext.api import BlockIndex, Finding, nearest
 from .directives import VERBS
 from .domain import LessonDomain
 from .records import Auto, Lesson
@@ -19,24 +15,6 @@ from .records import Auto, Lesson
 def findings(env: BuildEnvironment, domain: LessonDomain) -> list[Finding]:
     """All findings, page by page."""
     return [*domain.findings(), *_autos(env, domain), *_steps(env, domain)]
-
-
-def blocks_of(env: BuildEnvironment, docname: str) -> dict[str, str]:
-    """The ids of the jaxpr blocks that a page shows, by name."""
-    domain = jaxprs(env)
-    directives = domain.all_directives.get(docname, ()) if domain else ()
-    found: dict[str, str] = {}
-    for block in (block for directive in directives for block in directive.blocks if block.shown):
-        found.setdefault(block.name, block.identity)
-    return found
-
-
-def jaxprs(env: BuildEnvironment) -> JaxprDomain | None:
-    """The domain of blocks, if the project has it."""
-    try:
-        return cast(JaxprDomain, env.get_domain("jaxpr"))
-    except ExtensionError:
-        return None
 
 
 def _autos(env: BuildEnvironment, domain: LessonDomain) -> Iterator[Finding]:
@@ -50,7 +28,7 @@ def _autos(env: BuildEnvironment, domain: LessonDomain) -> Iterator[Finding]:
 
 
 def _targets(env: BuildEnvironment, docname: str, lesson: Lesson) -> dict[str, dict[str, str]]:
-    return {"open": blocks_of(env, docname), "answer": dict(lesson.questions)}
+    return {"open": BlockIndex(env).ids(docname), "answer": dict(lesson.questions)}
 
 
 def _problem(auto: Auto, known: dict[str, dict[str, str]]) -> str:

@@ -6,13 +6,13 @@ import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Final, cast
+from typing import Any, Final
 
 from docutils import nodes
 from sphinx import addnodes
 from sphinx.environment import BuildEnvironment
 
-from ..ext.pages import PageTransform
+from ..ext.api import PageTransform
 from .domain import LessonDomain
 from .nodes import element, is_interactive, lesson_steps, words
 from .records import Lesson, Path
@@ -95,7 +95,7 @@ _ONE_DOCUMENT: Final = ("latex", "man", "texinfo")
 class ShowPaths(PageTransform):
     """Replaces every ``lesson_steps``, and ends lessons with links to their neighbours."""
 
-    of = "lesson"
+    domain_name = "lesson"
     default_priority = 8  # before references are resolved
 
     def run(self, **kwargs: Any) -> None:
@@ -103,7 +103,7 @@ class ShowPaths(PageTransform):
         builder = self.app.builder
         if builder.name == "gettext":
             return
-        self.domain = cast(LessonDomain, self.env.get_domain("lesson"))
+        self.domain = LessonDomain.of(self.env)
         self.paths = LessonPaths(self.env, self.domain)
         for node in list(self.document.findall(lesson_steps)):
             node.replace_self(self.listed(node))

@@ -7,7 +7,7 @@ from typing import Final
 
 from sphinx.config import Config
 
-from ..program.text import echoed
+from ..ext.api import echoed
 
 # --- what lessons are made of, as plain data that the environment can keep
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, Final, cast
+from typing import Any, Final
 
 from docutils import nodes
 
-from ..ext.pages import PageTransform
+from ..ext.api import BlockIndex, PageTransform
 from .directives import VERBS, auto_of, autos_of
 from .domain import LessonDomain
-from .findings import blocks_of, jaxprs
 from .nodes import (
     element,
     is_interactive,
@@ -30,7 +29,7 @@ ANSWER: Final = "Answer"
 class ShowReveals(PageTransform):
     """Questions become folds where there is a browser; elsewhere the answer follows."""
 
-    of = "lesson"
+    domain_name = "lesson"
     default_priority = 4  # before blocks, which may stand in answers
 
     def run(self, **kwargs: Any) -> None:
@@ -79,7 +78,7 @@ def _paragraphs(node: lesson_reveal) -> list[nodes.Node]:
 class ShowChecklists(PageTransform):
     """Items get the marks by which the script knows them; elsewhere they are a list."""
 
-    of = "lesson"
+    domain_name = "lesson"
     default_priority = 8  # after blocks, whose ids may have become others
 
     def run(self, **kwargs: Any) -> None:
@@ -121,12 +120,9 @@ class ShowChecklists(PageTransform):
         """The id of what completes an item, or ``""``."""
         auto = auto_of(node)
         if auto.verb == "open":
-            identity = blocks_of(self.env, page).get(auto.target, "")
-            domain = jaxprs(self.env)
-            renamed = domain.session.renamed if domain and domain.session else {}
-            return renamed.get((page, identity), identity)
-        domain_data = cast(LessonDomain, self.env.get_domain("lesson"))
-        questions = dict(domain_data.lessons.get(page, Lesson()).questions)
+            return BlockIndex(self.env).shown_id(page, auto.target)
+        lessons = LessonDomain.of(self.env).lessons
+        questions = dict(lessons.get(page, Lesson()).questions)
         return questions.get(auto.target, "") if auto.verb == VERBS[1] else ""
 
     def fill(self, item: nodes.Element, identity: str) -> None:

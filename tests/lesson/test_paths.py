@@ -114,7 +114,7 @@ def test_mistakes_are_told_by_every_build(tmp_path: Path) -> None:
         ("path.md", 7, "path", "lesson-path has 'one', which it has already"),
         ("path.md", 8, "path", "lesson-path has 'index', which is the page that all others are"
          " below"),
-        ("path.md", 12, "option", "lesson-path: unknown option 'maxdepth' (it takes none)"),
+        ("path.md", 12, "option", "lesson-path takes no options; found 'maxdepth'"),
         ("path.md", 11, "path", "lesson-path is empty; write the name of a page on each line"),
         ("path.md", 5, "path", "lesson-path: no page is named 'tow', did you mean 'two'?"),
     ]  # fmt: skip

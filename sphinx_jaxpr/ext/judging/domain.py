@@ -18,7 +18,7 @@ from sphinx.util.tags import Tags
 from ...tracing.grammar import Aval, Call, Chain, Mesh, Name, Ref, Step
 from ...tracing.request import Request
 from ..links import link
-from ..pages import PageDomain, shape
+from ..pages import PageDomain, data_version_of
 from ..records import (
     Block,
     DirectiveRecord,
@@ -62,7 +62,7 @@ class JaxprDomain(PageDomain):
         "seal": "",
     }
     sealed_alone = frozenset({"judged"})
-    data_version = shape(
+    data_version = data_version_of(
         *(Block, Finding, DirectiveRecord, PrimitiveList, Note, Pasted, Statement),
         *(Aval, Call, Chain, Mesh, Name, Ref, Request, Step),
     )

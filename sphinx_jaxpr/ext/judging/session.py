@@ -25,7 +25,6 @@ from ...tracing.store import FAILED, Seen, Store
 from .. import config as settings
 from ..records import Block, DirectiveRecord, Finding, Judge, PrimitiveList
 from .meanings import Meanings
-from .rewritten import Written
 from .storage import Storage
 
 if TYPE_CHECKING:
@@ -74,8 +73,6 @@ class BuildSession:
         self.traced = 0
         seconds: float | None = settings.value(app.config, "jaxpr_total_timeout")
         self.limit = Limit(seconds or math.inf)
-        self.pages: dict[str, str] = {}  # what each page shows, as digests
-        self.written: Written | None = None
         self._printed: dict[str, tuple[Printed, dict[int, EquationFacts]]] = {}
         self._places: dict[str, dict[int, int]] = {}
         self._matches: dict[tuple[str, str], Match] = {}

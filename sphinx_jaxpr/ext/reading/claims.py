@@ -5,47 +5,37 @@ from __future__ import annotations
 import io
 import tokenize
 from collections.abc import Sequence
-from typing import Any, ClassVar
 
 from docutils import nodes
-from sphinx.util.docutils import SphinxDirective
 
 from ..nodes import jaxpr_claims
-from ..records import Finding
-from .options import AnyOption, unknown
-from .source_lines import locate
+from .options import CheckedDirective
 
 
-class JaxprClaims(SphinxDirective):
-    """One expression a line; one that is indented, or closes a bracket, goes on above.
+class JaxprClaims(CheckedDirective):
+    """One expression a line; one that is indented, or closes a bracket, continues the line above.
 
-    So does one below a line that ends in a backslash.
+    So does one below a line that ends in a backslash.  Leaves in the doctree::
+
+        <jaxpr_claims lines="(12, 'len(dense) == 4') (13, 'dense.grad[tanh]')" findings="...">
     """
-
-    has_content = True
-    option_spec: ClassVar[Any] = AnyOption()
 
     def run(self) -> list[nodes.Node]:
         """Leave one ``jaxpr_claims``."""
-        place = locate(self)
-        first = place.content(list(self.content))
-        node = jaxpr_claims()
+        self.begin()
+        self.check_myst_options()
+        self.check_option_names()
+        first = self.span.content(list(self.content))
+        node = jaxpr_claims(findings=self.findings)
         self.set_source_info(node)
-        node.source = place.source
+        node.source = self.span.source
         node["lines"] = [(first + n, text) for n, text in expressions(list(self.content))]
-        node["findings"] = unknown(self, place) + (
-            []
-            if node["lines"]
-            else [
-                Finding(
-                    "claim",
-                    f"{self.name} is empty; write one expression a line, as in"
-                    " len(dense.vmap) == len(dense) + 1",
-                    place.source,
-                    place.line,
-                )
-            ]
-        )
+        if not node["lines"]:
+            self.add_finding(
+                f"{self.name} is empty; write one expression a line, as in"
+                " len(dense.vmap) == len(dense) + 1",
+                "claim",
+            )
         return [node]
 
 

@@ -5,42 +5,46 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Iterator
-from typing import Any, ClassVar, Final
+from typing import Any, Final
 
 from docutils import nodes
 from sphinx import addnodes
 from sphinx.environment import BuildEnvironment
-from sphinx.util.docutils import SphinxDirective
 
 from ..nodes import jaxpr_blocks, jaxpr_primitives, jaxpr_when
 from ..records import Finding
-from .options import AnyOption, unknown
-from .source_lines import is_markdown, lines_of, locate
+from .options import CheckedDirective
+from .source_lines import is_markdown, lines_of
 
 
-class JaxprWhen(SphinxDirective):
-    """Its body is shown where the expression, its argument, is true."""
+class JaxprWhen(CheckedDirective):
+    """Its body is shown where the expression, its argument, is true.  Leaves in the doctree::
 
-    has_content = True
+    <jaxpr_when expression='jax >= "0.12"' problem="" findings="...">
+        <paragraph>
+            ...
+    """
+
     optional_arguments = 1
     final_argument_whitespace = True
-    option_spec: ClassVar[Any] = AnyOption()
 
     def run(self) -> list[nodes.Node]:
         """Leave one ``jaxpr_when`` around the parsed body."""
-        place = locate(self)
+        self.begin()
         expression = " ".join(self.arguments[0].split()) if self.arguments else ""
         node = jaxpr_when(expression=expression, problem="")
         self.set_source_info(node)
-        node.source, node.line = place.source, place.line
+        node.source, node.line = self.span.source, self.span.line
         if not expression:
             node["problem"] = (
                 f"{self.name} has no condition; write it on the directive's own line, as in"
                 f' {self.name} jax >= "0.12"'
             )
-        # rST would call a heading an error, once; here it is refused, by every build.
-        node += self.parse_content_to_nodes(allow_section_headings=not place.markdown)
-        node["findings"] = [*unknown(self, place), *self._refused(node)]
+        self.check_myst_options()  # before other directives run, those of the body
+        self.check_option_names()
+        # rST would report a heading once, as an error; here every build refuses it.
+        node += self.parse_content_to_nodes(allow_section_headings=not self.span.markdown)
+        node["findings"] = [*self.findings, *self._refused(node)]
         _flatten(node)
         return [node]
 

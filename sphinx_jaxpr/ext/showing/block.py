@@ -13,6 +13,7 @@ from ...program.matching.match import Match
 from ...program.matching.summary import SummaryPart, counts, dropped
 from ...program.model import Equation, Printed
 from ...tracing.grammar import Mesh
+from ...tracing.options import starts_open
 from ...tracing.outcome import remarks
 from .. import config as settings
 from ..judging.findings import unmet
@@ -22,8 +23,6 @@ from ..nodes import jaxpr_blocks, jaxpr_note
 from ..records import Block, DirectiveRecord
 from .notes import as_list
 
-#: Printed lines up to which a block starts open under ``auto``.
-OPEN_LINES: Final = 40
 #: Equations of the base that are listed where a variant lacks them.
 MOST_DROPPED: Final = 8
 #: What that list begins with.
@@ -178,9 +177,7 @@ class BlockRenderer:
             if counts(printed)[1] > limit:
                 return False
             opened = opened or settings.value(self.session.app.config, "jaxpr_open")
-        if opened == "auto":
-            return printed.text.count("\n") < OPEN_LINES
-        return opened == "all" or (block.label or "base") in opened.split(",")
+        return starts_open(opened, block.label, printed.text)
 
     @cached_property
     def elided_words(self) -> frozenset[str]:

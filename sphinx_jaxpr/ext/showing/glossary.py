@@ -20,7 +20,7 @@ from .index import met
 class ShowGlossaries(PageTransform):
     """Replaces every ``jaxpr_primitives`` by a definition list."""
 
-    of = "jaxpr"
+    domain_name = "jaxpr"
     default_priority = 6
 
     def run(self, **kwargs: Any) -> None:

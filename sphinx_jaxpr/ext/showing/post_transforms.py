@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 class ShowBlocks(PageTransform):
     """Replaces every ``jaxpr_blocks`` before references are resolved."""
 
-    of = "jaxpr"
+    domain_name = "jaxpr"
     default_priority = 5
 
     def run(self, **kwargs: Any) -> None:
@@ -80,7 +80,7 @@ _CLASSES |= {"val": "jaxpr-value", "claim": "jaxpr-claim"}
 class ShowStatements(PageTransform):
     """Replaces the nodes of roles, and keeps or drops what stands under a condition."""
 
-    of = "jaxpr"
+    domain_name = "jaxpr"
     default_priority = 7  # after the blocks: captions and notes hold roles too
 
     def run(self, **kwargs: Any) -> None:

@@ -33,12 +33,13 @@ from .nodes import (
 from .pages import PageDomain, PageTransform, data_version_of
 from .reading.options import CheckedDirective
 from .reading.source_lines import SourceSpan, find_lines, locate
-from .records import Finding
+from .records import BlockReport, Finding
 
 __all__ = [
     "HIDDEN",
     "PLAIN",
     "BlockIndex",
+    "BlockReport",
     "CheckedDirective",
     "Finding",
     "HtmlNode",

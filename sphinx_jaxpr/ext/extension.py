@@ -22,6 +22,7 @@ from .builders.check import CheckBuilder, Checked
 from .builders.lock import JaxprLock, JaxprRecord
 from .builders.pageless import PagelessBuilder
 from .judging.domain import JaxprDomain, every_kind
+from .judging.events import add_events, emit_traced
 from .judging.findings import StatementChecker, findings, report
 from .judging.verdicts import judging
 from .nodes import (
@@ -76,6 +77,7 @@ def connect(app: Sphinx) -> dict[str, Any]:
     register_node(app, jaxpr_claims, HIDDEN)
     # The entry point is there only where the package is installed.
     app.add_lexer("jaxpr", JaxprOnDemand)
+    add_events(app)
     JaxprDomain.connect(app)
     app.add_index_to_domain("jaxpr", PrimitiveIndex)
     for name, directive in DIRECTIVES.items():
@@ -136,6 +138,7 @@ def update(app: Sphinx, env: BuildEnvironment) -> list[str]:
     directives = pageless.directives(domain) if pageless else domain.visible(tags)
     domain.session = session = judging(app, directives)
     session.prepare(directive for page in directives.values() for directive in page)
+    emit_traced(app, session, directives)
     sentences = StatementChecker(session, domain.visible_statements(tags))
     if session.mode != "skip":
         found = [*findings(session, directives), *domain.findings(), *sentences.findings()]

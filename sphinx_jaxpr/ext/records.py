@@ -94,6 +94,23 @@ class Block:
 
 
 @dataclass(frozen=True)
+class BlockReport:
+    """What other extensions learn of a block, in the events of this one.
+
+    ``label`` is ``""`` for the function itself, and ``target`` for a pasted jaxpr.  ``text`` is
+    what JAX printed; where there is none, ``error`` says why in one line, unless
+    ``jaxpr_mode`` is ``skip``.  ``jax`` is the version that traced it, where it is known.
+    """
+
+    name: str
+    label: str
+    target: str
+    text: str | None
+    error: str | None
+    jax: str | None
+
+
+@dataclass(frozen=True)
 class DirectiveRecord:
     """One directive: its blocks, base first, and what decides how they look.
 

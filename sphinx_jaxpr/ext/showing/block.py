@@ -45,6 +45,8 @@ class BlockRenderer:
         self.placed = note_targets(session, directive)
         self.blocks = [block for block in directive.blocks if block.shown]
         self.ids = {block.identity: free(block.identity, taken) for block in directive.blocks}
+        #: The nodes that show blocks, for the event ``jaxpr-figure``.
+        self.figures: list[tuple[Block, nodes.Element]] = []
         self.in_table = _stands_in(node, nodes.entry)
         self.epub = session.app.builder.format == "html" and session.app.builder.name == "epub"
 

@@ -101,6 +101,7 @@ class HtmlRenderer(BlockRenderer):
             figure += line
         if not look.copy:
             figure += jaxpr_words("", nodes.Text(self.words(block)))
+        self.figures.append((block, figure))
         return figure
 
     def parts(self, block: Block, look: Look) -> tuple[str, bool, str, str]:

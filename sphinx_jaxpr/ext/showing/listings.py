@@ -35,11 +35,12 @@ class NodeRenderer(BlockRenderer):
             found.extend(self.begin(block))
             error = None if self.is_skipped(block) else self.error(block)
             if self.is_skipped(block):
-                body: list[nodes.Node] = [nodes.paragraph("", "Not traced: jaxpr_mode is skip.")]
+                body: list[nodes.Element] = [nodes.paragraph("", "Not traced: jaxpr_mode is skip.")]
             elif error is not None:
                 body = _error_nodes(error, self.is_expected(block))
             else:
                 body = self.listing(block)
+            self.figures.append((block, body[0]))
             found.extend(self.captioned(body, self.caption if place == 0 else None))
             found.extend(self.notes(block))
         found.extend(self.lost_notes())
@@ -105,7 +106,7 @@ class NodeRenderer(BlockRenderer):
             found = [nodes.paragraph("", "", nodes.literal(context, context)), *found]
         return found
 
-    def listing(self, block: Block) -> list[nodes.Node]:
+    def listing(self, block: Block) -> list[nodes.Element]:
         found = self.session.printed(block)
         assert found is not None
         printed, _ = found
@@ -114,7 +115,7 @@ class NodeRenderer(BlockRenderer):
         if self.format in PAGED:
             cut, rest = _cut(printed, limit)
         text = printed.text[:cut]
-        body: list[nodes.Node] = [
+        body: list[nodes.Element] = [
             nodes.literal_block(text, text, language="jaxpr", translatable=False)
         ]
         if marks := self.marks(block):
@@ -127,7 +128,7 @@ class NodeRenderer(BlockRenderer):
             body.append(nodes.paragraph("", more))
         return body
 
-    def only_in_base(self, block: Block) -> list[nodes.Node]:
+    def only_in_base(self, block: Block) -> list[nodes.Element]:
         """The equations that the base has and this block lacks."""
         gone, more = self.dropped(block)
         if not gone:
@@ -140,7 +141,9 @@ class NodeRenderer(BlockRenderer):
         line += nodes.Text(f", and {more} more." if more else ".")
         return [line]
 
-    def captioned(self, body: list[nodes.Node], caption: nodes.Element | None) -> list[nodes.Node]:
+    def captioned(
+        self, body: list[nodes.Element], caption: nodes.Element | None
+    ) -> list[nodes.Element]:
         """``body`` with the caption in the way that Sphinx captions a listing."""
         if caption is None:
             return body
@@ -191,7 +194,7 @@ def _cut(printed: Printed, limit: int) -> tuple[int, int]:
     return max(end, 0), len(starts) - limit
 
 
-def _error_nodes(error: dict[str, Any], expected: bool) -> list[nodes.Node]:
+def _error_nodes(error: dict[str, Any], expected: bool) -> list[nodes.Element]:
     headline, detail = error_parts(error)
     if expected:
         text = f"{headline}\n{detail}".strip()

@@ -11,6 +11,7 @@ from sphinx.builders.html import StandaloneHTMLBuilder
 from ...program.text import on_one_line
 from .. import config as settings
 from ..judging.domain import JaxprDomain, are_met
+from ..judging.events import emit_figures
 from ..judging.findings import StatementChecker
 from ..judging.verdicts import judging
 from ..links import link
@@ -69,6 +70,7 @@ class ShowBlocks(PageTransform):
             page = node.get("docname", self.env.docname)
             session.renamed.update(((page, old), new) for old, new in shown.ids.items())
             node.replace_self([*shown.shown(), *shown.closing()])
+            emit_figures(self.app, session, page, shown.figures)
 
 
 # --- the post-transform that puts links, values and claims into sentences

@@ -121,8 +121,8 @@ def test_packed_equations_are_parts_of_their_line() -> None:
 
 
 def test_letters_for_tex() -> None:
-    assert listings.definitions("größe é x_1 {}") == ""
-    found = listings.definitions("λ→ΑΛ中λ")
+    assert listings.letter_definitions("größe é x_1 {}") == ""
+    found = listings.letter_definitions("λ→ΑΛ中λ")
     assert found.count("\n") == 4 and found.endswith("%")
     for letter, shape in {
         "λ": r"\ensuremath{\lambda}",
@@ -134,7 +134,7 @@ def test_letters_for_tex() -> None:
         name = rf"\csname u8:\detokenize{{{letter}}}\endcsname"
         assert rf"\expandafter\gdef{name}{{{shape}}}\fi%" in found
     # Every Greek letter has a command that TeX knows.
-    assert r"\lamda" not in listings.definitions("".join(map(chr, range(0x391, 0x3CA))))
+    assert r"\lamda" not in listings.letter_definitions("".join(map(chr, range(0x391, 0x3CA))))
 
 
 def test_paged_formats_end_between_equations() -> None:

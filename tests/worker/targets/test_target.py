@@ -64,10 +64,10 @@ def test_target(tracer: Tracer, target: str, args: str, static: str, call: str) 
 
 
 def test_ready_jaxpr_is_shown_as_it_is(tracer: Tracer) -> None:
-    from tests.worker import targets
+    from tests.worker import callables
 
     result = tracer.trace(request("program"), tracer.prepare(request("program"), ignore))
-    assert result["text"] == str(targets.program)
+    assert result["text"] == str(callables.program)
 
 
 def test_constants_are_type_and_size(tracer: Tracer) -> None:
@@ -90,7 +90,7 @@ def test_source_and_line(tracer: Tracer) -> None:
     result, _ = trace(tracer, request("square", "f32[3]"))
     assert result["source"]["text"] == "def square(x: Any) -> Any:\n    return x * x"
     (source,) = result["facts"]["sources"]
-    assert source[0].endswith("targets.py")
+    assert source[0].endswith("callables.py")
     assert source[1:] == [result["source"]["line"] + 1, "square"]
 
 

@@ -15,9 +15,9 @@ from sphinx_jaxpr.worker.failures import RequestError
 from sphinx_jaxpr.worker.recorder import DependencyRecorder
 from sphinx_jaxpr.worker.stage import Stage
 from sphinx_jaxpr.worker.tracer import Tracer
-from tests.worker import targets
+from tests.worker import callables
 
-MODULE = targets.__name__
+MODULE = callables.__name__
 DENSE = "x=bf16[32,64], w=bf16[64,64], b=bf16[64]"
 
 
@@ -52,7 +52,7 @@ def trace(tracer: Tracer, wanted: Request) -> tuple[dict[str, Any], Stage]:
 def by_hand(call: str, stage: Stage) -> str:
     """The shown call, run as a reader would, traced directly."""
     # The call is our own text, made by the code under test.
-    fn = eval(call, {"jax": jax, "jnp": jnp, **vars(targets)})  # noqa: S307 - that the call shown runs is tested
+    fn = eval(call, {"jax": jax, "jnp": jnp, **vars(callables)})  # noqa: S307 - that the call shown runs is tested
     return mask(str(jax.make_jaxpr(fn)(*stage.args)))
 
 

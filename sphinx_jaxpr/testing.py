@@ -153,7 +153,9 @@ def trace(
     try:
         if isinstance(function, str):
             if not names_function(function):
-                raise ValueError(f"{function!r} names no function; expected package.module:name")
+                raise ValueError(
+                    f"{function!r} does not name a function; expected package.module:name"
+                )
             found = resolve(Request(function), recorder.load, tracer.roots)
             target = function
         else:

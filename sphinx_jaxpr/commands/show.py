@@ -216,7 +216,7 @@ def _requests(options: argparse.Namespace) -> list[tuple[str, Request]]:
     """What to trace, by label: the function itself, then its variants."""
     if not names_function(options.target):
         raise UsageError(
-            f"{shorten(options.target)} names no function; expected package.module:function"
+            f"{shorten(options.target)} does not name a function; expected package.module:function"
         )
     read = read_options(
         options.args or "", options.static or "", options.transforms or "", options.mesh or ""
@@ -268,7 +268,7 @@ def _traced(
     if not limit:
         given = shorten(options.timeout)
         raise UsageError(
-            f"--timeout: expected a number of seconds, found {given}; inf sets no limit"
+            f"--timeout: expected a number of seconds, found {given}; inf means no limit"
         )
     here = os.getcwd()
     for folder in options.path:

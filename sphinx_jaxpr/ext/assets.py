@@ -30,7 +30,7 @@ def copy_static(folder: Path, names: Iterable[str], outdir: Path) -> None:
 
 
 def _assets(builder: Any) -> list[str]:
-    """What pages with a block load: no script in books and help files."""
+    """What pages with a block load; books and help files get no script."""
     if not isinstance(builder, StandaloneHTMLBuilder):
         return []
     return [STYLE] if builder.embedded else [STYLE, BESIDE, SCRIPT]

@@ -72,27 +72,30 @@ class HtmlNode(nodes.Element):
 
 
 class jaxpr_blocks(nodes.General, nodes.Element):
-    """One directive, not yet shown; ``directive`` is its record, its child a caption."""
+    """A directive that shows blocks; ``directive`` is its record.
+
+    Its children are a caption and notes.
+    """
 
 
 class jaxpr_note(nodes.General, nodes.Element):
-    """A note at an equation; ``path`` says at which, its children are its text."""
+    """A note at the equation that ``path`` resolves to; its children are its text."""
 
 
 class jaxpr_primitives(nodes.General, nodes.Element):
-    """A list of primitives, not yet made; ``scope`` says of which pages."""
+    """A list of the primitives of a ``scope``: ``page`` or ``project``."""
 
 
 class jaxpr_statement(nodes.Inline, nodes.TextElement):
-    """A role, not yet shown: ``what`` it is, its ``expression``; its text are the words."""
+    """A role: its name ``what``, its ``expression``; its text are the words."""
 
 
 class jaxpr_claims(nodes.Invisible, nodes.Element):
-    """Claims that readers don't see; ``lines`` are expressions with the lines of their file."""
+    """Claims that readers don't see; ``lines`` are expressions with their lines in the file."""
 
 
 class jaxpr_when(nodes.General, nodes.Element):
-    """A part of a page that is kept where its ``expression`` is true."""
+    """A part of a page that is shown if its ``expression`` is true."""
 
 
 def visit_figure(self: SphinxTranslator, node: nodes.Element) -> None:

@@ -151,12 +151,12 @@ class PageDomain(Domain):
         whole = domain.data.keys() >= cls.initial_data.keys()
         if not env.all_docs or (whole and domain.data["seal"] == domain.digest()):
             return ()
-        logger.info("what was kept of pages for %r is damaged: all are read again", cls.name)
+        logger.info("the stored data of %r is damaged: reading all pages again", cls.name)
         domain.data.update(copy.deepcopy(cls.initial_data))
         return sorted(env.found_docs)
 
     def digest(self) -> str:
-        """A digest of what is kept of the pages."""
+        """A digest of the data that is kept for pages."""
         parts = sorted(self.initial_data.keys() - {"seal", *self.sealed_alone})
         text = repr([self.data.get(part) for part in parts])
         return hashlib.sha256(text.encode(errors="surrogatepass")).hexdigest()

@@ -40,30 +40,33 @@ class JaxprClaims(CheckedDirective):
 
 
 def expressions(lines: Sequence[str]) -> list[tuple[int, str]]:
-    """The expressions of a body with their places in it, comments left out."""
-    found: list[tuple[int, str]] = []
+    """The expressions of a body, each with the number of its first line; without comments."""
+    numbered: list[tuple[int, str]] = []
     for number, line in enumerate(lines):
         text = without_comment(line)
         if not text.strip():
             continue
-        place, before = found[-1] if found else (number, "")
-        above = before.removesuffix("\\").rstrip()  # which goes on, as Python's lines do
-        if found and (above != before or text[:1].isspace() or text[0] in ")]}"):
-            found[-1] = (place, f"{above} {text.strip()}")
+        first, before = numbered[-1] if numbered else (number, "")
+        above = before.removesuffix("\\").rstrip()  # which continues, as Python's lines do
+        if numbered and (above != before or text[:1].isspace() or text[0] in ")]}"):
+            numbered[-1] = (first, f"{above} {text.strip()}")
         else:
-            found.append((number, text.strip()))
-    return found
+            numbered.append((number, text.strip()))
+    return numbered
 
 
 def without_comment(line: str) -> str:
-    """A line up to its comment; a ``#`` in a text is none."""
+    """A line up to its comment; a ``#`` in a string doesn't begin one."""
     if "#" not in line:
         return line
     try:
         for token in tokenize.generate_tokens(io.StringIO(line.strip()).readline):
             if token.type == tokenize.COMMENT:
                 return line[: len(line) - len(line.lstrip()) + token.start[1]]
-    except (tokenize.TokenError, SyntaxError):  # it goes on below, or is no Python: told later
+    except (
+        tokenize.TokenError,
+        SyntaxError,
+    ):  # it continues below, or isn't Python: a finding later
         quoted = line.partition("#")
         return quoted[0] if quoted[0].count('"') % 2 == quoted[0].count("'") % 2 == 0 else line
     return line

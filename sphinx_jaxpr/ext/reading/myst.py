@@ -87,7 +87,7 @@ def _values(span: SourceSpan, options: Mapping[str, str], problems: MystProblems
         line = span.line + offset
         value = (options.get(key) or "").strip()
         if key in seen:
-            problems.add(key, f"option {key!r} is given twice, and MyST takes the last", line)
+            problems.add(key, f"option {key!r} is given twice, and MyST uses the last", line)
         elif raw[:1] in {'"', "'"} and key not in options:
             problems.add(
                 key,
@@ -122,8 +122,7 @@ def _values(span: SourceSpan, options: Mapping[str, str], problems: MystProblems
 
 def _comment(raw: str) -> int:
     """Where MyST's comment begins: at a ``#`` after a blank."""
-    found = raw.find(" #") + 1
-    return found or raw.index("#")
+    return raw.find(" #") + 1 or raw.index("#")
 
 
 def _quoted(raw: str) -> str:

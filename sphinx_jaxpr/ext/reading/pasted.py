@@ -1,4 +1,4 @@
-"""``jaxpr``: annotates a jaxpr that stands on the page as text.  Traces and checks nothing."""
+"""``jaxpr``: annotates a jaxpr that the page has as text.  Traces and checks nothing."""
 
 from __future__ import annotations
 

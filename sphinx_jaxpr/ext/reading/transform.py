@@ -151,7 +151,7 @@ class JaxprTransform(BlockDirective):
         if "\n" in argument:
             first = argument.split("\n")[0].strip()
             self.add_finding(
-                "the argument goes over more than one line; write it on the directive's own"
+                "the argument is longer than one line; write it on the directive's own"
                 f" line: {self._form(first)}, and options as :args: ... below it"
             )
             argument = first
@@ -159,15 +159,16 @@ class JaxprTransform(BlockDirective):
             below = next((line.strip() for line in self.content if line.strip()), "")
             meant = below if is_target(below) else "package.module:function"
             self.add_finding(
-                f"no function is named; write it on the directive's own line: {self._form(meant)}"
+                "the function is missing; write it on the directive's own line:"
+                f" {self._form(meant)}"
             )
             return ""
         resolved = self._resolve(argument)
         self.bare = resolved != argument
         if not names_function(resolved):
             self.add_finding(
-                f"{shorten(argument)} names no function; expected package.module:qualname, as in"
-                f" {self._form('package.module:function')}"
+                f"{shorten(argument)} does not name a function; expected package.module:qualname,"
+                f" as in {self._form('package.module:function')}"
             )
             return ""
         allowed = self._allowed()
@@ -203,10 +204,10 @@ class JaxprTransform(BlockDirective):
     def _around(self) -> tuple[str, ...]:
         """The modules of the text, the nearest first: its docstring's own, the current one."""
         current = self.env.ref_context.get("py:module") or ""
-        found = [documented(self, self.span.source), current]
+        modules = [documented(self, self.span.source), current]
         allowed = self._allowed()
         return tuple(
-            name for name in dict.fromkeys(filter(None, found))
+            name for name in dict.fromkeys(filter(None, modules))
             if not allowed or is_within(name.partition(":")[0], allowed)
         )  # fmt: skip
 
@@ -338,6 +339,9 @@ class JaxprTransform(BlockDirective):
             return 0.0
         limit = seconds(given)
         if not limit:
-            text = f"timeout: expected a number of seconds, found {shorten(given)}; inf is no limit"
-            self.add_finding(text, option="timeout")
+            self.add_finding(
+                f"timeout: expected a number of seconds, found {shorten(given)}; inf means no"
+                " limit",
+                option="timeout",
+            )
         return limit

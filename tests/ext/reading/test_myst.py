@@ -125,14 +125,14 @@ MARKDOWN = [
         :name: no_argument
         :args: x=f32[4]
         ```
-        """, 0, ("no function is named", "```{jaxpr-transform} package.module:function")),
+        """, 0, ("the function is missing", "```{jaxpr-transform} package.module:function")),
     Trap("below", """
         ```{jaxpr-transform}
         layers:dense
         :name: below
         :args: x=f32[4]
         ```
-        """, 0, ("no function is named", "```{jaxpr-transform} layers:dense")),
+        """, 0, ("the function is missing", "```{jaxpr-transform} layers:dense")),
     Trap("below_rest", """
         :::{jaxpr-transform}
         :name: below_rest
@@ -140,7 +140,7 @@ MARKDOWN = [
 
         layers:dense
         :::
-        """, 0, ("no function is named", ":::{jaxpr-transform} layers:dense")),
+        """, 0, ("the function is missing", ":::{jaxpr-transform} layers:dense")),
     Trap("yaml", """
         ```{jaxpr-transform} layers:dense
         ---
@@ -181,12 +181,12 @@ RST = [
            and more of it
            :name: two_lines
            :args: x=f32[4,4], w=f32[4,4], b=f32[4]
-        """, 0, ("goes over more than one line", ".. jaxpr-transform:: layers:dense")),
+        """, 0, ("is longer than one line", ".. jaxpr-transform:: layers:dense")),
     Trap("no_argument", """
         .. jaxpr-transform::
            :name: no_argument
            :args: x=f32[4]
-        """, 0, ("no function is named", ".. jaxpr-transform:: package.module:function")),
+        """, 0, ("the function is missing", ".. jaxpr-transform:: package.module:function")),
     Trap("empty_args", """
         .. jaxpr-transform:: layers:dense
            :name: empty_args

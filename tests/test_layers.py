@@ -77,7 +77,10 @@ FLOORS: dict[str, tuple[tuple[str, ...], ...]] = {
         ("keeper.py", "process.py", "server.py"),
     ),
     "ext/": (
-        ("__init__.py", "config.py", "links.py", "nodes.py", "pages.py", "records.py"),
+        (
+            *("__init__.py", "config.py", "links.py", "locale.py"),
+            *("nodes.py", "pages.py", "records.py"),
+        ),
         ("reading/",),
         ("judging/",),
         ("showing/",),

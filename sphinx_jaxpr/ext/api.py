@@ -21,6 +21,7 @@ from .builders.pageless import PagelessBuilder
 from .config import place_of
 from .judging.domain import JaxprDomain
 from .judging.findings import report
+from .locale import add_catalog, translator
 from .nodes import (
     HIDDEN,
     PLAIN,
@@ -47,6 +48,7 @@ __all__ = [
     "PageTransform",
     "SourceSpan",
     "Visitors",
+    "add_catalog",
     "copy_static",
     "data_version_of",
     "echoed",
@@ -58,6 +60,7 @@ __all__ = [
     "register_node",
     "report",
     "report_setting",
+    "translator",
     "writes_pages",
 ]
 

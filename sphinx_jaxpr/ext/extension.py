@@ -25,6 +25,7 @@ from .judging.domain import JaxprDomain, every_kind
 from .judging.events import add_events, emit_traced
 from .judging.findings import StatementChecker, findings, report
 from .judging.verdicts import judging
+from .locale import CATALOG, FOLDER, add_catalog
 from .nodes import (
     HIDDEN,
     jaxpr_blocks,
@@ -77,6 +78,7 @@ def connect(app: Sphinx) -> dict[str, Any]:
     register_node(app, jaxpr_claims, HIDDEN)
     # The entry point is there only where the package is installed.
     app.add_lexer("jaxpr", JaxprOnDemand)
+    add_catalog(app, CATALOG, FOLDER)
     add_events(app)
     JaxprDomain.connect(app)
     app.add_index_to_domain("jaxpr", PrimitiveIndex)

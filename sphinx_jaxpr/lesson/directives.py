@@ -1,4 +1,4 @@
-"""Directives for what a lesson aims at and asks: ``lesson-goal``, ``-predict``, ``-check``."""
+"""The directives of lessons, and the role ``lesson-auto``."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from sphinx import addnodes
 from sphinx.util import docname_join
 from sphinx.util.docutils import SphinxRole
 
-from ..ext.api import CheckedDirective, Finding, find_lines
+from ..ext.api import CheckedDirective, Finding, find_lines, translator
 from .nodes import lesson_auto, lesson_checklist, lesson_reveal, lesson_steps
 from .records import Auto, ChecklistItem, Path, PathStep
 
-# --- directives for what a lesson aims at and asks: ``lesson-goal``, ``-predict``, ``-check``
+_ = translator("sphinx_jaxpr")
 
-GOAL: Final = "Goal"
+# --- what a lesson aims at and asks: ``lesson-goal``, ``lesson-predict``, ``lesson-check``
 
 
 class LessonPart(CheckedDirective):
@@ -42,7 +42,16 @@ class LessonPart(CheckedDirective):
 
 
 class LessonGoal(LessonPart):
-    """What the reader can do afterwards: an admonition, which every theme and format knows."""
+    """What the reader can do afterwards; every theme and format knows admonitions.
+
+    Leaves in the doctree::
+
+        <admonition classes="lesson-goal" findings="...">
+            <title translatable="False">
+                Goal
+            <paragraph>
+                ...
+    """
 
     def run(self) -> list[nodes.Node]:
         """Leave one admonition."""
@@ -51,14 +60,19 @@ class LessonGoal(LessonPart):
             self.reject("is empty; write what the reader can do afterwards")
         node = nodes.admonition(classes=["lesson-goal"])
         body = self.parse_content_to_nodes()
-        return [self.with_findings(node, [nodes.title("", GOAL, translatable=False), *body])]
+        return [self.with_findings(node, [nodes.title("", _("Goal"), translatable=False), *body])]
 
 
 class Reveal(LessonPart):
     """A question whose answer the reader asks for.
 
-    The question is the argument, or else the body's first paragraph: Markdown lets no
-    backtick stand behind a fence of backticks.
+    The question is the argument, or else the body's first paragraph: Markdown doesn't allow
+    backticks after a fence of backticks.  Leaves in the doctree::
+
+        <lesson_reveal kind="predict" question="how-many" ids="how-many" findings="...">
+            <paragraph>
+                the question
+            ... the answer
     """
 
     optional_arguments = 1
@@ -99,19 +113,25 @@ class LessonPredict(Reveal):
 
 
 class LessonCheck(Reveal):
-    """A question to check oneself with."""
+    """A question for readers to check themselves."""
 
     kind = "check"
-    answer = "what is shown when asked"
+    answer = "what is shown on demand"
 
 
-# --- ``lesson-checklist`` and ``lesson-auto``: what a reader ticks, and what ticks itself
+# --- ``lesson-checklist`` and ``lesson-auto``: items to tick, and those that tick themselves
 
 VERBS: Final = ("open", "answer")
 
 
 class LessonChecklist(LessonPart):
-    """Around a bullet list; each of its items is one to tick."""
+    """A bullet list with items to tick.  Leaves in the doctree::
+
+    <lesson_checklist findings="...">
+        <bullet_list>
+            <list_item lesson_key="3f2a91">
+                ...
+    """
 
     def run(self) -> list[nodes.Node]:
         """Leave one ``lesson_checklist`` whose items have keys."""
@@ -120,25 +140,24 @@ class LessonChecklist(LessonPart):
         lists = [node for node in body if isinstance(node, nodes.bullet_list)]
         if not lists:
             self.reject("has no items; write them as a bullet list")
-        for item in [item for one in lists for item in one.children]:
-            # From the text as written: it is the same in all languages, and a new item
-            # or another order costs no tick.
+        for item in [item for bullets in lists for item in bullets.children]:
+            # From the text as written: it is the same in all languages, and neither a new
+            # item nor another order loses a tick.
             if isinstance(item, nodes.list_item):
                 item["lesson_key"] = key_of(item)
         return [self.with_findings(lesson_checklist(), body)]
 
 
 def key_of(item: nodes.list_item) -> str:
-    """A short name for an item by what it says."""
+    """A short key for an item, from its text."""
     own = [node["expression"] for node in autos_of(item)]
     text = " ".join([*own, item.astext()])
     return hashlib.sha256(" ".join(text.split()).encode()).hexdigest()[:6]
 
 
 def autos_of(item: nodes.Element) -> list[lesson_auto]:
-    """The roles of an item itself, not of items below it."""
-    found = item.findall(lesson_auto)
-    return [node for node in found if _item_around(node) is item]
+    """The roles of an item itself, not of items nested in it."""
+    return [node for node in item.findall(lesson_auto) if _item_around(node) is item]
 
 
 def _item_around(node: nodes.Node) -> nodes.Node | None:
@@ -161,7 +180,7 @@ class LessonAuto(SphinxRole):
 
 
 def collect(doctree: nodes.document) -> tuple[tuple[ChecklistItem, ...], list[Finding]]:
-    """The items of a page with keys of their own, and roles that belong to none."""
+    """The items of a page with unique keys, and a finding for each role outside of them."""
     autos = list(doctree.findall(lesson_auto))
     find_lines(doctree, lesson_auto)
     items: list[ChecklistItem] = []
@@ -178,8 +197,8 @@ def collect(doctree: nodes.document) -> tuple[tuple[ChecklistItem, ...], list[Fi
     stray = [
         Finding(
             "auto",
-            f"lesson-auto {node['expression']!r} completes nothing: it begins an item of a"
-            " lesson-checklist, one for each",
+            f"lesson-auto {node['expression']!r} has no effect here: use it once at the beginning"
+            " of an item of a lesson-checklist",
             str(node.source),
             node.line or 1,
         )
@@ -196,23 +215,30 @@ def auto_of(node: lesson_auto) -> Auto:
 
 
 def _unique(key: str, taken: set[str]) -> str:
-    found, count = key, 2
-    while found in taken:
-        found, count = f"{key}-{count}", count + 1
-    taken.add(found)
-    return found
+    unique, count = key, 2
+    while unique in taken:
+        unique, count = f"{key}-{count}", count + 1
+    taken.add(unique)
+    return unique
 
 
-# --- ``lesson-path``: lessons in their order; a table of contents with what leads on
+# --- ``lesson-path``: lessons in their order
 
 _BULLET: Final = re.compile(r"^(?:[-*+]|\d+[.)])\s+")
 
 
 class LessonPath(LessonPart):
-    """One name of a page a line, as in a toctree; bullets and numbers are welcome."""
+    """One page name a line, as in a toctree; bullets and numbers are allowed.
+
+    Leaves in the doctree::
+
+        <lesson_steps path="Path(...)" findings="...">
+        <compound classes="toctree-wrapper">
+            <toctree hidden="True" ...>
+    """
 
     def run(self) -> list[nodes.Node]:
-        """Leave a hidden toctree, for all that Sphinx does with one, and the list to show."""
+        """Leave a hidden toctree, so that Sphinx orders the pages, and the list to show."""
         self.begin()
         page = self.env.docname
         first = self.span.content(list(self.content))
@@ -223,31 +249,32 @@ class LessonPath(LessonPart):
                 continue
             step = PathStep(self.docname(page, written), written, first + number)
             if problem := self.problem(step, page, steps):
-                self.reject(f"has {written!r}, {problem}", "path", step.line)
+                self.reject(f"lists {written!r}, {problem}", "path", step.line)
                 continue
             steps.append(step)
         if not steps:
             self.reject("is empty; write the name of a page on each line", "path")
         path = Path(tuple(steps), self.span.source, self.span.line)
-        # The list first: where pages are put together they stand in the toctree's place.
+        # The list first: where pages are put together they take the toctree's place.
         return [self.with_findings(lesson_steps(path=path), []), self.toctree(page, path)]
 
     def problem(self, step: PathStep, page: str, before: list[PathStep]) -> str:
         """Why a page can't be a lesson of the path, or ``""``."""
         if step.docname == page:
             return "which is this page itself"
-        if step.docname == self.config.root_doc:  # Sphinx would go around for ever
-            return "which is the page that all others are below"
-        return "which it has already" if any(step.docname == o.docname for o in before) else ""
+        if step.docname == self.config.root_doc:  # Sphinx would follow the toctrees endlessly
+            return "which is the root of all pages"
+        listed = any(step.docname == other.docname for other in before)
+        return "which is listed already" if listed else ""
 
     def docname(self, page: str, written: str) -> str:
-        """The page that a line names, from where the path stands."""
+        """The page that a line names, relative to the path's own page."""
         for suffix in self.config.source_suffix:
             written = written.removesuffix(suffix)
         return docname_join(page, written)
 
     def toctree(self, page: str, path: Path) -> nodes.Node:
-        """What Sphinx's own directive leaves, hidden: the list is shown by us."""
+        """What Sphinx's own directive leaves, hidden: ``ShowPaths`` shows the list."""
         names = [step.docname for step in path.steps if step.docname in self.env.found_docs]
         tree = addnodes.toctree(
             parent=page,

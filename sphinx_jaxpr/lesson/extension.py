@@ -1,4 +1,4 @@
-"""Connects the parts of lessons with Sphinx."""
+"""Registers the parts of lessons with Sphinx."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def connect(app: Sphinx) -> dict[str, Any]:
     app.connect("config-inited", check_config)
     app.connect("env-get-outdated", read_again)
     app.connect("doctree-read", collect)
-    app.connect("env-updated", update, priority=600)  # when blocks have been traced
+    app.connect("env-updated", update, priority=600)  # after blocks have been traced
     app.connect("write-started", copy_assets)
     app.connect("html-page-context", add_assets)
     return {
@@ -73,7 +73,7 @@ def check_config(app: Sphinx, config: Config) -> None:
 def read_again(
     app: Sphinx, env: BuildEnvironment, added: set[str], changed: set[str], removed: set[str]
 ) -> list[str]:
-    """Paths whose pages have come or gone: what a toctree holds is decided when it is read."""
+    """Paths whose pages were added or removed: a toctree is filled when its page is read."""
     return [
         page
         for page, paths in LessonDomain.of(env).paths.items()
@@ -82,7 +82,7 @@ def read_again(
 
 
 def collect(app: Sphinx, doctree: nodes.document) -> None:
-    """Note the parts of a page, once it is read."""
+    """Keep the parts of a page, once it is read."""
     domain, docname = LessonDomain.of(app.env), app.env.docname
     domain.collect(docname, doctree)
     if terms := cards.digests_of(doctree):
@@ -100,15 +100,15 @@ def update(app: Sphinx, env: BuildEnvironment) -> list[str]:
     if not writes_pages(app.builder):
         return []
     domain.glossaries.clear()
-    shown = LessonPaths(env, domain).digests()
+    texts = LessonPaths(env, domain).digests()
     if is_interactive(app.builder) and settings.cards(app.config) != "off":
         for page, digest in cards.digests(env, domain).items():
-            shown[page] = shown.get(page, "") + digest
-    return domain.outdated_pages(app, shown)
+            texts[page] = texts.get(page, "") + digest
+    return domain.outdated_pages(app, texts)
 
 
 def copy_assets(app: Sphinx, builder: Any) -> None:
-    """Put style sheet and script where pages look for them."""
+    """Copy style sheet and script to where pages look for them."""
     if is_interactive(builder) and LessonDomain.of(app.env).has_parts:
         copy_static(STATIC, (STYLE, SCRIPT), Path(app.outdir))
 
@@ -116,7 +116,7 @@ def copy_assets(app: Sphinx, builder: Any) -> None:
 def add_assets(
     app: Sphinx, pagename: str, templatename: str, context: dict[str, Any], doctree: Any
 ) -> None:
-    """Only pages that have a part load style sheet and script."""
+    """Load style sheet and script, only on pages that have a part."""
     if doctree is None or not is_interactive(app.builder):
         return
     if next(iter(doctree.findall(_is_shown)), None) is not None:

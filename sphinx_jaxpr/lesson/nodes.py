@@ -1,7 +1,7 @@
 """The nodes of lesson parts.
 
-The first ones are what directives and roles leave; post-transforms replace them by
-standard nodes, or, for builders that write HTML, by ``lesson_element``.
+Directives and roles leave the first ones; post-transforms replace them by standard nodes, or,
+for builders that write HTML, by ``lesson_element``.
 """
 
 from __future__ import annotations
@@ -17,19 +17,19 @@ from ..ext.api import HIDDEN, PLAIN, HtmlNode, Visitors
 
 
 class lesson_reveal(nodes.General, nodes.Element):
-    """A question (its first child, a paragraph) and its answer; ``kind`` says which part."""
+    """A question, its first child, and the answer; ``kind`` is ``predict`` or ``check``."""
 
 
 class lesson_checklist(nodes.General, nodes.Element):
-    """Around a list of things to tick."""
+    """Holds a list of items to tick."""
 
 
 class lesson_auto(nodes.Inline, nodes.TextElement):
-    """At the beginning of an item that completes by itself: ``verb`` and ``target``."""
+    """Begins an item that is ticked for the reader; ``expression`` is a verb and a target."""
 
 
 class lesson_steps(nodes.General, nodes.Element):
-    """A path, not yet shown; ``path`` is its record."""
+    """A path of lessons; ``path`` is its record."""
 
 
 def visit_element(self: SphinxTranslator, node: nodes.Element) -> None:

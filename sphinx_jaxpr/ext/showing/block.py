@@ -19,14 +19,18 @@ from .. import config as settings
 from ..judging.findings import unmet
 from ..judging.path_targets import PathTarget, elided_targets, elided_words, note_targets
 from ..judging.session import BuildSession
+from ..locale import _
 from ..nodes import jaxpr_blocks, jaxpr_note
 from ..records import Block, DirectiveRecord
 from .notes import as_list
 
 #: Equations of the base that are listed where a variant lacks them.
 MOST_DROPPED: Final = 8
-#: What that list begins with.
-ONLY_IN_BASE: Final = "Only in the base: "
+
+
+def only_in_base() -> str:
+    """What that list begins with."""
+    return _("Only in the base: ")
 
 
 class BlockRenderer:
@@ -142,7 +146,9 @@ class BlockRenderer:
         if "jax" not in result:
             return ""
         made = f"JAX {result['jax']}"
-        return f"from the lock, made with {made}" if block.locked else made
+        if block.locked:
+            return _("from the lock, made with {version}").format(version=made)
+        return made
 
     def error(self, block: Block) -> dict[str, Any] | None:
         """What to show instead of a program."""

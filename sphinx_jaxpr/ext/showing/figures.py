@@ -17,9 +17,10 @@ from ...program.html.side_by_side import Column, Unaligned, align
 from ...program.matching.summary import in_words
 from ...tracing.outcome import error_parts
 from ..judging.path_targets import PathTarget
+from ..locale import _
 from ..nodes import jaxpr_figure, jaxpr_source, jaxpr_words
 from ..records import Block
-from .block import ONLY_IN_BASE, BlockRenderer, free
+from .block import BlockRenderer, free, only_in_base
 from .notes import as_list, marker
 
 # --- blocks as HTML figures
@@ -70,7 +71,7 @@ class HtmlRenderer(BlockRenderer):
     def markers(self, block: Block) -> dict[int, str]:
         """For equations with notes: their numbered marks."""
         marks: dict[int, str] = {}
-        for number, (found, _, identity) in enumerate(self.notes_of(block), 1):
+        for number, (found, _node, identity) in enumerate(self.notes_of(block), 1):
             marks[found.start] = marks.get(found.start, "") + marker(number, escape(identity))
         return marks
 
@@ -108,7 +109,7 @@ class HtmlRenderer(BlockRenderer):
         """A class of its own, whether it starts open, the summary and what it folds."""
         summary = self.title(block)
         if self.is_skipped(block):
-            message = markup.paragraph("Not traced: jaxpr_mode is skip.")
+            message = markup.paragraph(_("Not traced: jaxpr_mode is skip."))
             return "jaxpr-skipped", True, summary, message
         error = self.error(block)
         if error is not None:
@@ -117,7 +118,7 @@ class HtmlRenderer(BlockRenderer):
         found = self.session.printed(block)
         assert found is not None
         printed, facts = found
-        summary += self.line(block) + markup.beside(look.beside)
+        summary += self.line(block) + markup.beside(look.beside, _("(beside {label})"))
         identity = look.identity or self.id_of(block)
         page = self.session.app.env.docname
         ids = equation_ids(printed, identity)
@@ -147,7 +148,7 @@ class HtmlRenderer(BlockRenderer):
 
     def closing(self) -> list[nodes.Node]:
         """What the primitives of all blocks do, once."""
-        found = self.explained.as_html(self.epub)
+        found = self.explained.as_html(self.epub, _("What the primitives do"))
         # Not as raw HTML, which the search would take for words of the page.
         return [jaxpr_figure("", before=found, after="")] if found else []
 
@@ -169,8 +170,8 @@ class HtmlRenderer(BlockRenderer):
             said = f"<code>{escape(in_words(equation))}</code>"
             link = f'<a href="#{escape(ids[equation.start])}">{said}</a>' if ids else said
             listed.append(link)
-        rest = [f"and {more} more"] if more else []
-        return f'<p class="jaxpr-dropped">{ONLY_IN_BASE}{", ".join([*listed, *rest])}</p>\n'
+        rest = [escape(_("and {count} more").format(count=more))] if more else []
+        return f'<p class="jaxpr-dropped">{only_in_base()}{", ".join([*listed, *rest])}</p>\n'
 
     def title(self, block: Block) -> str:
         """What the header begins with."""
@@ -223,9 +224,10 @@ class HtmlRenderer(BlockRenderer):
         identity, number = f'id="{escape(self.lines_id)}-{line}"', str(line).rjust(width)
         if not made:
             return f'<span {identity}><span class="linenos">{number}</span>'
-        told = f"line {line}: {len(made)} equation{'' if len(made) == 1 else 's'}"
+        single, several = _("line {line}: 1 equation"), _("line {line}: {count} equations")
+        label = (single if len(made) == 1 else several).format(line=line, count=len(made))
         # Themes give the number its margin as a span.
-        link = f'<a href="#{escape(made[0])}" aria-label="{told}">{number}</a>'
+        link = f'<a href="#{escape(made[0])}" aria-label="{escape(label)}">{number}</a>'
         return f'<span {identity} data-line="{line}"><span class="linenos">{link}</span>'
 
     def made(self) -> dict[int, list[str]]:

@@ -11,6 +11,7 @@ from ..judging.domain import JaxprDomain
 from ..judging.session import BuildSession
 from ..judging.verdicts import judging
 from ..links import link
+from ..locale import _
 from ..nodes import jaxpr_primitives
 from ..pages import PageTransform
 from ..records import Block, PrimitiveList
@@ -39,13 +40,13 @@ class ShowGlossaries(PageTransform):
     ) -> list[nodes.Node]:
         """The definition list, or a line that says why there is none."""
         if session.mode == "skip":
-            return [nodes.paragraph("", "Not traced: jaxpr_mode is skip.")]
+            return [nodes.paragraph("", _("Not traced: jaxpr_mode is skip."))]
         pages = domain.visible(self.app.tags)
         if listing.scope == "page":
             pages = {page: pages.get(page, [])}
         found = met(session, pages)
         if not found:
-            return [nodes.paragraph("", "No block here meets a primitive.")]
+            return [nodes.paragraph("", _none(listing))]
         number = session.renumbered[(page, listing.number)]
         items = [
             self.item(session, page, listed(number, name), name, places)
@@ -64,10 +65,10 @@ class ShowGlossaries(PageTransform):
         """One primitive: what it means, and links to the blocks that meet it."""
         known = session.meanings.glossary.entry(name)
         term = nodes.term("", "", nodes.literal(name, name), ids=[identity])
-        meaning = nodes.paragraph("", known.meaning if known else "No definition is known.")
+        meaning = nodes.paragraph("", known.meaning if known else _("No definition is known."))
         if known is not None and known.kind != "custom":
             meaning += nodes.Text(f" ({known.kind})")
-        where = nodes.paragraph("", "Met in ")
+        where = nodes.paragraph("", _("Used in "))
         for number, (docname, block) in enumerate(places):
             if number:
                 where += nodes.Text(", ")
@@ -77,3 +78,10 @@ class ShowGlossaries(PageTransform):
             where += found if found is not None else shown
         where += nodes.Text(".")
         return nodes.definition_list_item("", term, nodes.definition("", meaning, where))
+
+
+def _none(listing: PrimitiveList) -> str:
+    """What readers see in the place of an empty list."""
+    if listing.scope == "page":
+        return _("No primitives on this page.")
+    return _("No primitives in this project.")

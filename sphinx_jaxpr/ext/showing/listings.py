@@ -14,8 +14,9 @@ from ...program.text import on_one_line
 from ...tracing.outcome import error_parts
 from .. import config as settings
 from ..judging.path_targets import PathTarget
+from ..locale import _
 from ..records import Block
-from .block import ONLY_IN_BASE, BlockRenderer
+from .block import BlockRenderer, only_in_base
 from .notes import as_list, letters
 
 # --- blocks as standard nodes, for every builder that does not write HTML
@@ -35,7 +36,9 @@ class NodeRenderer(BlockRenderer):
             found.extend(self.begin(block))
             error = None if self.is_skipped(block) else self.error(block)
             if self.is_skipped(block):
-                body: list[nodes.Element] = [nodes.paragraph("", "Not traced: jaxpr_mode is skip.")]
+                body: list[nodes.Element] = [
+                    nodes.paragraph("", _("Not traced: jaxpr_mode is skip."))
+                ]
             elif error is not None:
                 body = _error_nodes(error, self.is_expected(block))
             else:
@@ -61,9 +64,11 @@ class NodeRenderer(BlockRenderer):
         rows = as_list(found, self.where)
         if not rows or self.format not in PAGED:
             return rows
-        line = nodes.paragraph("", "Notes: ")
+        line = nodes.paragraph("", _("Notes: "))
         items = rows[0].findall(nodes.list_item)
-        for number, (item, (placed, _, identity)) in enumerate(zip(items, found, strict=False), 1):
+        for number, (item, (placed, _node, identity)) in enumerate(
+            zip(items, found, strict=False), 1
+        ):
             # Neither format can lead to an item.
             item["ids"].remove(identity)
             next(item.findall(nodes.paragraph)).insert(0, nodes.target("", "", ids=[identity]))
@@ -109,7 +114,7 @@ class NodeRenderer(BlockRenderer):
     def listing(self, block: Block) -> list[nodes.Element]:
         found = self.session.printed(block)
         assert found is not None
-        printed, _ = found
+        printed = found[0]
         limit = settings.value(self.session.app.config, "jaxpr_max_equations")
         cut, rest = len(printed.text), 0
         if self.format in PAGED:
@@ -124,8 +129,9 @@ class NodeRenderer(BlockRenderer):
             body.append(nodes.paragraph("", f"{text}."))
         body.extend(self.only_in_base(block))
         if rest:
-            more = f"... and {rest} more equation{'' if rest == 1 else 's'}, shown in HTML."
-            body.append(nodes.paragraph("", more))
+            single = _("... and 1 more equation, shown in HTML.")
+            several = _("... and {count} more equations, shown in HTML.").format(count=rest)
+            body.append(nodes.paragraph("", single if rest == 1 else several))
         return body
 
     def only_in_base(self, block: Block) -> list[nodes.Element]:
@@ -133,12 +139,12 @@ class NodeRenderer(BlockRenderer):
         gone, more = self.dropped(block)
         if not gone:
             return []
-        line = nodes.paragraph("", ONLY_IN_BASE)
+        line = nodes.paragraph("", only_in_base())
         for place, equation in enumerate(gone):
             said = on_one_line(in_words(equation))
             line += [nodes.Text(", ")] if place else []
             line += nodes.literal(said, said)
-        line += nodes.Text(f", and {more} more." if more else ".")
+        line += nodes.Text(_(", and {count} more.").format(count=more) if more else ".")
         return [line]
 
     def captioned(

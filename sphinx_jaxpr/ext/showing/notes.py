@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from html import escape
 from typing import Any
 
 from docutils import nodes
 
 from ..judging.path_targets import PathTarget
 from ..judging.session import BuildSession
+from ..locale import _
 from ..nodes import jaxpr_note
 
 
@@ -30,7 +32,7 @@ def marker(number: int, identity: str) -> str:
     """The mark at an equation, as HTML."""
     return (
         f'<a class="jaxpr-marker" id="{identity}-at" href="#{identity}"'
-        f' aria-label="note {number}">{number}</a>'
+        f' aria-label="{escape(_("note {number}").format(number=number))}">{number}</a>'
     )
 
 

@@ -73,8 +73,10 @@ def nothing(x):
 
 #: What is wrong with the text of a page.
 TEXT = [
-    Case("no_colon", "layers", GOOD, "option", ("'layers' does not name a function", "package.module:")),
-    Case("no_python", "layers:dense()", GOOD, "option", ("'layers:dense()' does not name a function",)),
+    Case("no_colon", "layers", GOOD, "option",
+         ("'layers' does not name a function", "package.module:")),
+    Case("no_python", "layers:dense()", GOOD, "option",
+         ("'layers:dense()' does not name a function",)),
     Case("unknown", "layers:dense", {"argss": "x=f32[4]"}, "option",
          ("unknown option 'argss', did you mean 'args'?", "transforms"), at="argss",
          page=("no spec for 'x', 'w', 'b'",)),

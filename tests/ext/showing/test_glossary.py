@@ -84,7 +84,7 @@ def test_other_formats(project: Project, built: Build, builder: str) -> None:
     done = project.build(builder, "-W", "-n")
     assert (done.code, done.stderr) == (0, "")
     if builder == "text":
-        assert "Met in" in (done.out / "all.txt").read_text("utf-8")
+        assert "Used in" in (done.out / "all.txt").read_text("utf-8")
 
 
 def test_a_wrong_scope_and_no_blocks(tmp_path: Path) -> None:
@@ -96,7 +96,7 @@ def test_a_wrong_scope_and_no_blocks(tmp_path: Path) -> None:
         assert "index.md:4: WARNING: scope: 'projekt' is none of project, page" in warning
         assert "did you mean 'project'?" in warning
         assert "[jaxpr.glossary]" in warning
-    assert "No block here meets a primitive." in done.page("index").get_text()
+    assert "No primitives in this project." in done.page("index").get_text()
 
 
 def test_an_unknown_option(tmp_path: Path) -> None:

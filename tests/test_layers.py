@@ -78,9 +78,10 @@ FLOORS: dict[str, tuple[tuple[str, ...], ...]] = {
     ),
     "ext/": (
         (
-            *("__init__.py", "config.py", "links.py", "locale.py"),
-            *("nodes.py", "pages.py", "records.py"),
+            *("__init__.py", "links.py", "locale.py", "nodes.py"),
+            *("pages.py", "records.py", "values.py"),
         ),
+        ("config.py",),
         ("reading/",),
         ("judging/",),
         ("showing/",),

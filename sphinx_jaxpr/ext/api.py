@@ -18,7 +18,7 @@ from ..program.text import echoed, on_one_line
 from ..tracing.grammar import nearest
 from .assets import copy_static
 from .builders.pageless import PagelessBuilder
-from .config import place_of
+from .config import conf_location
 from .judging.domain import JaxprDomain
 from .judging.findings import report
 from .locale import add_catalog, translator
@@ -106,7 +106,7 @@ class BlockIndex:
 
 def report_setting(app: Sphinx, name: str, problem: str, family: str) -> None:
     """Warn of a value in conf.py, at its line, as ``family.option``."""
-    line = place_of(name, Path(app.confdir))
+    line = conf_location(name, Path(app.confdir))
     logger.warning("%s", on_one_line(problem), location=line, type=family, subtype="option")
 
 

@@ -16,11 +16,11 @@ from sphinx.util.docutils import SphinxDirective
 
 from .. import __version__
 from ..program.text import on_one_line
-from . import config as settings
 from .assets import add_assets, copy_assets
 from .builders.check import CheckBuilder, Checked
 from .builders.lock import JaxprLock, JaxprRecord
 from .builders.pageless import PagelessBuilder
+from .config import OPTIONS, ProjectSettings, settle
 from .judging.domain import JaxprDomain, every_kind
 from .judging.events import add_events, emit_traced
 from .judging.findings import StatementChecker, findings, report
@@ -67,8 +67,8 @@ DIRECTIVES: Final[dict[str, type[SphinxDirective]]] = {
 
 def connect(app: Sphinx) -> dict[str, Any]:
     """Register all parts; the metadata of the extension."""
-    for option in settings.OPTIONS:
-        # Of any type for Sphinx: what is wrong with a value is told by us, once.
+    for option in OPTIONS:
+        # Of any type for Sphinx: the warning about a wrong value is ours, and the only one.
         app.add_config_value(option.name, option.registered, option.rebuild, types=Any)
     for kind in (jaxpr_blocks, jaxpr_primitives, jaxpr_note, jaxpr_statement, jaxpr_when):
         register_node(app, kind)
@@ -93,7 +93,7 @@ def connect(app: Sphinx) -> dict[str, Any]:
     app.add_post_transform(ShowBlocks)
     app.add_post_transform(ShowGlossaries)
     app.add_post_transform(ShowStatements)
-    app.connect("config-inited", check_config)
+    app.connect("config-inited", configure, priority=900)  # after all that may edit values
     app.connect("doctree-read", clear_titles, priority=100)  # before Sphinx copies them
     app.connect("doctree-read", collect_page)
     app.connect("env-updated", update)
@@ -107,12 +107,23 @@ def connect(app: Sphinx) -> dict[str, Any]:
     }
 
 
-def check_config(app: Sphinx, config: Config) -> None:
-    """Tell what is wrong in conf.py."""
-    for name, problem in settings.problems(config).items():
-        place = settings.place_of(name, Path(app.confdir))
-        logger.warning("%s", on_one_line(problem), location=place, type="jaxpr", subtype="option")
-    settings.settle(config)
+def configure(app: Sphinx, config: Config) -> None:
+    """Make the settings, warn of what is wrong in conf.py, and hand them to the domain."""
+    settings, wrong = ProjectSettings.from_config(config, Path(app.confdir))
+    for finding in wrong:
+        logger.warning(
+            "%s",
+            on_one_line(finding.message),
+            location=f"{finding.source}:{finding.line}",
+            type="jaxpr",
+            subtype=finding.kind,
+        )
+    settle(config)
+
+    def hand_over(app: Sphinx) -> None:
+        JaxprDomain.of(app.env).settings = settings
+
+    app.connect("builder-inited", hand_over, priority=0)  # as soon as there is a domain
 
 
 def clear_titles(app: Sphinx, doctree: nodes.document) -> None:

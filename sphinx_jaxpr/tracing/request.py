@@ -11,7 +11,7 @@ import keyword
 import math
 import re
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
@@ -127,7 +127,7 @@ class Request:
         """The untransformed program that this one is compared with."""
         return replace(self, steps=(), expects_error=False, third_party=())
 
-    def variant(self, chain: Chain, third_party: dict[str, str]) -> Request:
+    def variant(self, chain: Chain, third_party: Mapping[str, str]) -> Request:
         """The same program under the steps of a chain, registered ones among them."""
         used = {step.name for step in chain.steps} & set(third_party)
         pairs = tuple((name, third_party[name]) for name in sorted(used))
@@ -220,7 +220,7 @@ def is_target(text: str) -> bool:
     return _TARGET.fullmatch(text) is not None
 
 
-def check_chain(chain: Chain, third_party: dict[str, str]) -> str:
+def check_chain(chain: Chain, third_party: Mapping[str, str]) -> str:
     """What is wrong with a chain's names, options and label, or ``""``."""
     for step in chain.steps:
         if step.name in third_party:
@@ -242,7 +242,7 @@ def check_chain(chain: Chain, third_party: dict[str, str]) -> str:
     return check_name(chain.label, "label")
 
 
-def checked(chains: Iterable[Chain], third_party: dict[str, str]) -> list[tuple[Chain, str]]:
+def checked(chains: Iterable[Chain], third_party: Mapping[str, str]) -> list[tuple[Chain, str]]:
     """Each chain with what is wrong with it, ``""`` where nothing is: two with one label too."""
     found: list[tuple[Chain, str]] = []
     labels: set[str] = set()
@@ -259,7 +259,7 @@ def checked(chains: Iterable[Chain], third_party: dict[str, str]) -> list[tuple[
 
 
 def variants(
-    base: Request, chains: Iterable[Chain], third_party: dict[str, str]
+    base: Request, chains: Iterable[Chain], third_party: Mapping[str, str]
 ) -> list[tuple[str, Request]]:
     """The request of each chain, with its label; ``ValueError`` says what is wrong with one."""
     found = []

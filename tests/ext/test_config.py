@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import sysconfig
 from pathlib import Path
 from types import SimpleNamespace
@@ -80,15 +81,93 @@ def looped() -> list[Any]:
 ODD = [b"a", Path("a"), {1, 2}, Hostile(), [Hostile()], {"a": Hostile()}, looped(), 1j, len]
 
 
+DOCS = Path("/docs")
+FIELDS = {"jaxpr_open": "opened"}  # all others have the name of their option
+
+
 def of(**values: Any) -> Any:
     """A Sphinx configuration with defaults, but for ``values``."""
     defaults = {option.name: option.default for option in config.OPTIONS}
     return SimpleNamespace(**{**defaults, "overrides": {}, **values})
 
 
-def test_every_option_is_tried() -> None:
+def settings(given: Any, confdir: Path = DOCS) -> config.ProjectSettings:
+    """The settings of a Sphinx configuration in which nothing is wrong."""
+    made, findings = config.ProjectSettings.from_config(given, confdir)
+    assert findings == []
+    return made
+
+
+def problems(given: Any) -> dict[str, str]:
+    """What is wrong with a configuration: the messages, by the option that each begins with."""
+    _, findings = config.ProjectSettings.from_config(given, DOCS)
+    assert {finding.kind for finding in findings} <= {"option"}
+    return {finding.message.split()[0]: finding.message for finding in findings}
+
+
+def field(made: config.ProjectSettings, name: str) -> object:
+    return getattr(made, FIELDS.get(name, name.removeprefix("jaxpr_")))
+
+
+def test_every_option_is_tried_and_has_a_field() -> None:
     assert set(WRONG) == {option.name for option in config.OPTIONS}
-    assert config.problems(of()) == {}
+    defaults = settings(of())
+    assert defaults.confdir == DOCS
+    for option in config.OPTIONS:
+        assert field(defaults, option.name) == option.convert(option.default)
+
+
+def test_values_are_converted() -> None:
+    made = settings(
+        of(
+            jaxpr_open="all",
+            jaxpr_elide=" casts, dead",
+            jaxpr_timeout=7,
+            jaxpr_env={"TOKEN": "tokenvalue"},
+            jaxpr_python="bin/python",
+            jaxpr_paths=["../src"],
+            jaxpr_cache_dir="../cache",
+            jaxpr_lock_dir="lock",
+            jaxpr_allowed_modules=["m"],
+        )
+    )
+    assert made.opened == "all"
+    assert made.elide == {"casts", "dead"}
+    assert made.timeout == 7
+    assert made.total_timeout == float("inf")
+    assert made.paths == (Path("../src"),)
+    assert made.allowed_modules == ("m",)
+    assert made.lock_folder == Path("/docs/lock")
+    assert made.cache_folder(Path("/out/doctrees")) == Path("/docs/../cache")
+    assert settings(of()).cache_folder(Path("/out/doctrees")) == Path("/out/doctrees/jaxpr")
+    assert made.interpreter == "/docs/bin/python"
+    assert settings(of()).interpreter == sys.executable
+    worker = made.worker(x64=True)
+    assert worker.roots[:2] == ("/docs", "/src")
+    assert (worker.python, worker.folder) == ("/docs/bin/python", "/docs")
+    assert dict(worker.settings) == {"TOKEN": "tokenvalue", "JAX_ENABLE_X64": "1"}
+    assert "tokenvalue" not in repr(made)
+
+
+def test_settings_do_not_change() -> None:
+    given = of(jaxpr_env={"A": "1"}, jaxpr_paths=["a"])
+    made = settings(given)
+    given.jaxpr_env["A"] = "2"
+    given.jaxpr_paths.append("b")
+    assert (dict(made.env), made.paths) == ({"A": "1"}, (Path("a"),))
+    with pytest.raises(TypeError):
+        made.env["A"] = "2"  # type: ignore[index]
+    with pytest.raises(AttributeError):
+        made.timeout = 1  # type: ignore[misc]
+
+
+def test_a_finding_names_the_last_line_that_sets_the_option(tmp_path: Path) -> None:
+    (tmp_path / "conf.py").write_text("jaxpr_mode = 1\n\njaxpr_mode = 2\n", "utf-8")
+    _, (finding,) = config.ProjectSettings.from_config(of(jaxpr_mode=2), tmp_path)
+    assert (finding.source, finding.line) == (str(tmp_path / "conf.py"), 3)
+    assert settings(of(), tmp_path).location("jaxpr_mode") == f"{tmp_path / 'conf.py'}:3"
+    _, (finding,) = config.ProjectSettings.from_config(of(jaxpr_open=2), tmp_path / "none")
+    assert (finding.source, finding.line) == ("conf.py", 1)
 
 
 @pytest.mark.parametrize("name", WRONG)
@@ -97,7 +176,7 @@ def test_a_wrong_value_is_told_and_replaced(name: str) -> None:
     closed = {"jaxpr_mode": "skip", "jaxpr_allowed_modules": ("",)}  # what runs no code
     fallback = closed.get(name, option.default)
     for wrong in [*WRONG[name], *ODD]:
-        found = config.problems(of(**{name: wrong}))
+        found = problems(of(**{name: wrong}))
         assert list(found) == [name], wrong
         assert found[name].startswith(f"{name} ")
         assert len(found[name]) < 500
@@ -106,7 +185,8 @@ def test_a_wrong_value_is_told_and_replaced(name: str) -> None:
             assert echoed(wrong) in found[name]
         used = "no module is allowed" if "modules" in name else f"{fallback!r} is used"
         assert found[name].endswith(used)
-        assert config.value(of(**{name: wrong}), name) == fallback
+        made, _ = config.ProjectSettings.from_config(of(**{name: wrong}), DOCS)
+        assert field(made, name) == option.convert(fallback)
         settled = of(**{name: wrong})
         config.settle(settled)
         assert getattr(settled, name) == fallback
@@ -114,30 +194,29 @@ def test_a_wrong_value_is_told_and_replaced(name: str) -> None:
 
 def test_no_limit_of_time() -> None:
     for given in (float("inf"), 1e300, 10**400, 10**5_000, 2_000_000):
-        assert config.problems(of(jaxpr_timeout=given)) == {}
-        assert limit(given) == float("inf")
+        assert settings(of(jaxpr_timeout=given)).timeout == float("inf")
+        assert settings(of(jaxpr_total_timeout=given)).total_timeout == float("inf")
     for text, seconds in (("inf", float("inf")), ("1e300", float("inf")), ("2.5", 2.5), ("7", 7)):
         assert limit(text) == seconds
         given = of(jaxpr_timeout=text, overrides={"jaxpr_timeout": text})
-        assert config.problems(given) == {}
-        assert limit(config.value(given, "jaxpr_timeout")) == seconds
+        assert settings(given).timeout == seconds
     for text in ("nan", "-inf", "0", "", "1,5", "\u00b2", "9" * 5_000 + "x"):
         assert limit(text) == 0
         given = of(jaxpr_timeout=text, overrides={"jaxpr_timeout": text})
-        assert list(config.problems(given)) == ["jaxpr_timeout"]
+        assert list(problems(given)) == ["jaxpr_timeout"]
 
 
 def test_folders_of_sys_path_that_are_none(monkeypatch: pytest.MonkeyPatch) -> None:
     odd: list[Any] = ["/a\0b", HALF, 3, None, Path("/c")]
     monkeypatch.setattr("sys.path", [*odd, "/code"])
-    assert config.roots(of(), Path("/docs")) == ("/docs", "/code")
+    assert settings(of()).import_roots() == ("/docs", "/code")
 
 
 def test_roots_of_a_project_among_libraries(monkeypatch: pytest.MonkeyPatch) -> None:
     site = sysconfig.get_paths()["purelib"]
     monkeypatch.setattr("sys.path", [f"{site}/project", f"{site}/library", site])
     docs = f"{site}/project/docs"
-    assert config.roots(of(), Path(docs)) == (docs, f"{site}/project")
+    assert settings(of(), Path(docs)).import_roots() == (docs, f"{site}/project")
 
 
 PAGE = """
@@ -153,10 +232,9 @@ PAGE = """
 def test_the_command_line_sets_values_too() -> None:
     text = {"jaxpr_timeout": "2.5", "jaxpr_memory": "3000", "jaxpr_paths": "a,b"}
     given = of(**text, overrides=text)
-    assert config.problems(given) == {}
-    values = [config.value(given, name) for name in text]
-    assert values == [2.5, 3000, ["a", "b"]]
-    assert "jaxpr_timeout" in config.problems(of(jaxpr_timeout="s", overrides={"jaxpr_timeout"}))
+    made = settings(given)
+    assert (made.timeout, made.memory, made.paths) == (2.5, 3000, (Path("a"), Path("b")))
+    assert "jaxpr_timeout" in problems(of(jaxpr_timeout="s", overrides={"jaxpr_timeout"}))
 
 
 def test_sphinx_leaves_numbers_and_flags_of_the_command_line_to_us() -> None:
@@ -167,8 +245,9 @@ def test_sphinx_leaves_numbers_and_flags_of_the_command_line_to_us() -> None:
             given.add(option.name, option.registered, option.rebuild, Any)
             assert getattr(given, option.name) == overrides.get(option.name, option.default)
         wrong = ["jaxpr_memory", "jaxpr_fresh"] if overrides is text else []
-        assert list(config.problems(given)) == wrong
-        values = [config.value(given, name) for name in text]
+        assert list(problems(given)) == wrong
+        made, _ = config.ProjectSettings.from_config(given, DOCS)
+        values = [made.timeout, made.memory, made.fresh]
         assert values == ([float("inf"), 0, False] if overrides is text else [2.5, 3000, True])
 
 
@@ -201,6 +280,23 @@ def test_wrong_values_do_not_stop_a_build(tmp_path: Path) -> None:
         assert len(found) == len(names)
         assert {w.kind for w in found} == {"option"}
         assert "tanh" in built.texts("index")["jaxpr-dense.grad"]
+
+
+LATE = """
+def setup(app):
+    app.connect("config-inited", later)
+
+
+def later(app, config):
+    config.jaxpr_mode = "skip"
+"""
+
+
+def test_conf_py_may_set_a_value_at_config_inited(tmp_path: Path) -> None:
+    project = Project(tmp_path, {"docs/index.md": PAGE}, LATE)
+    built = project.build("text", "-W")
+    assert (built.code, built.traced) == (0, 0)
+    assert "jaxpr_mode is skip" in (tmp_path / "out/text/index.txt").read_text("utf-8")
 
 
 def test_skip_needs_no_jax_and_says_nothing(tmp_path: Path) -> None:

@@ -17,7 +17,6 @@ from sphinx.util import logging
 from ...program.text import on_one_line, spelled_all
 from ...tracing.files import write_atomically
 from ...tracing.outcome import differences
-from .. import config as settings
 from ..judging.findings import StatementChecker
 from ..judging.path_targets import note_targets
 from ..records import (
@@ -63,7 +62,7 @@ class CheckBuilder(PagelessBuilder):
     @property
     def recorder(self) -> CheckBuilder | None:
         """For the engine: itself, where all is to be traced anew."""
-        return self if settings.value(self.config, "jaxpr_fresh") else None
+        return self if self.settings.fresh else None
 
     def compared(
         self,

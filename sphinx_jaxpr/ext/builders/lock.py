@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Final, cast
 from sphinx.util import logging
 
 from ...program.text import on_one_line
-from .. import config as settings
 from ..records import Block, DirectiveRecord
 from .pageless import PagelessBuilder
 
@@ -83,9 +82,9 @@ class JaxprLock(_Recording):
     fresh = True
 
     @property
-    def only(self) -> list[str]:
+    def only(self) -> tuple[str, ...]:
         """The names of the blocks to make; empty: all."""
-        return list(settings.value(self.config, "jaxpr_lock_only"))
+        return self.settings.lock_only
 
     def is_named(self, block: Block) -> bool:
         """Whether ``jaxpr_lock_only`` has a block, or its directive."""
@@ -154,6 +153,6 @@ class JaxprLock(_Recording):
 
     def leave(self, message: str) -> None:
         """Say that the lock could not be made."""
-        place = settings.place_of("jaxpr_lock_", Path(self.confdir))
-        logger.warning("%s", on_one_line(message), location=place, type="jaxpr", subtype="lock")
+        location = self.settings.location("jaxpr_lock_")
+        logger.warning("%s", on_one_line(message), location=location, type="jaxpr", subtype="lock")
         self.session.app.statuscode = 1

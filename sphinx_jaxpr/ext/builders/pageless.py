@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Set
-from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
 from docutils import nodes
 from sphinx.builders import Builder
 from sphinx.util import logging
 
-from .. import config as settings
+from ..config import ProjectSettings, settings_of
 from ..records import Block, DirectiveRecord
 
 if TYPE_CHECKING:
@@ -30,9 +29,14 @@ class PagelessBuilder(Builder):
     needs_programs = True  # nothing can be said where jaxpr_mode is skip
 
     @property
+    def settings(self) -> ProjectSettings:
+        """What conf.py says."""
+        return settings_of(self.env)
+
+    @property
     def is_refused(self) -> bool:
         """Whether the settings leave nothing to look at, so that success would mislead."""
-        return self.needs_programs and settings.value(self.config, "jaxpr_mode") == "skip"
+        return self.needs_programs and self.settings.mode == "skip"
 
     def refuse(self) -> None:
         """Say so, and what to set."""
@@ -40,8 +44,8 @@ class PagelessBuilder(Builder):
             f"jaxpr_mode is 'skip', so {self.name} has no programs to look at; set it to 'trace'"
             f" or 'locked', or run sphinx-build -b {self.name} -D jaxpr_mode=trace"
         )
-        place = settings.place_of("jaxpr_mode", Path(self.confdir))
-        logger.warning("%s", message, location=place, type="jaxpr", subtype="option")
+        location = self.settings.location("jaxpr_mode")
+        logger.warning("%s", message, location=location, type="jaxpr", subtype="option")
 
     @property
     def recorder(self) -> PagelessBuilder | None:

@@ -17,6 +17,7 @@ from sphinx.util.tags import Tags
 
 from ...tracing.grammar import Aval, Call, Chain, Mesh, Name, Ref, Step
 from ...tracing.request import Request
+from ..config import ProjectSettings
 from ..links import link
 from ..pages import PageDomain, data_version_of
 from ..records import (
@@ -48,7 +49,10 @@ BUILDERS: Final = (
 
 
 class JaxprDomain(PageDomain):
-    """Blocks by page.  ``session`` holds the results of the running build."""
+    """Blocks by page.  ``session`` holds the results of the running build.
+
+    ``settings`` are what conf.py says, from the event ``builder-inited`` on.
+    """
 
     name = "jaxpr"
     label = "jaxpr"
@@ -66,6 +70,7 @@ class JaxprDomain(PageDomain):
         *(Block, Finding, DirectiveRecord, PrimitiveList, Note, Pasted, Statement),
         *(Aval, Call, Chain, Mesh, Name, Ref, Request, Step),
     )
+    settings: ProjectSettings
     session: BuildSession | None = None
 
     @property

@@ -16,7 +16,7 @@ from ...tracing.files import digest
 from ...tracing.grammar import nearest, shorten
 from ...tracing.masking import PathMasker
 from ...tracing.outcome import describe, megabytes
-from .. import config as settings
+from ..config import conf_line
 from ..records import FALSE, TRUE, WRONG, Block, DirectiveRecord, Finding, Judge, Statement, Verdict
 from . import path_targets
 from .session import BuildSession, Outcome
@@ -109,10 +109,8 @@ def _of_glossary(
             messages.append(
                 f"{shorten(name)} is not a primitive that JAX's jaxprs or these pages have{near}"
             )
-    place, _, line = settings.place_of("jaxpr_glossary", session.confdir).rpartition(":")
-    return [
-        Finding("glossary", f"jaxpr_glossary: {message}", place, int(line)) for message in messages
-    ]
+    file, line = conf_line("jaxpr_glossary", session.settings.confdir)
+    return [Finding("glossary", f"jaxpr_glossary: {message}", file, line) for message in messages]
 
 
 def report(found: list[Finding], srcdir: str, family: str = "jaxpr") -> list[Finding]:
@@ -229,7 +227,7 @@ def unmet(session: BuildSession, directive: DirectiveRecord, block: Block) -> st
 
 
 def _constants(session: BuildSession, directive: DirectiveRecord) -> list[Finding]:
-    limit = settings.value(session.app.config, "jaxpr_max_constants")
+    limit = session.settings.max_constants
     for block in directive.blocks:
         outcome = session.outcome(block)
         total = outcome.seen.captured if outcome else 0

@@ -16,7 +16,6 @@ from sphinx.application import Sphinx
 from sphinx.errors import NoUri
 
 from ...program.html.definitions import Meaning, of_block
-from .. import config as settings
 from ..links import is_page
 
 if TYPE_CHECKING:
@@ -27,11 +26,10 @@ _PYTHON: Final = ("py:function", "py:class", "py:method", "py:data", "py:attribu
 
 
 class Meanings:
-    """Looks primitives up for one build."""
+    """Looks primitives up for one build; ``given`` is what conf.py says of them."""
 
-    def __init__(self, app: Sphinx) -> None:
+    def __init__(self, app: Sphinx, given: Mapping[str, str | Mapping[str, str]]) -> None:
         self.app = app
-        given = settings.value(app.config, "jaxpr_glossary")
         self.terms_of = {k: v for k, v in given.items() if isinstance(v, str)}
         self.defined = {k: v for k, v in given.items() if not isinstance(v, str)}
 

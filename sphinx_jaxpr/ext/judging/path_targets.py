@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ...program.text import clipped
-from .. import config as settings
 from ..records import TRUE, Block, DirectiveRecord, Finding, Note, Statement
 
 if TYPE_CHECKING:
@@ -73,5 +71,4 @@ def elided_words(session: BuildSession, directive: DirectiveRecord) -> frozenset
     """The words that hold for a directive: its own, or those of the project."""
     if directive.elide or directive.elided:
         return frozenset(directive.elide)
-    given = settings.value(session.app.config, "jaxpr_elide")
-    return frozenset(re.split(r"[\s,]+", given.strip()))
+    return session.settings.elide

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from sphinx.application import Sphinx
@@ -20,10 +18,11 @@ from ...tracing.files import digest
 from ...tracing.lock import LockFolder
 from ...tracing.masking import PathMasker, mask
 from ...tracing.needs import Needs
-from ...tracing.request import Job, Limit, Request, seconds
+from ...tracing.request import Job, Limit, Request
 from ...tracing.store import FAILED, Seen, Store
-from .. import config as settings
+from ..config import ProjectSettings
 from ..records import Block, DirectiveRecord, Finding, Judge, PrimitiveList
+from ..values import Mode
 from .meanings import Meanings
 from .storage import Storage
 
@@ -61,23 +60,22 @@ class LockedTracer(Protocol):
 class BuildSession:
     """Looks requests up and traces the others; holds outcomes for the writers."""
 
-    def __init__(self, app: Sphinx) -> None:
+    def __init__(self, app: Sphinx, settings: ProjectSettings) -> None:
         self.app = app
-        self.confdir = Path(app.confdir)
+        self.settings = settings
         # Builders that make or compare recordings trace, whatever the pages come from.
         self.recorder: LockedTracer | None = getattr(app.builder, "recorder", None)
-        self.mode: str = "trace" if self.recorder else settings.value(app.config, "jaxpr_mode")
+        self.mode: Mode = "trace" if self.recorder else settings.mode
         self.outcomes: dict[str, Outcome] = {}
-        self.paths = PathMasker(str(app.srcdir), settings.roots(app.config, self.confdir))
-        self.storage = Storage(app, self.paths)
+        self.paths = PathMasker(str(app.srcdir), settings.import_roots())
+        self.storage = Storage(app, settings, self.paths)
         self.traced = 0
-        seconds: float | None = settings.value(app.config, "jaxpr_total_timeout")
-        self.limit = Limit(seconds or math.inf)
+        self.limit = Limit(settings.total_timeout)
         self._printed: dict[str, tuple[Printed, dict[int, EquationFacts]]] = {}
         self._places: dict[str, dict[int, int]] = {}
         self._matches: dict[tuple[str, str], Match] = {}
         self._tolerated: set[str] = set()  # keys of programs whose failure may be no fault
-        self.meanings = Meanings(app)
+        self.meanings = Meanings(app, settings.glossary)
         self.verdicts: Judge
         self.defined: dict[str, str] = {}  # of the tree that is filled: ids of definitions
         self.explained: dict[str, str] | None = None  # those of a tree that has been filled
@@ -98,7 +96,7 @@ class BuildSession:
         if self.mode == "skip":
             return
         misses: dict[bool, dict[str, Job]] = {False: {}, True: {}}
-        default = self._timeout
+        default = self.settings.timeout
         for directive in directives:
             for block in directive.blocks:
                 request = block.request
@@ -129,11 +127,6 @@ class BuildSession:
         if self._locks is not None:
             self._locks.flush()
 
-    @property
-    def _timeout(self) -> float:
-        """Seconds that a program may take if its directive does not say otherwise."""
-        return seconds(settings.value(self.app.config, "jaxpr_timeout"))
-
     def _say_why(self, key: str, request: Request, *, known: bool) -> None:
         """In verbose mode: why a program is traced."""
         if self.app.verbosity:
@@ -147,7 +140,7 @@ class BuildSession:
     def locks(self) -> LockFolder:
         """The lock of this project, opened when first asked for."""
         if self._locks is None:
-            folder = settings.lock_folder(self.app.config, self.confdir)
+            folder = self.settings.lock_folder
             self._locks = LockFolder(folder, self.paths.stored(str(folder)), self.storage.cache)
         return self._locks
 
@@ -199,7 +192,7 @@ class BuildSession:
     def _trace(self, x64: bool, jobs: dict[str, Job]) -> None:
         from ...tracing.client import backwards, run
 
-        setup = settings.setup_of(self.app.config, self.confdir, x64)
+        setup = self.settings.worker(x64)
         by_job = {job.key: request_digest for request_digest, job in jobs.items()}
         ordered = list(jobs.values())
         if self.stored:  # another order than the one that made them, or it might go unnoticed
@@ -266,7 +259,7 @@ class BuildSession:
             return self.locks.result(block.lock)
         found = self.store.load(outcome.key)
         if found is None:  # its file was damaged after it was looked up
-            job = Job(outcome.key, block.request, self._timeout)
+            job = Job(outcome.key, block.request, self.settings.timeout)
             self._trace(block.request.x64, {block.digest: job})
             again = self.outcomes[block.digest]
             return self.store.load(again.key) if again.error is None else None

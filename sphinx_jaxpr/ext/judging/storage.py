@@ -20,7 +20,7 @@ from ...tracing.masking import PathMasker
 from ...tracing.needs import Present
 from ...tracing.request import Request
 from ...tracing.store import Store
-from .. import config as settings
+from ..config import ProjectSettings
 
 logger = logging.getLogger(__name__)
 
@@ -28,13 +28,13 @@ logger = logging.getLogger(__name__)
 class Storage:
     """The store of one build, with what enters its keys."""
 
-    def __init__(self, app: Sphinx, paths: PathMasker) -> None:
+    def __init__(self, app: Sphinx, settings: ProjectSettings, paths: PathMasker) -> None:
         self.app = app
+        self.settings = settings
         self.paths = paths
-        self.confdir = Path(app.confdir)
         self._environments: dict[bool, tuple[str, dict[str, str]]] = {}
         self._opened: Store | None = None
-        folder = settings.cache_folder(app.config, self.confdir, Path(app.doctreedir))
+        folder = settings.cache_folder(Path(app.doctreedir))
         #: The folder of results.
         self.cache = Cache(folder, self._not_kept)
 
@@ -61,7 +61,7 @@ class Storage:
     def store(self) -> Store:
         """The results of this project, opened when first asked for."""
         if self._opened is None:
-            setup = settings.setup_of(self.app.config, self.confdir, False)
+            setup = self.settings.worker(x64=False)
             installed = Installed(setup.python, setup.environment, self.cache, self.paths)
             outputs = (str(self.app.outdir), str(self.app.doctreedir), str(self.cache.folder))
             present = Present(self.paths, installed, self._depends(outputs), outputs)
@@ -77,16 +77,16 @@ class Storage:
 
     def _depends(self, outputs: tuple[str, ...]) -> dict[str, str]:
         """The files of ``jaxpr_depends``, as digests."""
-        patterns = settings.value(self.app.config, "jaxpr_depends")
-        found, empty = folders.digests(patterns, str(self.confdir), outputs)
+        confdir = str(self.settings.confdir)
+        found, empty = folders.digests(self.settings.depends, confdir, outputs)
         for pattern in empty:
             self._warn("jaxpr_depends", f"no file matches {pattern!r}")
         return found
 
     def _warn(self, option: str, message: str) -> None:
-        place = settings.place_of(option, self.confdir)
+        location = self.settings.location(option)
         text = on_one_line(f"{option}: {message}")
-        logger.warning("%s", text, location=place, type="jaxpr", subtype="option")
+        logger.warning("%s", text, location=location, type="jaxpr", subtype="option")
 
     def key(self, request: Request, request_digest: str) -> str:
         """What the result of a request is stored under."""
@@ -99,7 +99,7 @@ class Storage:
 
     def _environment(self, x64: bool) -> tuple[str, dict[str, str]]:
         if x64 not in self._environments:
-            setup = settings.setup_of(self.app.config, self.confdir, x64)
+            setup = self.settings.worker(x64)
             facts = environment_facts(self.store.installed, dict(setup.settings), setup.environment)
             self._environments[x64] = digest(facts), made_by(facts)
         return self._environments[x64]
@@ -111,9 +111,9 @@ class Storage:
         ``-E`` tells Sphinx to forget what lies with the doctrees, and so the store that is
         there; one that is kept elsewhere is kept on purpose.
         """
-        if settings.value(self.app.config, "jaxpr_fresh"):
+        if self.settings.fresh:
             return True
-        elsewhere = bool(settings.value(self.app.config, "jaxpr_cache_dir"))
+        elsewhere = self.settings.cache_dir is not None
         # Without this file the build is the first, or the one before was cut short.
         pickled = Path(self.app.doctreedir) / ENV_PICKLE_FILENAME
         return bool(self.app.fresh_env_used) and not elsewhere and pickled.exists()

@@ -21,6 +21,7 @@ from sphinx.builders.html import StandaloneHTMLBuilder
 from ... import __version__
 from ...program.html.definitions import anchor, listed
 from ...tracing.files import canonical, digest
+from ..config import settings_of
 from ..links import link
 from ..records import (
     FALSE,
@@ -120,7 +121,7 @@ class Addresses:
 
 def judging(app: Sphinx, directives: Mapping[str, list[DirectiveRecord]]) -> BuildSession:
     """An engine that can judge what the pages with ``directives`` say."""
-    session = BuildSession(app)
+    session = BuildSession(app, settings_of(app.env))
     session.verdicts = VerdictCache(session, Scopes(session, directives))
     return session
 

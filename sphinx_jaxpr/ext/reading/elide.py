@@ -6,10 +6,10 @@ from collections.abc import Collection
 from typing import Final, NamedTuple
 
 from ...tracing.grammar import nearest, shorten
-from .. import config as settings
+from ..values import ELIDED
 
 NONE: Final = "none"
-WORDS: Final = settings.ELIDED
+WORDS: Final = ELIDED
 #: Single words that are paths into the base's own program.
 _PATHS: Final = frozenset("all forward tangent transpose recomputed kept reshaped added".split())
 

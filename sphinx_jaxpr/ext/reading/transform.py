@@ -17,7 +17,7 @@ from ...tracing.options import (
     read_options,
 )
 from ...tracing.request import Request, checked, is_target, is_within, local_name, seconds
-from ..config import value as config_value
+from ..config import settings_of
 from ..nodes import jaxpr_blocks, jaxpr_note
 from ..records import COMPARE, Block, DirectiveRecord, Note
 from . import elide
@@ -181,7 +181,7 @@ class JaxprTransform(BlockDirective):
         return resolved
 
     def _allowed(self) -> tuple[str, ...]:
-        return tuple(config_value(self.config, "jaxpr_allowed_modules"))
+        return settings_of(self.env).allowed_modules
 
     def _form(self, argument: str) -> str:
         if self.span.markdown:
@@ -251,7 +251,7 @@ class JaxprTransform(BlockDirective):
         """The transforms of each variant, with what is wrong with them."""
         if not options.is_readable("transforms"):
             return [(Chain((), "variant"), "the transforms could not be read")]
-        chains = checked(options.transforms, config_value(self.config, "jaxpr_transforms"))
+        chains = checked(options.transforms, settings_of(self.env).transforms)
         for chain, problem in chains:
             if problem:
                 self.add_finding(f"transforms: {problem}", line=self._line_of(chain))
@@ -265,7 +265,7 @@ class JaxprTransform(BlockDirective):
         hides_base: bool,
     ) -> list[Block]:
         problem = "" if base else next((f.message for f in self.findings), "not understood")
-        third_party = config_value(self.config, "jaxpr_transforms")
+        third_party = settings_of(self.env).transforms
         requests: list[tuple[str, Request | None, str]] = [("", base, problem)]
         lines = [self.span.line]
         for chain, wrong in chains:

@@ -15,7 +15,6 @@ from ...program.model import Equation, Printed
 from ...tracing.grammar import Mesh
 from ...tracing.options import starts_open
 from ...tracing.outcome import remarks
-from .. import config as settings
 from ..judging.findings import unmet
 from ..judging.path_targets import PathTarget, elided_targets, elided_words, note_targets
 from ..judging.session import BuildSession
@@ -181,10 +180,10 @@ class BlockRenderer:
             return True
         opened = self.directive.opened
         if opened in ("", "auto"):
-            limit = settings.value(self.session.app.config, "jaxpr_max_equations")
+            limit = self.session.settings.max_equations
             if counts(printed)[1] > limit:
                 return False
-            opened = opened or settings.value(self.session.app.config, "jaxpr_open")
+            opened = opened or self.session.settings.opened
         return starts_open(opened, block.label, printed.text)
 
     @cached_property

@@ -12,7 +12,6 @@ from ...program.matching.summary import in_words
 from ...program.model import Printed
 from ...program.text import on_one_line
 from ...tracing.outcome import error_parts
-from .. import config as settings
 from ..judging.path_targets import PathTarget
 from ..locale import _
 from ..records import Block
@@ -115,7 +114,7 @@ class NodeRenderer(BlockRenderer):
         found = self.session.printed(block)
         assert found is not None
         printed = found[0]
-        limit = settings.value(self.session.app.config, "jaxpr_max_equations")
+        limit = self.session.settings.max_equations
         cut, rest = len(printed.text), 0
         if self.format in PAGED:
             cut, rest = _cut(printed, limit)

@@ -9,7 +9,6 @@ from sphinx import addnodes
 from sphinx.builders.html import StandaloneHTMLBuilder
 
 from ...program.text import on_one_line
-from .. import config as settings
 from ..judging.domain import JaxprDomain, are_met
 from ..judging.events import emit_figures
 from ..judging.findings import StatementChecker
@@ -135,7 +134,7 @@ class ShowStatements(PageTransform):
 
     def claimed(self, shown: nodes.inline, verdict: Verdict) -> nodes.Node:
         """The words of a claim, with a mark for readers where the project wants one."""
-        if verdict.state == TRUE and settings.value(self.app.config, "jaxpr_claim_mark"):
+        if verdict.state == TRUE and self.session.settings.claim_mark:
             mark = nodes.inline("", "\u00a0\u2713", classes=["jaxpr-checked"])
             mark["translatable"] = False
             if self.app.builder.format == "html":

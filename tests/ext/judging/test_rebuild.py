@@ -513,6 +513,7 @@ def test_an_included_part(tmp_path: Path) -> None:
 ALL_OPTIONS = """
 jaxpr_open = "all"
 jaxpr_timeout = 20
+jaxpr_total_timeout = 600
 jaxpr_env = {"TOLD": "1"}
 jaxpr_python = sys.executable
 jaxpr_paths = ["../src"]

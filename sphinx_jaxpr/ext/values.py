@@ -1,0 +1,252 @@
+"""Values of conf.py: what each kind of option takes, and what becomes of it.
+
+A check says what is wrong with a value of any type, or ``""``; a conversion gets checked values.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import re
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, Final, Literal
+
+from ..program.text import echoed, shorten
+from ..tracing.request import is_target, seconds
+
+#: Where programs come from.
+Mode = Literal["trace", "locked", "skip"]
+#: Which blocks start open.
+Opened = Literal["auto", "all", "none", "base"]
+#: Largest number of equations, bytes or megabytes.
+MAX_NUMBER: Final = 2**40
+#: Longest path, in characters; no system takes a longer one.
+MAX_PATH: Final = 4_000
+
+#: What can be folded away, in words.
+ELIDED: Final = ("params", "casts", "dead")
+
+#: Fields of a definition in ``jaxpr_glossary``.
+DEFINITION: Final = ("meaning", "kind", "page", "words", "aliases")
+
+
+# --- checks
+
+
+def instance_of(kind: type, words: str) -> Callable[[Any], str]:
+    """A check that a value is of a type."""
+
+    def problem(value: Any) -> str:
+        return "" if isinstance(value, kind) else f"must be {words}"
+
+    return problem
+
+
+def one_of(*choices: str) -> Callable[[Any], str]:
+    """A check that a value is one of several words."""
+
+    def problem(value: Any) -> str:
+        good = isinstance(value, str) and value in choices
+        return "" if good else f"must be one of {', '.join(map(repr, choices))}"
+
+    return problem
+
+
+def elided_problem(value: Any) -> str:
+    """Words of ``ELIDED``, or ``none``."""
+    words = _words(value) if isinstance(value, str) else [""]
+    good = words == ["none"] or all(word in ELIDED for word in words)
+    return "" if good else f"must be 'none', or any of {', '.join(ELIDED)}, separated by commas"
+
+
+def _words(text: str) -> list[str]:
+    return re.split(r"[\s,]+", text.strip())
+
+
+def seconds_problem(value: Any) -> str:
+    """A positive number, which may be infinite."""
+    good = not isinstance(value, str) and seconds(value)
+    return "" if good else "must be a positive number of seconds, or float('inf') for no limit"
+
+
+def limit_problem(value: Any) -> str:
+    """Seconds, or ``None``."""
+    return "" if value is None else seconds_problem(value)
+
+
+def natural_problem(value: Any) -> str:
+    """A whole number that is not negative."""
+    good = isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= MAX_NUMBER
+    return "" if good else "must be a whole number from 0 to 2**40"
+
+
+def _text_problem(text: str) -> str:
+    """What makes a text unfit for pages, files and processes, or ``""``."""
+    if "\0" in text:
+        return "contains a NUL character"
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return "contains half of a surrogate pair"
+    return ""
+
+
+def _path_problem(path: str) -> str:
+    """Why a text can't be the path of a file or folder, or ``""``."""
+    if problem := _text_problem(path):
+        return problem
+    if len(path) > MAX_PATH:
+        return f"has more than {MAX_PATH:,} characters"
+    if path.startswith("~"):
+        return "begins with '~', which is not expanded; use os.path.expanduser"
+    return ""
+
+
+def _of_each(kind: str, items: Iterable[str], problem: Callable[[str], str]) -> str:
+    for item in items:
+        if why := problem(item):
+            return f"has the {kind} {shorten(item)}, which {why}"
+    return ""
+
+
+def path_named(words: str, *, empty: bool) -> Callable[[Any], str]:
+    """A check that a value can be a path; ``words`` say of what."""
+
+    def problem(value: Any) -> str:
+        if not isinstance(value, str) or not (empty or value.strip()):
+            return f"must be {words}"
+        why = _path_problem(value)
+        return f"{why} (it must be {words})" if why else ""
+
+    return problem
+
+
+def paths_problem(value: Any) -> str:
+    """A list of paths."""
+    return _strings(value) or _of_each("path", value, _path_problem)
+
+
+def names_problem(value: Any) -> str:
+    """A list of texts."""
+    return _strings(value) or _of_each("name", value, _text_problem)
+
+
+def modules_problem(value: Any) -> str:
+    """A list of dotted names."""
+    return _strings(value) or _of_each(
+        "name",
+        value,
+        lambda name: "" if is_target(name) and ":" not in name else "is not a module's",
+    )
+
+
+def _strings(value: Any) -> str:
+    good = isinstance(value, (list, tuple)) and all(isinstance(item, str) for item in value)
+    return "" if good else "must be a list of strings"
+
+
+def patterns_problem(value: Any) -> str:
+    """A list of relative patterns for files."""
+    if problem := _strings(value):
+        return problem
+    for item in value:
+        if not item.strip():
+            return f"has {item!r}, which is not a pattern for files"
+        if os.path.isabs(item) or item.startswith("~"):
+            return f"has {shorten(item)}; patterns must be relative to the folder of conf.py"
+    return _of_each("pattern", value, _path_problem)
+
+
+def _string_map(value: Any) -> str:
+    good = isinstance(value, dict) and all(
+        isinstance(k, str) and isinstance(v, str) for k, v in value.items()
+    )
+    return "" if good else "must be a dict of strings to strings"
+
+
+def environment_problem(value: Any) -> str:
+    """Environment variables; no message shows a value of theirs."""
+    if problem := _string_map(value):
+        return problem
+    for name, text in value.items():
+        if not name or "=" in name or _text_problem(name):
+            return f"has the name {shorten(name)}, which no environment variable can have"
+        if problem := _text_problem(text):  # the value may be a secret: not shown
+            return f"has a value of {shorten(name)} that {problem}"
+    return ""
+
+
+def glossary_problem(value: Any) -> str:
+    """Terms are texts; definitions have texts under the names of their fields."""
+    if not isinstance(value, dict):
+        return "must be a dict"
+    for name, definition in value.items():
+        is_term = isinstance(definition, str)
+        text = is_term or (not _string_map(definition) and "meaning" in definition)
+        if not isinstance(name, str) or not text:
+            return (
+                f"must map {echoed(name, 60)} to a term, or to a dict of texts that has 'meaning'"
+            )
+        extra = set() if is_term else set(definition) - set(DEFINITION)
+        if extra:
+            listed = ", ".join(map(shorten, sorted(extra)[:5]))
+            fields = ", ".join(DEFINITION)
+            return f"must define {shorten(name)} with no fields but {fields} (it has {listed})"
+        texts = [name, definition] if is_term else [name, *definition.values()]
+        if why := _of_each("text", texts, _text_problem):
+            return why
+    return ""
+
+
+def transforms_problem(value: Any) -> str:
+    """Names of transforms, each with ``module:function``."""
+    if _string_map(value):
+        return _string_map(value)
+    for name, path in value.items():
+        if not (name.isidentifier() and ":" in path and is_target(path)):
+            pair = f"{shorten(name)} to {shorten(path)}"
+            return f"must map a name to 'module:function', not {pair}"
+    return ""
+
+
+# --- conversions
+
+
+def to_opened(value: Opened) -> Opened:
+    return value
+
+
+def to_mode(value: Mode) -> Mode:
+    return value
+
+
+def to_words(text: str) -> frozenset[str]:
+    return frozenset(_words(text))
+
+
+def to_limit(value: float | None) -> float:
+    return math.inf if value is None else seconds(value)
+
+
+def to_mapping(value: Mapping[str, str]) -> Mapping[str, str]:
+    return MappingProxyType(dict(value))
+
+
+def to_glossary(
+    value: Mapping[str, str | Mapping[str, str]],
+) -> Mapping[str, str | Mapping[str, str]]:
+    return MappingProxyType(dict(value))
+
+
+def to_strings(value: Iterable[str]) -> tuple[str, ...]:
+    return tuple(value)
+
+
+def to_paths(value: Iterable[str]) -> tuple[Path, ...]:
+    return tuple(map(Path, value))
+
+
+def to_optional_path(text: str) -> Path | None:
+    return Path(text) if text else None

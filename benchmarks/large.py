@@ -77,7 +77,7 @@ STAGES = """
 import json, sys, time
 from pathlib import Path
 from sphinx_jaxpr.program.html.code import code
-from sphinx_jaxpr.program.facts import align
+from sphinx_jaxpr.program.facts import Facts, align
 from sphinx_jaxpr.program.parser.parser import parse
 
 lines = [line for file in Path(sys.argv[1]).glob("*.pack") for line in file.open("rb")]
@@ -90,7 +90,7 @@ def stage(name, work):
     return result
 result = stage("load", lambda: json.loads(found))
 printed = stage("parse", lambda: parse(result["text"]))
-facts = stage("align", lambda: align(printed, result["facts"]))
+facts = stage("align", lambda: align(printed, Facts.from_json(result["facts"])).equations)
 html = stage("render", lambda: code(printed, facts, "jaxpr-large"))
 times["html bytes per byte of text"] = round(len(html) / len(result["text"]), 1)
 print(json.dumps(times))

@@ -24,8 +24,7 @@ from functools import cached_property
 from types import ModuleType
 from typing import Any, Final
 
-from .program.facts import names_of
-from .program.parser.parser import parse
+from .block import TracedBlock
 from .program.query.base import View
 from .program.query.blocks import QueryBlock
 from .program.query.evaluate import evaluate, judge
@@ -35,6 +34,7 @@ from .program.query.views import Scope, Uses
 from .program.text import spelled_all
 from .tracing.options import TraceOptions, names_function, read_options
 from .tracing.request import Request, check_name, local_name, variants
+from .tracing.result import Result
 
 __all__ = ["Traced", "assert_claims", "trace"]
 
@@ -165,18 +165,19 @@ def trace(
         options = _options(args, static, transforms, mesh)
         base = options.request(target, jit=jit)
         requests = [("", base), *variants(base, options.transforms, {})]
-        blocks: dict[str, QueryBlock] = {}
+        blocks: list[TracedBlock] = []
         for label, request in requests:
             full = f"{name}.{label}" if label else name
-            result = spelled_all(tracer.trace(request, found))
-            blocks[full] = _block(full, result, blocks.get(name))
+            result = Result.from_json(spelled_all(tracer.trace(request, found)))
+            above = blocks[0] if label else None
+            blocks.append(TracedBlock(full, label, result=result, base=above))
     except RequestError as error:
         raise ValueError(str(error)) from None
     versions = {"jax": jax.__version__, "python": ".".join(map(str, sys.version_info[:3]))}
     jaxlib = sys.modules.get("jaxlib")
     if jaxlib is not None:
         versions["jaxlib"] = jaxlib.__version__
-    return Traced(blocks, versions)
+    return Traced({block.name: block.query for block in blocks}, versions)
 
 
 def _plain(value: Any) -> Any:
@@ -189,12 +190,6 @@ def _plain(value: Any) -> Any:
     if members is None:
         return value.words()
     return len(members) if isinstance(value, Uses) else tuple(map(_plain, members))
-
-
-def _block(name: str, result: dict[str, Any], base: QueryBlock | None) -> QueryBlock:
-    printed = parse(result["text"])
-    count = len(printed.program.inputs) if printed.program is not None else 0
-    return QueryBlock(name, printed, result["facts"], names_of(result, count), base)
 
 
 def _options(args: tuple[Any, ...], static: str, transforms: str, mesh: str) -> TraceOptions:

@@ -31,12 +31,14 @@ ROOMS: dict[str, tuple[frozenset[str], tuple[str, ...]]] = {
         frozenset(),
         (f"{PACKAGE}.__version__", f"{PACKAGE}.program", f"{PACKAGE}.tracing"),
     ),
+    # One traced block: what pages, commands and tests read alike.
+    "block.py": (frozenset(), (f"{PACKAGE}.program", f"{PACKAGE}.tracing")),
     "worker/": (JAX, (f"{PACKAGE}.program", f"{PACKAGE}.tracing", f"{PACKAGE}.worker")),
     "ext/": (SPHINX, (PACKAGE,)),
     # Commands run Sphinx as a process and never load it, nor what traces.
     "commands/": (
         frozenset(),
-        tuple(f"{PACKAGE}.{room}" for room in ("commands", "program", "tracing")),
+        tuple(f"{PACKAGE}.{room}" for room in ("block", "commands", "program", "tracing")),
     ),
     "__main__.py": (
         frozenset(),
@@ -45,7 +47,7 @@ ROOMS: dict[str, tuple[frozenset[str], tuple[str, ...]]] = {
     # A test owns its process and has JAX in it already, so this one may trace there.
     "testing.py": (
         JAX,
-        tuple(f"{PACKAGE}.{room}" for room in ("program", "tracing", "worker")),
+        tuple(f"{PACKAGE}.{room}" for room in ("block", "program", "tracing", "worker")),
     ),
     # As any other extension would: with what ext offers to others, and nothing else.
     "lesson/": (

@@ -18,10 +18,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
+from ..block import TracedBlock
 from ..program.drift.compare import Drift, compare, counted, table
 from ..program.drift.levels import Difference, Level
 from ..program.text import on_one_line, shorten, spelled
 from ..tracing import lock
+from ..tracing.result import ErrorKind, Result
 
 SAME: Final = 0
 DRIFTED: Final = 1
@@ -157,19 +159,17 @@ def report(docs: str, python: str, settings: Sequence[str] = ()) -> Report:
         theirs = [*settings, f"jaxpr_python={other}"]
         old = _recorded(folder, scratch, "old", settings)
         new = _recorded(folder, scratch, "new", theirs)
-        told = {_place(one) for one in _findings(folder, scratch, "old", settings)}
-        found = _findings(folder, scratch, "new", theirs)
+        before = {_key(finding) for finding in _findings(folder, scratch, "old", settings)}
+        after = _findings(folder, scratch, "new", theirs)
     if not old:
         raise CommandError(f"{shorten(docs)} has no block to trace")
     gone = Difference(Level.PROGRAM, "", "result", "a recording")
     missing = Drift(Level.PROGRAM, (gone,))
     rows = [
-        DriftRow(
-            file.removesuffix(".json"), compare(old[file], new[file]) if file in new else missing
-        )
-        for file in old
+        DriftRow(block.name, compare(block, new[file]) if file in new else missing)
+        for file, block in old.items()
     ]
-    broken = tuple(one for one in found if _place(one) not in told)
+    broken = tuple(finding for finding in after if _key(finding) not in before)
     return Report(_version(old), _version(new), tuple(rows), broken)
 
 
@@ -199,26 +199,28 @@ def _is_of_page(finding: Any) -> bool:
     )
 
 
-def _place(finding: dict[str, Any]) -> tuple[str, str, int]:
+def _key(finding: dict[str, Any]) -> tuple[str, str, int]:
     return finding["type"], finding["source"], finding["line"]
 
 
 def _recorded(
     docs: Path, scratch: Path, name: str, settings: Sequence[str]
-) -> dict[str, dict[str, Any]]:
-    """The results of all blocks by their files in the lock."""
+) -> dict[str, TracedBlock]:
+    """All blocks by their files in the lock."""
     out = scratch / name
     done = _sphinx("jaxpr-record", docs, scratch, name, out, settings)
-    files = list(lock.stored(out))
-    loaded = {file: lock.load(out / file) for file in files}
-    found = {file: lock.decoded(data) for file, data in loaded.items() if data is not None}
-    wrong = next((r["error"] for r in found.values() if _is_worker(r)), None)
-    if wrong is not None:
-        raise CommandError(wrong["message"])
-    if done.returncode and not found:
+    blocks = {}
+    for file in lock.stored(out):
+        data = lock.load(out / file)
+        if data is not None:
+            result = Result.from_json(lock.decoded(data))
+            if result.error is not None and result.error.kind is ErrorKind.WORKER:
+                raise CommandError(result.error.message)
+            blocks[file] = TracedBlock(file.removesuffix(".json"), result=result)
+    if done.returncode and not blocks:
         tail = "\n".join(done.stderr.splitlines()[-TAIL:])
         raise CommandError(f"sphinx-build ended with exit status {done.returncode}:\n{tail}")
-    return found
+    return blocks
 
 
 def _sphinx(
@@ -233,9 +235,6 @@ def _sphinx(
     return subprocess.run(command, capture_output=True, text=True, errors="replace", check=False)
 
 
-def _is_worker(result: dict[str, Any]) -> bool:
-    return bool(result.get("error", {}).get("kind") == "worker")
-
-
-def _version(results: dict[str, dict[str, Any]]) -> str:
-    return next((str(r["jax"]) for r in results.values() if r.get("jax")), "unknown")
+def _version(blocks: dict[str, TracedBlock]) -> str:
+    results = (block.result for block in blocks.values())
+    return next((result.jax for result in results if result and result.jax), "unknown")

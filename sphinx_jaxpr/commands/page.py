@@ -9,14 +9,13 @@ from html import escape
 from pathlib import Path
 from typing import Final
 
+from ..block import TracedBlock
 from ..program.glossary.glossary import builtin
 from ..program.html import definitions, markup
 from ..program.html.code import Marks, code, equation_ids
 from ..program.html.folding import folds
-from ..program.matching import summary
 from ..tracing.options import starts_open
-from ..tracing.outcome import error_parts
-from .traced import TracedProgram
+from ..tracing.reports import error_parts
 
 STATIC: Final = Path(__file__).parents[1] / "static"
 #: The page around the blocks; these bring colours of their own.
@@ -26,7 +25,7 @@ _STYLE: Final = (
 )
 
 
-def page(target: str, programs: Sequence[TracedProgram], opened: str) -> str:
+def page(target: str, blocks: Sequence[TracedBlock], opened: str) -> str:
     """The whole page."""
     style = f"\n{_STYLE}\n{(STATIC / 'jaxpr.css').read_text('utf-8')}"
     script = f"\n{(STATIC / 'jaxpr.js').read_text('utf-8')}"
@@ -39,7 +38,7 @@ def page(target: str, programs: Sequence[TracedProgram], opened: str) -> str:
             '<meta name="viewport" content="width=device-width, initial-scale=1">\n',
             f"<title>{title}</title>\n<style>{style}</style>\n</head>\n<body>\n",
             f"<main>\n<h1><code>{escape(target)}</code></h1>\n",
-            *(_figure(program, opened, explained) for program in programs),
+            *(_figure(block, opened, explained) for block in blocks),
             explained.as_html(opened=False),
             f"</main>\n<script>{script}</script>\n</body>\n</html>\n",
         ]
@@ -55,39 +54,37 @@ def _policy(style: str, script: str) -> str:
     return "; ".join(parts)
 
 
-def _figure(program: TracedProgram, opened: str, explained: definitions.Explained) -> str:
-    identity = f"jaxpr-{program.name}"
-    header = markup.call(program.call or program.name)
-    if program.error is not None:
-        kind = "jaxpr-raises" if program.is_expected else "jaxpr-error"
-        state, body = True, markup.error(*error_parts(program.error))
+def _figure(block: TracedBlock, opened: str, explained: definitions.Explained) -> str:
+    identity = f"jaxpr-{block.name}"
+    header = markup.call(block.call or block.name)
+    if block.error is not None:
+        kind = "jaxpr-raises" if block.is_expected else "jaxpr-error"
+        state, body = True, markup.error(*error_parts(block.error))
     else:
-        kind, body = "", _body(program, identity, explained)
-        state = starts_open(opened, program.label, program.printed.text)
-        phases = summary.phases(program.printed, program.facts)
-        header += markup.computed(program.acted, phases)
+        kind, body = "", _body(block, identity, explained)
+        state = starts_open(opened, block.label, block.printed.text)
+        header += markup.computed(block.header, block.phases)
     before, after = markup.figure(
         identity,
         f"jaxpr {kind}".strip(),
         opened=state,
         summary=header,
         body=body,
-        about=program.about,
+        about=block.about,
         has_caption=False,
     )
     return before + after
 
 
-def _body(program: TracedProgram, identity: str, explained: definitions.Explained) -> str:
-    printed, facts = program.printed, program.facts
+def _body(block: TracedBlock, identity: str, explained: definitions.Explained) -> str:
+    printed, facts = block.printed, block.aligned.equations
     ids = equation_ids(printed, identity)
-    known = definitions.of_block(builtin(), printed, facts, ids, lambda primitive: ("", False))
-    explained.add(known, identity, program.label)
+    meanings = definitions.of_block(builtin(), printed, facts, ids, lambda primitive: ("", False))
+    explained.add(meanings, identity, block.label)
     marks = Marks(
-        changes=program.match.change,
-        links=definitions.links(known, explained.defined),
+        changes=block.match.change,
+        links=definitions.links(meanings, explained.defined),
         folded=folds(printed),
-        names=program.inputs.leaves,
+        names=block.inputs.leaves,
     )
-    lines = code(printed, facts, identity, marks)
-    return markup.code(lines)
+    return markup.code(code(printed, facts, identity, marks))

@@ -15,53 +15,50 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, Final
 
+from ..block import TracedBlock, hidden_error, hidden_result, read_reply
 from ..program.html.code import equation_ids
-from ..program.matching import summary
-from ..program.text import on_one_line, spelled_all
+from ..program.text import on_one_line
 from ..tracing import client, fingerprint
 from ..tracing.grammar import nearest, shorten
 from ..tracing.masking import PathMasker
 from ..tracing.options import OPEN_WORDS, names_function, narrowed, read_open, read_options
-from ..tracing.outcome import error_parts
+from ..tracing.reports import describe, error_parts
 from ..tracing.request import Job, Request, check_name, is_target, local_name, seconds, variants
-from .traced import TracedProgram
+from ..tracing.result import ErrorKind, Result
 from .usage import FAILED, WRONG, UsageError
 
 # --- programs as text: what JAX prints, and lines around it that begin with ``#``
 
 
-def text(target: str, programs: Sequence[TracedProgram], opened: str) -> str:
-    """All programs, a blank line between two; one that failed is told elsewhere."""
-    shown = [
-        _expected(one) if one.is_expected else _one(one)
-        for one in programs
-        if one.is_expected or one.error is None
+def text(blocks: Sequence[TracedBlock]) -> str:
+    """All programs with a blank line between two; errors that nobody expected are left out."""
+    parts = [
+        _expected_error(block) if block.is_expected else _program(block)
+        for block in blocks
+        if block.is_expected or block.error is None
     ]
-    return "\n\n".join(shown) + "\n" * bool(shown)
+    return "\n\n".join(parts) + "\n" * bool(parts)
 
 
-def _head(program: TracedProgram) -> str:
-    return f"# {program.name}: {program.call}".rstrip(": ")
+def _head(block: TracedBlock) -> str:
+    return f"# {block.name}: {block.call}".rstrip(": ")
 
 
-def _one(program: TracedProgram) -> str:
-    acted = [f"{part.verb} {part.text}".strip() for part in program.acted]
-    marks = summary.marks(program.printed, program.facts, program.match.change)
+def _program(block: TracedBlock) -> str:
     return "\n".join(
         [
-            _head(program),
-            f"# {'; '.join([*acted, *program.about])}",
-            program.printed.text,
-            *(f"# {mark}: {letters}" for mark, letters in marks),
+            _head(block),
+            f"# {'; '.join([*block.header_words, *block.about])}",
+            block.printed.text,
+            *(f"# {mark}: {letters}" for mark, letters in block.marks()),
         ]
     )
 
 
-def _expected(program: TracedProgram) -> str:
-    """The error that was expected."""
-    assert program.error is not None
-    lines = "\n".join(filter(None, error_parts(program.error))).split("\n")
-    return "\n".join([_head(program), *(f"# {line}".rstrip() for line in lines)])
+def _expected_error(block: TracedBlock) -> str:
+    assert block.error is not None
+    lines = "\n".join(filter(None, error_parts(block.error))).split("\n")
+    return "\n".join([_head(block), *(f"# {line}".rstrip() for line in lines)])
 
 
 # --- programs as JSON; the reference documents the form
@@ -70,53 +67,54 @@ def _expected(program: TracedProgram) -> str:
 SCHEMA: Final = 1
 
 
-def data(target: str, programs: Sequence[TracedProgram], opened: str) -> str:
+def data(target: str, blocks: Sequence[TracedBlock]) -> str:
     """One object with all programs."""
-    version = next((one.result["jax"] for one in programs if "jax" in one.result), None)
-    found = {
+    versions = (block.result.jax for block in blocks if block.result and block.result.jax)
+    report = {
         "schema": SCHEMA,
         "target": target,
-        "jax": version,
-        "blocks": [_block(program) for program in programs],
+        "jax": next(versions, None),
+        "blocks": [_block(block) for block in blocks],
     }
-    return json.dumps(found, indent=2, ensure_ascii=False) + "\n"
+    return json.dumps(report, indent=2, ensure_ascii=False) + "\n"
 
 
-def _block(program: TracedProgram) -> dict[str, Any]:
-    result = program.result
-    found: dict[str, Any] = {
-        "name": program.name,
-        "label": program.label,
-        "call": result.get("call"),
-        "args": [{"name": name, "type": kind} for name, kind in result.get("args", ())],
+def _block(block: TracedBlock) -> dict[str, Any]:
+    result = block.result or Result()
+    row: dict[str, Any] = {
+        "name": block.name,
+        "label": block.label,
+        "call": result.call or None,
+        "args": [{"name": name, "type": kind} for name, kind in result.args or ()],
     }
-    if program.error is not None:
-        shown = {key: program.error[key] for key in ("kind", "type", "message", "frames")}
-        return {**found, "error": shown}
+    if block.error is not None or result.program is None:
+        error = block.error.on_page().to_json() if block.error is not None else {}
+        return {**row, "error": {k: error[k] for k in ("kind", "type", "message", "frames")}}
+    program = result.program
     return {
-        **found,
-        "text": program.printed.text,
-        "summary": "; ".join(f"{part.verb} {part.text}".strip() for part in program.acted),
-        "effects": result["effects"],
-        "constants": [{"type": kind, "bytes": size} for kind, size in result["constants"]],
-        "equations": _equations(program),
+        **row,
+        "text": program.text,
+        "summary": "; ".join(block.header_words),
+        "effects": list(program.effects),
+        "constants": [{"type": kind, "bytes": size} for kind, size in program.constants],
+        "equations": _equations(block),
     }
 
 
-def _equations(program: TracedProgram) -> list[dict[str, Any]]:
+def _equations(block: TracedBlock) -> list[dict[str, Any]]:
     """Every equation at any depth, in printed order."""
-    ids = equation_ids(program.printed, f"jaxpr-{program.name}")
-    found = []
-    for equation in program.printed.walk():
-        known = program.facts.get(equation.start)
-        source = known.source if known else None
-        found.append(
+    ids = equation_ids(block.printed, f"jaxpr-{block.name}")
+    rows = []
+    for equation in block.printed.walk():
+        facts = block.aligned.equations.get(equation.start)
+        source = facts.source if facts else None
+        rows.append(
             {
                 "id": ids[equation.start],
                 "primitive": equation.primitive,
-                "phase": (known.phase if known else "") or None,
-                "change": program.match.change.get(equation.start),
-                "types": list(known.types) if known else [v.type for v in equation.outputs],
+                "phase": (facts.phase if facts else "") or None,
+                "change": block.match.change.get(equation.start),
+                "types": list(facts.types) if facts else [v.type for v in equation.outputs],
                 "source": dict(zip(("file", "line", "function"), source, strict=True))
                 if source
                 else None,
@@ -124,7 +122,7 @@ def _equations(program: TracedProgram) -> list[dict[str, Any]]:
                 "end": equation.end,
             }
         )
-    return found
+    return rows
 
 
 # --- ``show``: trace a function and print its jaxprs, as text, as a page of HTML or as JSON
@@ -163,7 +161,7 @@ OPTIONS: Final[dict[str, dict[str, Any]]] = {
 }
 
 #: Errors of what was asked for, not of what was traced.
-_USAGE: Final = ("option", "target")
+_USAGE: Final = (ErrorKind.OPTION, ErrorKind.TARGET)
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -183,27 +181,17 @@ def run(options: argparse.Namespace) -> int:
     name = _name(options)
     labels = [label for label, _ in requests if label]
     opened = _opened(options.open, labels)
-    traced = _traced(options, requests)
-    programs = [
-        TracedProgram(
-            f"{name}.{label}" if label else name,
-            label,
-            found,
-            traced[0],
-            options.raises if request.expects_error else "",
-        )
-        for (label, request), found in zip(requests, traced, strict=True)
-    ]
-    status = _complain(programs)
+    blocks = _traced(options, name, requests)
+    status = _complain(blocks)
     form = "html" if options.html else "json" if options.json else "text"
     if form == "html":
         from .page import page  # most calls need none of it
 
-        output = page(options.target, programs, opened)
+        output = page(options.target, blocks, opened)
     elif form == "json":
-        output = data(options.target, programs, opened)
+        output = data(options.target, blocks)
     else:
-        output = text(options.target, programs, opened)
+        output = text(blocks)
     if isinstance(sys.stdout, io.TextIOWrapper):
         # Text goes to a terminal in the terminal's encoding; the others have their own.
         encoding = sys.stdout.encoding if form == "text" else "utf-8"
@@ -261,9 +249,9 @@ def _opened(text: str, labels: list[str]) -> str:
 
 
 def _traced(
-    options: argparse.Namespace, requests: list[tuple[str, Request]]
-) -> list[dict[str, Any]]:
-    """The outcome of each request, free of this machine's folders."""
+    options: argparse.Namespace, name: str, requests: list[tuple[str, Request]]
+) -> list[TracedBlock]:
+    """The block of each request, free of this machine's folders."""
     limit = seconds(options.timeout)
     if not limit:
         given = shorten(options.timeout)
@@ -276,27 +264,34 @@ def _traced(
             raise UsageError(f"--path: there is no folder {shorten(folder)}")
     roots = list(dict.fromkeys(os.path.abspath(folder) for folder in (*options.path, here)))
     setup = fingerprint.setup(options.python, roots, {}, 0, x64=options.x64)
-    jobs = [Job(str(place), request, limit) for place, (_, request) in enumerate(requests)]
-    found = {job.key: outcome for job, outcome in client.run(setup, jobs)}
+    jobs = [Job(str(index), request, limit) for index, (_, request) in enumerate(requests)]
+    replies = {job.key: read_reply(reply) for job, reply in client.run(setup, jobs)}
     paths = PathMasker(here, roots)
-    return [_shown(found[job.key], paths) for job in jobs]
+    blocks: list[TracedBlock] = []
+    for job, (label, request) in zip(jobs, requests, strict=True):
+        reply = replies[job.key]
+        result = reply.result or reply.known
+        block = TracedBlock(
+            f"{name}.{label}" if label else name,
+            label,
+            result=hidden_result(paths, result) if result is not None else None,
+            failure=hidden_error(paths, reply.error) if reply.error is not None else None,
+            base=blocks[0] if label else None,
+            raises=options.raises if request.expects_error else None,
+        )
+        blocks.append(block)
+    return blocks
 
 
-def _shown(outcome: dict[str, Any], paths: PathMasker) -> dict[str, Any]:
-    """What the worker or its client said, as it may be shown."""
-    hide = {"result": paths.result, "known": paths.result, "error": paths.error}
-    shown: dict[str, Any] = spelled_all({k: hide[k](v) for k, v in outcome.items() if k in hide})
-    return shown
-
-
-def _complain(programs: list[TracedProgram]) -> int:
-    """Say what could not be traced; the exit status."""
+def _complain(blocks: list[TracedBlock]) -> int:
+    """Print what could not be traced; the exit status."""
     alike: dict[str, list[str]] = {}
     status = 0
-    for program in programs:
-        if problem := program.problem:
-            alike.setdefault(problem, []).append(program.name)
-            is_usage = program.error is not None and program.error["kind"] in _USAGE
+    for block in blocks:
+        problem = block.unmet if block.raises else describe(block.error) if block.error else ""
+        if problem:
+            alike.setdefault(problem, []).append(block.name)
+            is_usage = block.error is not None and block.error.kind in _USAGE
             status = max(status, WRONG if is_usage else FAILED)
     for message, names in alike.items():
         more = f" (and so for {', '.join(names[1:])})" if names[1:] else ""

@@ -91,8 +91,7 @@ class BlockIndex:
         To ask from a post-transform of a priority above 5, which is that of the blocks.
         """
         identity = self.ids(docname).get(name, "")
-        session = self._domain.session if self._domain else None
-        return session.renamed.get((docname, identity), identity) if session else identity
+        return self._domain.ids.of_block(docname, identity) if self._domain else identity
 
     def page_digest(self, docname: str) -> str | None:
         """A text that changes with what the blocks and sentences of a page show.

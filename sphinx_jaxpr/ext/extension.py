@@ -17,14 +17,23 @@ from sphinx.util.docutils import SphinxDirective
 from .. import __version__
 from ..program.text import on_one_line
 from .assets import add_assets, copy_assets
-from .builders.check import CheckBuilder, Checked
+from .builders.check import CheckBuilder
 from .builders.lock import JaxprLock, JaxprRecord
-from .builders.pageless import PagelessBuilder
+from .builders.pageless import Judged, PagelessBuilder
 from .config import OPTIONS, ProjectSettings, settle
+from .judging.build import RunningBuild
 from .judging.domain import JaxprDomain, every_kind
 from .judging.events import add_events, emit_traced
-from .judging.findings import StatementChecker, findings, report
-from .judging.verdicts import judging
+from .judging.findings import (
+    BlockFindings,
+    StatementChecker,
+    ambiguous_modules,
+    report,
+    unknown_in_glossary,
+)
+from .judging.rewritten import page_digests
+from .judging.session import PAGES
+from .judging.start import start
 from .locale import CATALOG, FOLDER, add_catalog
 from .nodes import (
     HIDDEN,
@@ -48,6 +57,7 @@ from .reading.roles import ROLES
 from .reading.statements import take_from_titles
 from .reading.transform import JaxprTransform
 from .reading.when import JaxprWhen
+from .records import DirectiveRecord, Finding
 from .showing.glossary import ShowGlossaries
 from .showing.index import PrimitiveIndex
 from .showing.post_transforms import ShowBlocks, ShowStatements
@@ -97,6 +107,7 @@ def connect(app: Sphinx) -> dict[str, Any]:
     app.connect("doctree-read", clear_titles, priority=100)  # before Sphinx copies them
     app.connect("doctree-read", collect_page)
     app.connect("env-updated", update)
+    app.connect("doctree-resolved", release)
     app.connect("write-started", copy_assets)
     app.connect("html-page-context", add_assets)
     return {
@@ -145,27 +156,60 @@ def update(app: Sphinx, env: BuildEnvironment) -> list[str]:
     pageless = app.builder if isinstance(app.builder, PagelessBuilder) else None
     if pageless and pageless.is_refused:
         pageless.refuse()
-        app.statuscode = 1
+        pageless.fail()
         return []
     tags = every_kind(app.tags) if pageless else app.tags
     directives = pageless.directives(domain) if pageless else domain.visible(tags)
-    domain.session = session = judging(app, directives)
+    build = start(app, directives, pageless.policy if pageless else PAGES)
+    session = build.session
     session.prepare(directive for page in directives.values() for directive in page)
+    if pageless:  # they read every result
+        session.mend((d, block) for page in directives.values() for d in page for block in d.blocks)
     emit_traced(app, session, directives)
-    sentences = StatementChecker(session, domain.visible_statements(tags))
+    checker = StatementChecker(session, build.verdicts, domain.visible_statements(tags))
+    findings: list[Finding] = []
+    statements: dict[str, str] = {}
     if session.mode != "skip":
-        found = [*findings(session, directives), *domain.findings(), *sentences.findings()]
-        checks = pageless if isinstance(pageless, CheckBuilder) else None
-        found += checks.compared(session, directives, domain.all_directives) if checks else []
-        session.findings = report(found, str(app.srcdir))
-        if checks:
-            checks.checked = Checked(session, directives, sentences, checks.drifts)
-    shown = sentences.digests() if session.mode != "skip" else {}
-    session.verdicts.save()
+        findings = _findings(domain, build, checker, directives)
+        if pageless:
+            findings += pageless.compared(session, directives, domain.all_directives)
+        findings = report(findings, str(app.srcdir))
+        statements = checker.digests()
+    if kept := build.verdicts.kept():
+        domain.data["judged"] = kept  # Sphinx writes it with the pages that it updates
     if pageless:
+        pageless.judged = Judged(build, directives, checker, findings)
         return []
+    build.verdicts.begin_writing()
     lists = domain.visible_lists(tags)
-    return domain.outdated_pages(app, session.page_digests(directives, lists, shown))
+    pages = page_digests(session, build.meanings.digest, directives, lists, statements)
+    return domain.outdated_pages(app, pages)
+
+
+def _findings(
+    domain: JaxprDomain,
+    build: RunningBuild,
+    checker: StatementChecker,
+    directives: dict[str, list[DirectiveRecord]],
+) -> list[Finding]:
+    """All that is wrong with the pages themselves, in the order in which it is reported."""
+    session = build.session
+    settings = session.settings
+    traces = session.mode == "trace"
+    return [
+        *BlockFindings(session, build.targets, settings.max_constants).of(directives),
+        *(ambiguous_modules(session.masker, directives) if traces else ()),
+        *unknown_in_glossary(session, build.meanings, directives, settings.confdir),
+        *domain.reading_findings(),
+        *domain.name_clashes(),
+        *checker.wrong_statements(),
+    ]
+
+
+def release(app: Sphinx, doctree: nodes.document, docname: str) -> None:
+    """The nodes of a page are made: memory need not hold the programs of all pages."""
+    if (build := JaxprDomain.of(app.env).build) is not None:
+        build.session.release()
 
 
 # --- the lexer ``jaxpr`` for Sphinx, loaded when a page first needs it

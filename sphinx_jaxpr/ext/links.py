@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 
 from docutils import nodes
 from sphinx.builders import Builder
@@ -30,3 +31,39 @@ def link(
         return make_refnode(builder, page, other, identity, list(content))
     except NoUri:
         return None
+
+
+class ShownIds:
+    """What the trees that a build has shown call blocks, lists and definitions.
+
+    A tree is one page, or several put together: there an id may be taken already.
+    ``definitions`` has, for the tree that is being shown, the id that explains each
+    primitive; ``None`` before the first tree.
+    """
+
+    def __init__(self) -> None:
+        self.definitions: dict[str, str] | None = None
+        self._blocks: dict[tuple[str, str], str] = {}
+        self._lists: dict[tuple[str, int], int] = {}
+
+    def begin_tree(self) -> dict[str, str]:
+        """Forget the definitions of the tree before; the new ones, to be filled."""
+        definitions: dict[str, str] = {}
+        self.definitions = definitions
+        return definitions
+
+    def of_block(self, page: str, identity: str) -> str:
+        """The id under which a block of a page is shown."""
+        return self._blocks.get((page, identity), identity)
+
+    def show_blocks(self, page: str, ids: Mapping[str, str]) -> None:
+        """Note under which ids blocks of a page are shown."""
+        self._blocks.update(((page, identity), shown) for identity, shown in ids.items())
+
+    def number_of_list(self, page: str, number: int) -> int:
+        """The number that a list of primitives has in its tree."""
+        return self._lists.get((page, number), number)
+
+    def show_list(self, page: str, number: int, shown: int) -> None:
+        """Note which number a list of primitives has in its tree."""
+        self._lists[(page, number)] = shown

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import Final
 
 from ..tracing.request import Request
-
-if TYPE_CHECKING:
-    from docutils import nodes
 
 #: The layout in which each variant stands beside the base.
 COMPARE: Final = "compare"
@@ -209,26 +206,3 @@ class Verdict:
     def kind(self) -> str:
         """The type of its warning."""
         return "claim" if self.state == FALSE else "path"
-
-
-class Judge(Protocol):
-    """Judges statements; what a session gives to those who show pages."""
-
-    @property
-    def versions(self) -> dict[str, str]:
-        """The versions that expressions may ask for."""
-
-    def link(self, page: str, primitive: str) -> nodes.reference | None:
-        """An empty link on a page to the explanation of a primitive."""
-
-    def of(self, page: str, statement: Statement, inside: DirectiveRecord | None = None) -> Verdict:
-        """The verdict on a statement of a page; the path of a note is ``inside`` a directive."""
-
-    def is_pasted(self, page: str, statement: Statement) -> bool:
-        """Whether all blocks that a statement is about are pasted."""
-
-    def place(self, page: str, verdict: Verdict) -> BlockOnPage | None:
-        """The block that a verdict resolves to, and where it is."""
-
-    def save(self) -> None:
-        """Keep the verdicts for the next build."""

@@ -1,22 +1,20 @@
-"""Puts what the jaxpr object knows beside what its text shows.
+"""What the jaxpr object knows of a program, and which equation of its text that is about.
 
-Both list the same equations in the same order.  Programs are found through
-the parameter that holds them, so that a parameter printed early or a program
-printed once and named elsewhere makes no difference.
+Object and text list the same equations in the same order.  Programs are identified by
+the parameter that holds them, so a parameter that is printed early, or a program that is
+printed once and named elsewhere, makes no difference.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final, NamedTuple, TypeAlias
+from typing import Any, Final, NamedTuple
 
 from .model import Equation, EquationFacts, Parameter, Printed, Program
 
-# --- puts what the jaxpr object knows beside what its text shows
-
-Pairs: TypeAlias = list[tuple[Program, int]]
+# --- the facts
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +53,7 @@ class Facts:
 
     def to_json(self) -> dict[str, Any]:
         """Plain data: a row for each equation, its source as an index into ``sources``."""
-        places = {source: index for index, source in enumerate(self.sources)}
+        indices = {source: index for index, source in enumerate(self.sources)}
         return {
             "programs": [
                 {
@@ -68,10 +66,10 @@ class Facts:
                         [
                             row.primitive,
                             row.phase,
-                            places[row.source] if row.source is not None else -1,
+                            indices[row.source] if row.source is not None else -1,
                             list(row.types),
                             dict(row.parameters),
-                            {name: list(indices) for name, indices in row.programs.items()},
+                            {name: list(held) for name, held in row.programs.items()},
                         ]
                         for row in program.equations
                     ],
@@ -107,22 +105,17 @@ def _program(data: Mapping[str, Any], sources: tuple[tuple[str, int, str], ...])
     )
 
 
-def align(printed: Printed, facts: dict[str, Any]) -> dict[int, EquationFacts]:
-    """Facts of each equation, by the equation's ``start`` offset.
-
-    A program whose text and object disagree (an opaque part, another number
-    of equations) gets no facts rather than wrong ones.
-    """
-    return aligned(printed, facts).equations
+# --- facts beside the equations and programs of a text
 
 
 @dataclass(frozen=True, slots=True)
 class Aligned:
-    """What is known of a text: facts of equations, by their ``start``; and of programs.
+    """Facts by offsets into the printed text.
 
-    ``programs`` are the places of programs in the table of facts, by their ``start``:
-    two texts of one program have one place.  ``unread`` are programs of which the
-    object has other equations than the text: their number there.
+    ``equations`` has the facts of an equation by its ``start``.  ``programs`` has, by a
+    program's ``start``, its index in ``Facts.programs``: two texts of one program share an
+    index.  ``unread`` has, for a program of which the object knows other equations than
+    the text shows, their number in the object.
     """
 
     equations: dict[int, EquationFacts] = field(default_factory=dict)
@@ -130,67 +123,72 @@ class Aligned:
     unread: dict[int, int] = field(default_factory=dict)
 
 
-def aligned(printed: Printed, facts: dict[str, Any]) -> Aligned:
-    """Put equations and programs of a text beside those of the object."""
-    if printed.program is None or not facts.get("programs"):
+def align(printed: Printed, facts: Facts) -> Aligned:
+    """The facts of each equation and program of a text.
+
+    A program whose text and object disagree (an opaque part, another number of
+    equations) gets no facts rather than wrong ones.
+    """
+    if printed.program is None or not facts.programs:
         return Aligned()
-    work = _Alignment(printed, facts)
-    work.follow(printed.program, 0)
+    alignment = _Alignment(printed, facts)
+    alignment.follow(printed.program, 0)
     # A shared program may be named only where text is opaque, as in a repr.
     for _, program in printed.shared:
-        if program.start not in work.found.programs:
-            index = work.looks_like(program)
+        if program.start not in alignment.aligned.programs:
+            index = alignment.looks_like(program)
             if index is not None:
-                work.follow(program, index)
-    return work.found
+                alignment.follow(program, index)
+    return alignment.aligned
+
+
+#: Programs of a text, each with its index in the facts.
+_Pairs = list[tuple[Program, int]]
 
 
 class _Alignment:
-    def __init__(self, printed: Printed, facts: dict[str, Any]) -> None:
-        self.facts = facts
+    def __init__(self, printed: Printed, facts: Facts) -> None:
+        self.programs = facts.programs
         self.shared = printed.named
-        self.found = Aligned()
-        self.met: set[int] = set()  # programs of the object, by their index
+        self.aligned = Aligned()
+        self.visited: set[int] = set()  # indices of programs
 
     def follow(self, program: Program, index: int) -> None:
         """Align a program of the text with one of the object, and all that they hold."""
         todo = [(program, index)]
         while todo:
-            current, place = todo.pop()
-            if current.start in self.found.programs:
+            current, number = todo.pop()
+            if current.start in self.aligned.programs:
                 continue
-            self.found.programs[current.start] = place
-            self.met.add(place)
-            known = self.facts["programs"][place]["equations"]
-            unused = frozenset(self.facts["programs"][place].get("unused", ()))
-            if len(known) != len(current.equations):
-                self.found.unread[current.start] = len(known)
+            self.aligned.programs[current.start] = number
+            self.visited.add(number)
+            rows = self.programs[number].equations
+            if len(rows) != len(current.equations):
+                self.aligned.unread[current.start] = len(rows)
                 continue
-            rows = zip(current.equations, known, strict=True)
-            for position, (equation, row) in enumerate(rows):
-                if equation.primitive == row[0]:
-                    found = _facts(row, self.facts["sources"], position in unused)
-                    self.found.equations[equation.start] = found
-                    todo.extend(self.inner(equation, row[5]))
+            for equation, row in zip(current.equations, rows, strict=True):
+                if equation.primitive == row.primitive:
+                    self.aligned.equations[equation.start] = row
+                    todo.extend(self.inner(equation, row))
 
-    def inner(self, equation: Equation, programs: dict[str, list[int]]) -> Pairs:
-        """The programs that an equation holds, each with its place in the facts."""
-        pairs: Pairs = []
+    def inner(self, equation: Equation, row: EquationFacts) -> _Pairs:
+        """The programs that an equation holds, each with its index in the facts."""
+        pairs: _Pairs = []
         for parameter in equation.parameters:
-            indices = programs.get(parameter.name, [])
+            indices = row.programs.get(parameter.name, ())
             printed = _printed_programs(parameter, self.shared)
             if len(printed) != len(indices) or parameter.is_opaque:
                 continue
-            found = list(zip(printed, indices, strict=True))
-            if parameter.frame and not all(self.is_alike(*pair) for pair in found):
-                found = self.in_another_order(printed, indices)
-            pairs.extend(found)
+            held = list(zip(printed, indices, strict=True))
+            if parameter.frame and not all(self.is_alike(*pair) for pair in held):
+                held = self.in_another_order(printed, indices)
+            pairs.extend(held)
         return pairs
 
-    def in_another_order(self, printed: list[Program], indices: list[int]) -> Pairs:
-        """An object may print its programs in any order: they are known by their looks."""
+    def in_another_order(self, printed: list[Program], indices: Iterable[int]) -> _Pairs:
+        """An object may print its programs in any order: they are told apart by their looks."""
         left = list(indices)
-        pairs: Pairs = []
+        pairs: _Pairs = []
         for program in printed:
             index = next((index for index in left if self.is_alike(program, index)), None)
             if index is not None:
@@ -199,51 +197,37 @@ class _Alignment:
         return pairs
 
     def is_alike(self, program: Program, index: int) -> bool:
-        """Whether a text and an object have the same equations and inputs, by their names."""
-        known = self.facts["programs"][index]
-        wanted = [equation.primitive for equation in program.equations]
-        types = [variable.type for variable in program.inputs]
-        return [row[0] for row in known["equations"]] == wanted and known["inputs"] == types
+        """Whether a text and an object have the same primitives and types of inputs."""
+        facts = self.programs[index]
+        primitives = [equation.primitive for equation in program.equations]
+        types = tuple(variable.type for variable in program.inputs)
+        return [row.primitive for row in facts.equations] == primitives and facts.inputs == types
 
     def looks_like(self, program: Program) -> int | None:
-        """The program of the object with the same equations, preferably one not met yet.
+        """The program of the object with the same equations, preferably one not visited yet.
 
         Older JAX prints a shared program a second time inside of another one.
         """
-        every = range(len(self.facts["programs"]))
-        alike = [index for index in every if self.is_alike(program, index)]
+        alike = [i for i in range(len(self.programs)) if self.is_alike(program, i)]
         if len(alike) > 1:
             alike = [index for index in alike if self.is_same(program, index)]
-        return next((index for index in alike if index not in self.met), next(iter(alike), None))
+        new = (index for index in alike if index not in self.visited)
+        return next(new, next(iter(alike), None))
 
     def is_same(self, program: Program, index: int) -> bool:
         """Whether a text and an object are alike with all that they hold."""
         todo, seen = [(program, index)], set[int]()
         while todo:
-            current, place = todo.pop()
+            current, number = todo.pop()
             if current.start in seen:
                 continue
             seen.add(current.start)
-            if not self.is_alike(current, place):
+            if not self.is_alike(current, number):
                 return False
-            rows = self.facts["programs"][place]["equations"]
+            rows = self.programs[number].equations
             for equation, row in zip(current.equations, rows, strict=True):
-                todo.extend(self.inner(equation, row[5]))
+                todo.extend(self.inner(equation, row))
         return True
-
-
-def _facts(row: list[Any], sources: list[list[Any]], unused: bool) -> EquationFacts:
-    primitive, phase, source, types, parameters, programs = row
-    where = sources[source] if source >= 0 else None
-    return EquationFacts(
-        primitive=primitive,
-        phase=phase,
-        source=(where[0], where[1], where[2]) if where else None,
-        types=tuple(types),
-        parameters=parameters,
-        programs={name: tuple(indices) for name, indices in programs.items()},
-        unused=unused,
-    )
 
 
 def _printed_programs(parameter: Parameter, shared: dict[str, Program]) -> list[Program]:
@@ -257,36 +241,41 @@ def _printed_programs(parameter: Parameter, shared: dict[str, Program]) -> list[
 
 # --- names of a program's inputs: the arguments, and JAX's own name of each leaf
 
-#: How the type of one array is said; that of a tree begins with a bracket.
-_ONE: Final = re.compile(r"[\w<>@.]+\[")
+#: How the type of one array begins; that of a tree begins with a bracket.
+_ARRAY: Final = re.compile(r"[\w<>@.]+\[")
+_Names = Sequence[tuple[str, str]]
 
 
 class InputNames(NamedTuple):
-    """``arguments`` and ``leaves`` have a name for each input, ``known`` all arguments.
+    """Names of a program's inputs.
 
-    An argument without leaves, such as ``{}`` or ``None``, is among ``known`` alone.
+    ``arguments`` and ``leaves`` have one for each input; ``all_arguments`` has those too
+    that have no leaves, such as ``{}`` or ``None``.
     """
 
     arguments: tuple[str, ...] = ()
     leaves: tuple[str, ...] = ()
-    known: tuple[str, ...] = ()
+    all_arguments: tuple[str, ...] = ()
 
     def sliced(self, key: slice) -> InputNames:
         """The names of some inputs."""
-        return InputNames(self.arguments[key], self.leaves[key], self.known)
+        return InputNames(self.arguments[key], self.leaves[key], self.all_arguments)
 
 
 NO_NAMES: Final = InputNames()
 
 
-def names_of(result: Mapping[str, Any], count: int) -> InputNames:
-    """The names in a result, for the ``count`` inputs of its program."""
-    args = [(str(name), str(kind)) for name, kind in result.get("args", ())]
-    known = tuple(name for name, _ in args)
-    inputs = result.get("inputs")
-    if inputs is None and all(_ONE.match(kind) for _, kind in args):
-        inputs = [[name, name] for name in known]  # of an older lock
+def input_names(args: _Names | None, inputs: _Names | None, count: int) -> InputNames:
+    """The names of the ``count`` inputs of a program.
+
+    ``args`` has each argument with its type, ``inputs`` for each input its argument and
+    its leaf; either may be unknown.
+    """
+    names = tuple(name for name, _ in args or ())
+    if inputs is None and all(_ARRAY.match(kind) for _, kind in args or ()):
+        inputs = [(name, name) for name in names]  # of an older lock
     if inputs is None or len(inputs) != count:
-        return InputNames(known=known)
-    arguments, leaves = (tuple(row[place] for row in inputs) for place in (0, 1))
-    return InputNames(arguments, leaves, known or tuple(dict.fromkeys(arguments)))
+        return InputNames(all_arguments=names)
+    arguments = tuple(argument for argument, _ in inputs)
+    leaves = tuple(leaf for _, leaf in inputs)
+    return InputNames(arguments, leaves, names or tuple(dict.fromkeys(arguments)))

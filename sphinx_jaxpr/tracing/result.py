@@ -9,10 +9,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
-from ..program.facts import Facts
 from .needs import Needs
+
+if TYPE_CHECKING:
+    from ..program.facts import Facts
 
 
 class ErrorKind(StrEnum):
@@ -167,6 +169,9 @@ class Result:
     def from_json(cls, data: Mapping[str, Any]) -> Self:
         program = None
         if "text" in data:
+            # A build in which nothing changed reads no program.
+            from ..program.facts import Facts
+
             program = TracedProgram(
                 data["text"],
                 tuple(data["effects"]),
@@ -187,10 +192,14 @@ class Result:
         )
 
     def to_json(self) -> dict[str, Any]:
-        """Without what is not known."""
-        data: dict[str, Any] = {
-            name: text for name in ("jax", "call", "mesh") if (text := getattr(self, name))
-        }
+        """Plain data without the parts that are unknown or empty.
+
+        A program always has ``jax``, ``call``, ``args`` and ``inputs``.
+        """
+        data: dict[str, Any] = {}
+        if self.program is not None:
+            data |= {"jax": "", "call": "", "args": [], "inputs": []}
+        data |= {name: text for name in ("jax", "call", "mesh") if (text := getattr(self, name))}
         for name in ("args", "inputs"):
             if (pairs := getattr(self, name)) is not None:
                 data[name] = [list(pair) for pair in pairs]

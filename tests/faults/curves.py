@@ -24,7 +24,7 @@ from sphinx_jaxpr.ext.reading import elide, notes
 from sphinx_jaxpr.ext.showing import listings
 from sphinx_jaxpr.lexer import JaxprLexer
 from sphinx_jaxpr.program.drift.compare import compare
-from sphinx_jaxpr.program.facts import aligned
+from sphinx_jaxpr.program.facts import align as align_facts
 from sphinx_jaxpr.program.glossary import glossary
 from sphinx_jaxpr.program.html import code, definitions, folding
 from sphinx_jaxpr.program.html.side_by_side import Column, Unaligned, align
@@ -38,6 +38,8 @@ from sphinx_jaxpr.program.query.evaluate import evaluate
 from sphinx_jaxpr.program.query.syntax import PathError
 from sphinx_jaxpr.program.query.views import Scope
 from sphinx_jaxpr.tracing import lock, outcome
+from tests.program.recordings import facts as facts_of
+from tests.program.recordings import recording
 
 from .rows import Tally, as_row
 
@@ -248,7 +250,10 @@ def _compared(text: str) -> Callable[[], object]:
 
 def _drifted(text: str) -> Callable[[], object]:
     old, new = recorded(text), recorded(text.replace("mul", "add").replace("sin", "cos"))
-    return lambda: (compare.compare(old, new), compare.compare(old, old))
+    return lambda: (
+        compare.compare(recording(old), recording(new)),
+        compare.compare(recording(old), recording(old)),
+    )
 
 
 def _explained(text: str) -> Callable[[], object]:
@@ -278,17 +283,17 @@ def _listed(text: str) -> Callable[[], object]:
 
 
 def _aligned(text: str) -> Callable[[], object]:
-    printed, facts = parse(text), recorded(text)["facts"]
+    printed, facts = parse(text), facts_of(recorded(text)["facts"])
 
     def run() -> object:
-        found = aligned(printed, facts)
+        found = align_facts(printed, facts)
         return summary.marks(printed, found.equations, {}, {})
 
     return run
 
 
 def _judged(text: str) -> Callable[[], object]:
-    printed, facts = parse(text), recorded(text)["facts"]
+    printed, facts = parse(text), facts_of(recorded(text)["facts"])
 
     def run() -> object:
         scope = Scope({"f": QueryBlock("f", printed, facts)})

@@ -24,7 +24,7 @@ from sphinx_jaxpr.ext.reading import elide, notes
 from sphinx_jaxpr.ext.reading.claims import expressions
 from sphinx_jaxpr.lexer import JaxprLexer
 from sphinx_jaxpr.program.drift.compare import compare
-from sphinx_jaxpr.program.facts import aligned
+from sphinx_jaxpr.program.facts import Facts, align
 from sphinx_jaxpr.program.glossary.glossary import in_words, printed_value
 from sphinx_jaxpr.program.html import code, folding
 from sphinx_jaxpr.program.matching.match import match
@@ -55,6 +55,7 @@ from sphinx_jaxpr.tracing.request import (
 )
 from tests.program import lesson
 from tests.program.query.test_evaluate import _SEEDS
+from tests.program.recordings import recording
 from tests.tracing.test_grammar import REFUSED, SPECS
 
 from .rows import as_row
@@ -151,7 +152,7 @@ def _program(text: str) -> Answer:
     printed = parse(text)
     found = unread(printed)
     assert all(0 <= one.offset <= len(text) for one in found)
-    facts = aligned(printed, {}).equations
+    facts = align(printed, Facts()).equations
     base = _base()
     how = match(base, printed)
     acted(printed, base, how)
@@ -162,7 +163,7 @@ def _program(text: str) -> Answer:
             one.name: printed_value(text[one.start : one.end]) for one in equation.parameters
         }
         in_words(equation.primitive, parameters, [v.type for v in equation.outputs])
-    compare.compare({"text": base.text, "facts": {}}, {"text": text, "facts": {}})
+    compare.compare(*(recording({"text": one, "facts": {}}) for one in (base.text, text)))
     said = "".join(value for _, _, value in JaxprLexer().get_tokens_unprocessed(text))
     assert said == text
     return [one.message for one in found][:5]

@@ -13,7 +13,8 @@ from sphinx_jaxpr.program.facts import InputNames
 from sphinx_jaxpr.program.parser.parser import parse
 from sphinx_jaxpr.program.query.blocks import QueryBlock
 from sphinx_jaxpr.program.query.evaluate import Scope
-from sphinx_jaxpr.worker.facts.facts import collect, mask
+from sphinx_jaxpr.worker.facts.facts import mask
+from tests.program.recordings import collected
 
 NEW_TANH = tuple(int(part) for part in jax.__version__.split(".")[:2]) >= (0, 12)
 
@@ -30,7 +31,7 @@ def block(
     name: str, fn: Any, args: Any, names: str = "", base: QueryBlock | None = None
 ) -> QueryBlock:
     jaxpr = jax.make_jaxpr(fn)(*args)
-    return QueryBlock(name, parse(mask(str(jaxpr))), collect(jaxpr), named(names), base)
+    return QueryBlock(name, parse(mask(str(jaxpr))), collected(jaxpr), named(names), base)
 
 
 def named(names: str) -> InputNames:

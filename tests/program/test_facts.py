@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from sphinx_jaxpr.program.facts import align
+from sphinx_jaxpr.program.facts import Facts, align
 from sphinx_jaxpr.program.matching.bodies import bare
 from sphinx_jaxpr.program.parser.parser import parse
 from sphinx_jaxpr.worker.facts import facts
 from tests.program import corpus
+from tests.program.recordings import collected
 
 #: Programs with equations that text and object show differently, and why.
 PARTIAL = {
@@ -29,7 +30,7 @@ def test_facts_are_those_of_the_equation(start: int) -> None:
     for name in usable()[start::6]:
         jaxpr = corpus.PROGRAMS[name]()
         printed = parse(facts.mask(str(jaxpr)))
-        found = align(printed, facts.collect(jaxpr))
+        found = align(printed, collected(jaxpr)).equations
         for equation in printed.walk():
             if equation.start not in found:
                 unaligned.append((name, equation.primitive))
@@ -44,7 +45,7 @@ def test_facts_are_those_of_the_equation(start: int) -> None:
 
 def test_a_text_that_is_not_of_the_object_gets_no_facts() -> None:
     jaxpr = corpus.PROGRAMS[usable()[0]]()
-    known = facts.collect(jaxpr)
-    assert align(parse("no program"), known) == {}
-    assert align(parse("{ lambda ; a:f32[]. let  in (a,) }"), known) == {}
-    assert align(parse(str(jaxpr)), {"programs": [], "sources": []}) == {}
+    known = collected(jaxpr)
+    assert align(parse("no program"), known).equations == {}
+    assert align(parse("{ lambda ; a:f32[]. let  in (a,) }"), known).equations == {}
+    assert align(parse(str(jaxpr)), Facts()).equations == {}

@@ -8,7 +8,7 @@ import jax
 import jax.numpy as jnp
 import pytest
 
-from sphinx_jaxpr.program.facts import InputNames, names_of
+from sphinx_jaxpr.program.facts import InputNames, input_names
 from sphinx_jaxpr.testing import Traced, trace
 
 
@@ -104,8 +104,8 @@ def test_a_ready_jaxpr_has_the_names_that_jax_noted() -> None:
 
 def test_results_without_names_of_leaves() -> None:
     """Those of an older lock: only where each argument is one array, it is known."""
-    assert names_of({"args": [["x", "f32[3]"], ["y", "f32[]"]]}, 2).leaves == ("x", "y")
-    assert names_of({"args": [["p", "{w: f32[3]}"], ["o", "{}"]]}, 1) == InputNames(
-        known=("p", "o")
+    assert input_names([("x", "f32[3]"), ("y", "f32[]")], None, 2).leaves == ("x", "y")
+    assert input_names([("p", "{w: f32[3]}"), ("o", "{}")], None, 1) == InputNames(
+        all_arguments=("p", "o")
     )
-    assert names_of({}, 2) == InputNames()
+    assert input_names(None, None, 2) == InputNames()

@@ -1,7 +1,7 @@
 """The builders ``jaxpr-lock`` and ``jaxpr-record``: what is traced, as files.
 
 Both trace all blocks that some builder shows.  ``jaxpr-lock`` is the only one that
-writes into the source folder, and does it only where nothing at all is wrong.
+writes into the source folder, and only if nothing is wrong.
 """
 
 from __future__ import annotations
@@ -13,12 +13,14 @@ from typing import TYPE_CHECKING, Final, cast
 from sphinx.util import logging
 
 from ...program.text import on_one_line
-from ..records import Block, DirectiveRecord
+from ...tracing.lock import LockFolder
+from ...tracing.result import Result
+from ..judging.session import TracePolicy
+from ..records import Block, DirectiveRecord, Finding
 from .pageless import PagelessBuilder
 
 if TYPE_CHECKING:
     from ..judging.domain import JaxprDomain
-    from ..judging.session import BuildSession
 
 logger = logging.getLogger(__name__)
 
@@ -27,17 +29,11 @@ REFUSED: Final = frozenset({"trace", "timeout", "raises", "option", "lock"})
 
 
 class _Recording(PagelessBuilder):
-    """What both have in common: all blocks at the end."""
+    """What both share: the blocks to record."""
 
     @property
     def domain(self) -> JaxprDomain:
         return cast("JaxprDomain", self.env.get_domain("jaxpr"))
-
-    @property
-    def session(self) -> BuildSession:
-        session = self.domain.session
-        assert session is not None
-        return session
 
     def blocks(self) -> Iterator[tuple[DirectiveRecord, Block]]:
         for page in self.directives(self.domain).values():
@@ -54,32 +50,37 @@ class JaxprRecord(_Recording):
     needs_programs = False  # it traces whatever the pages do
 
     def finish(self) -> None:
+        """Write a file for each block, and remove those of blocks that are gone."""
         from ...tracing import lock
         from ...tracing.files import write_changed
 
-        out = Path(self.outdir)
+        assert self.judged is not None
+        session, out = self.judged.session, Path(self.outdir)
         written = set()
-        for _, block in self.blocks():
-            outcome = self.session.outcome(block)
-            if block.request is None or outcome is None or self.session.from_lock(block):
+        for directive, block in self.blocks():
+            outcome = session.outcome(block)
+            if block.request is None or outcome is None or session.from_lock(block):
                 continue
-            result = self.session.result(block)
-            if result is None:
-                result = {"error": outcome.error}
-            data = lock.encoded(block.name, block.request, result, {})
+            traced = session.traced(directive, block)
+            result = traced.result or Result(error=traced.failure)
+            data = lock.encoded(block.name, block.request, result.to_json(), {})
             write_changed(out / block.lock, lock.dumped(data))
             written.add(block.lock)
-        for file in set(lock.stored(out)) - written:  # of blocks that are gone
+        for file in set(lock.stored(out)) - written:
             if lock.load(out / file) is not None:
                 (out / file).unlink()
 
 
 class JaxprLock(_Recording):
-    """Traces afresh and rewrites the lock, saying what is accepted with it."""
+    """Traces afresh and rewrites the lock, and prints what is accepted with it."""
 
     name = "jaxpr-lock"
     epilog = ""
-    fresh = True
+
+    @property
+    def policy(self) -> TracePolicy:
+        """Everything is traced afresh; of locked blocks those that :meth:`traces` names."""
+        return TracePolicy(records=True, fresh=True, judges_afresh=True, forces=self.traces)
 
     @property
     def only(self) -> tuple[str, ...]:
@@ -92,61 +93,59 @@ class JaxprLock(_Recording):
         return name in self.only or name.removesuffix(f".{block.label}") in self.only
 
     def directives(self, domain: JaxprDomain) -> dict[str, list[DirectiveRecord]]:
-        found = super().directives(domain)
         return {
-            docname: [g for g in page if not self.only or any(map(self.is_named, g.blocks))]
-            for docname, page in found.items()
+            docname: [d for d in page if not self.only or any(map(self.is_named, d.blocks))]
+            for docname, page in super().directives(domain).items()
         }
 
-    def traces(self, session: BuildSession, block: Block) -> bool:
-        """A locked block is traced where it is named, or has nothing to be taken from."""
+    def traces(self, block: Block, locks: LockFolder) -> bool:
+        """A locked block is traced where it is named, or missing in the lock."""
         if block.request is None:
             return False
-        return bool(
-            self.is_named(block) or session.locks.look(block.lock, block.request, block.digest)[1]
-        )
+        return self.is_named(block) or bool(locks.look(block.lock, block.request, block.digest)[1])
 
     def finish(self) -> None:
+        """Write the lock and print what is accepted, or say why nothing is written."""
         from .lock_changes import plan  # with all that compares programs
 
-        if self.is_refused:
+        if self.judged is None:
             return
-        problem = self.problem()
+        problem = self.problem(self.judged.findings)
         if problem:
             self.leave(f"the lock is as it was: {problem}")
             return
-        found = plan(self.session, self.chosen(), self.expected())
-        for line in found.lines():
+        changes = plan(self.judged.session, self.chosen(), self.expected())
+        for line in changes.lines():
             logger.info("%s", on_one_line(line))
-        problem = found.write()
+        problem = changes.write()
         if problem:
             self.leave(problem)
 
-    def chosen(self) -> list[Block]:
+    def chosen(self) -> list[tuple[DirectiveRecord, Block]]:
         """The blocks to make."""
-        return [block for _, block in self.blocks() if not self.only or self.is_named(block)]
+        return [pair for pair in self.blocks() if not self.only or self.is_named(pair[1])]
 
     def expected(self) -> set[str] | None:
         """Files of blocks that tags hide; ``None`` where nothing is an orphan."""
         if self.only:
             return None
-        shown = {block.lock for _, block in self.blocks()}
-        everything = {b.lock for _, directive in self.domain.ordered() for b in directive.blocks}
-        return everything - shown
+        visible = {block.lock for _, block in self.blocks()}
+        declared = {b.lock for _, directive in self.domain.ordered() for b in directive.blocks}
+        return declared - visible
 
-    def problem(self) -> str:
+    def problem(self, findings: list[Finding]) -> str:
         """Why nothing is written, or ``""``."""
         pages = super().directives(self.domain).values()
         blocks = [block for page in pages for directive in page for block in directive.blocks]
-        known = {b.full_name for b in blocks}
-        known |= {b.full_name.removesuffix(f".{b.label}") for b in blocks}
-        unknown = [name for name in self.only if name not in known]
+        names = {b.full_name for b in blocks}
+        names |= {b.full_name.removesuffix(f".{b.label}") for b in blocks}
+        unknown = [name for name in self.only if name not in names]
         if unknown:
             from ...tracing.grammar import nearest, shorten
 
-            near = nearest(unknown[0], known)
+            near = nearest(unknown[0], names)
             return f"jaxpr_lock_only: no block is named {shorten(unknown[0])}{near}"
-        count = sum(finding.kind in REFUSED for finding in self.session.findings)
+        count = sum(finding.kind in REFUSED for finding in findings)
         if count:
             return f"{count} finding{'s' * (count != 1)} above"
         return ""
@@ -155,4 +154,4 @@ class JaxprLock(_Recording):
         """Say that the lock could not be made."""
         location = self.settings.location("jaxpr_lock_")
         logger.warning("%s", on_one_line(message), location=location, type="jaxpr", subtype="lock")
-        self.session.app.statuscode = 1
+        self.fail()

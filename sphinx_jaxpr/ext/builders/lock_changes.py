@@ -1,4 +1,4 @@
-"""The lock against what this build traced: what ``jaxpr-check`` says, what ``jaxpr-lock`` does.
+"""The lock against what this build traced: the findings of ``jaxpr-check``, and ``jaxpr-lock``.
 
 It loads all that compares programs, which no other build needs.
 """
@@ -14,10 +14,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from ...block import TracedBlock
 from ...program.drift.compare import Drift, compare, counted, table
 from ...program.drift.levels import Level
 from ...tracing import lock
 from ...tracing.files import remove_temporary, write_atomically
+from ...tracing.result import Result
 from ..records import Block, DirectiveRecord, Finding
 
 if TYPE_CHECKING:
@@ -30,8 +32,8 @@ _MAKE: Final = "`sphinx-build -b jaxpr-lock`"
 
 
 @dataclass
-class Compared:
-    """What the lock and the blocks have of one another.
+class LockComparison:
+    """How blocks differ from the lock.
 
     ``drifts`` has the drift of each block that has a file, by the block's name, with the
     page before it where the name holds for that alone.
@@ -40,82 +42,75 @@ class Compared:
     findings: list[Finding] = field(default_factory=list)
     drifts: dict[str, Drift] = field(default_factory=dict)
 
-    @property
-    def summary(self) -> str:
-        """How many blocks are of which level, ``""`` where there is no lock."""
-        return counted(list(self.drifts.values()))
 
-
-def compared(
+def compare_with_lock(
     session: BuildSession,
     directives: Mapping[str, Iterable[DirectiveRecord]],
-    everything: Mapping[str, Iterable[DirectiveRecord]],
-) -> Compared:
+    declared: Mapping[str, Iterable[DirectiveRecord]],
+) -> LockComparison:
     """Compare the results of ``directives`` with the lock, where the project has one.
 
-    ``everything`` are all directives of the project, those too that this build hides:
+    ``declared`` are all directives of the project, those too that this build hides:
     a file that none of them asks for is an orphan.
     """
-    found = Compared()
+    comparison = LockComparison()
     if not session.locks.exists:
-        return found
+        return comparison
     seen: set[str] = set()
     for page in directives.values():
         for directive in page:
             for block in directive.blocks:
                 if block.lock not in seen and not session.from_lock(block):
                     seen.add(block.lock)
-                    _block(session, directive, block, found)
-    asked = {b.lock for page in everything.values() for g in page for b in g.blocks}
+                    _compare_block(session, directive, block, comparison)
+    asked = {b.lock for page in declared.values() for d in page for b in d.blocks}
     for file in lock.stored(session.locks.folder):
         if file not in asked:
             damaged = session.locks.data(file) is None
-            more = "it is no whole lock file either" if damaged else f"{_MAKE} removes it"
+            more = "it is not a whole lock file either" if damaged else f"{_MAKE} removes it"
             message = f"no block asks for it; {more}"
-            place = str(Path(session.locks.folder) / file)
-            found.findings.append(Finding("lock", message, place, 1))
-    return found
+            path = str(Path(session.locks.folder) / file)
+            comparison.findings.append(Finding("lock", message, path, 1))
+    return comparison
 
 
-def findings(
-    session: BuildSession,
-    directives: Mapping[str, Iterable[DirectiveRecord]],
-    everything: Mapping[str, Iterable[DirectiveRecord]],
-) -> list[Finding]:
-    """The findings alone."""
-    return compared(session, directives, everything).findings
-
-
-def _block(
-    session: BuildSession, directive: DirectiveRecord, block: Block, found: Compared
+def _compare_block(
+    session: BuildSession, directive: DirectiveRecord, block: Block, comparison: LockComparison
 ) -> None:
-    """Compare one block; what could not be traced is told already."""
-    result = session.result(block)
-    if result is None or block.request is None:
+    """Compare one block; one that could not be traced is a finding already."""
+    traced = session.traced(directive, block)
+    if traced.result is None or block.request is None:
         return
     problem = session.locks.problem(block.lock, block.request)
     data = session.locks.data(block.lock)
     if problem or data is None:
         message = f"{block.name}: {problem}"
-        found.findings.append(Finding("lock", message, directive.source, block.line))
+        comparison.findings.append(Finding("lock", message, directive.source, block.line))
         return
-    drift = compare(lock.decoded(data), result)
-    found.drifts[block.full_name] = drift
+    locked = recorded(block.name, data)
+    drift = compare(locked, traced)
+    comparison.drifts[block.full_name] = drift
     if drift.level is Level.PROGRAM:
-        message = f"{block.name}: {_words(block, drift, data['versions']['jax'], result)}"
-        found.findings.append(Finding("drift", message, directive.source, block.line))
+        message = f"{block.name}: {_words(block, drift, locked, traced)}"
+        comparison.findings.append(Finding("drift", message, directive.source, block.line))
 
 
-def _words(block: Block, drift: Drift, made: str, result: dict[str, str]) -> str:
-    now = result.get("jax", "")
-    versions = f"JAX {made} there, {now} here" if made != now else f"both of JAX {now}"
+def recorded(name: str, data: dict[str, Any]) -> TracedBlock:
+    """The block in a file of the lock."""
+    return TracedBlock(name, result=Result.from_json(lock.decoded(data)))
+
+
+def _words(block: Block, drift: Drift, locked: TracedBlock, traced: TracedBlock) -> str:
+    assert locked.result is not None and traced.result is not None
+    then, now = locked.result.jax, traced.result.jax
+    versions = f"JAX {then} there, {now} here" if then != now else f"both of JAX {now}"
     named = "; ".join(difference.words(block.name) for difference in drift.highest[:NAMED])
     more = len(drift.highest) - NAMED
     rest = f"; and {more} more" if more > 0 else ""
     return f"another program than in the lock ({versions}): {named}{rest}; {_MAKE} accepts it"
 
 
-# --- what ``jaxpr-lock`` does to the files, and how it says so
+# --- what ``jaxpr-lock`` does to the files, and its report
 
 NEW: Final = "new"
 CHANGED: Final = "changed"
@@ -125,7 +120,7 @@ KEPT: Final = "kept"
 
 @dataclass(frozen=True)
 class LockChange:
-    """One block: its name (with the page, where it holds for that alone), its file, old and new."""
+    """One block: its name (with the page, if it holds for that alone), its file, old and new."""
 
     block: str
     file: str
@@ -138,14 +133,14 @@ class LockChange:
         """How the program differs from that in the lock."""
         if self.old is None:
             return Drift(Level.SAME)
-        return compare(lock.decoded(self.old), lock.decoded(self.new))
+        return compare(recorded(self.block, self.old), recorded(self.block, self.new))
 
     def lines(self) -> Iterator[str]:
         """What is accepted with it."""
         if self.state == NEW:
             yield f"{self.block}: new"
         elif self.state == CHANGED and self.old is None:
-            yield f"{self.block}: made anew, the file was damaged"
+            yield f"{self.block}: recreated, the file was damaged"
         elif self.state == CHANGED and self.old is not None:
             drift = self.drift
             versions = [data["versions"]["jax"] for data in (self.old, self.new)]
@@ -157,7 +152,7 @@ class LockChange:
                 yield from (f"  {line}" for line in table(drift))
 
     def parts(self) -> list[str]:
-        """What else than the program is another one."""
+        """What differs beside the program."""
         old, new = self.old or {}, self.new
         names = [k for k in dict.fromkeys([*old, *new]) if old.get(k) != new.get(k)]
         return ["lines of the source" if name == "facts" else name for name in names]
@@ -165,7 +160,7 @@ class LockChange:
 
 @dataclass(frozen=True)
 class Plan:
-    """All that is to be done."""
+    """All that ``jaxpr-lock`` is about to do."""
 
     locks: LockFolder
     changes: list[LockChange]
@@ -179,14 +174,15 @@ class Plan:
         for file in self.orphans:
             yield f"{self.locks.shown}/{file}: removed, no block asks for it"
         for file in self.strange:
-            yield f"{self.locks.shown}/{file}: left, it is no lock file and no block asks for it"
+            reason = "it is not a lock file and no block asks for it"
+            yield f"{self.locks.shown}/{file}: left alone, {reason}"
         states = Counter(change.state for change in self.changes)
-        said = [f"{states[s]} {s}" for s in (NEW, CHANGED, UNCHANGED, KEPT) if states[s]]
+        counts = [f"{states[s]} {s}" for s in (NEW, CHANGED, UNCHANGED, KEPT) if states[s]]
         if self.orphans:
-            said.append(f"{len(self.orphans)} removed")
+            counts.append(f"{len(self.orphans)} removed")
         drifts = [c.drift for c in self.changes if c.state == CHANGED]
         levels = f"; changes: {counted(drifts)}" if drifts else ""
-        yield f"lock in {self.locks.shown}: {', '.join(said) or 'no blocks'}{levels}"
+        yield f"lock in {self.locks.shown}: {', '.join(counts) or 'no blocks'}{levels}"
 
     def write(self) -> str:
         """Do it; what went wrong, or ``""``."""
@@ -212,7 +208,11 @@ class Plan:
         return ""
 
 
-def plan(session: BuildSession, blocks: Iterable[Block], hidden: set[str] | None) -> Plan:
+def plan(
+    session: BuildSession,
+    blocks: Iterable[tuple[DirectiveRecord, Block]],
+    hidden: set[str] | None,
+) -> Plan:
     """Compare what was traced with what is there.
 
     ``hidden`` are files of blocks that this build does not show; with ``None`` no
@@ -222,22 +222,22 @@ def plan(session: BuildSession, blocks: Iterable[Block], hidden: set[str] | None
     installed = session.store.installed
     versions = {"jaxlib": installed.version("jaxlib"), "python": installed.python_version}
     changes: dict[str, LockChange] = {}
-    for block in blocks:
+    for directive, block in blocks:
         if block.lock in changes:  # one docstring on two pages
             continue
         if session.from_lock(block):
             changes[block.lock] = LockChange(block.full_name, block.lock, KEPT)
             continue
-        result = session.result(block)
+        result = session.traced(directive, block).result
         if result is None or block.request is None:  # a base that only its variants need
             continue
-        new = lock.encoded(block.name, block.request, result, versions)
+        new = lock.encoded(block.name, block.request, result.to_json(), versions)
         old = locks.data(block.lock)
         there = lock.signature(locks.folder / block.lock) is not None
         state = UNCHANGED if lock.unchanged(old, new) else CHANGED if there else NEW
         changes[block.lock] = LockChange(block.full_name, block.lock, state, old, new)
-    known = {*changes, *(hidden or ())}
-    others = [] if hidden is None else [f for f in lock.stored(locks.folder) if f not in known]
+    asked = {*changes, *(hidden or ())}
+    others = [] if hidden is None else [f for f in lock.stored(locks.folder) if f not in asked]
     strange = [file for file in others if locks.data(file) is None]
     orphans = [file for file in others if file not in strange]
     return Plan(locks, list(changes.values()), orphans, strange)

@@ -1,31 +1,50 @@
-"""What the builders have in common that look at all blocks and write no page."""
+"""What the builders share that look at all blocks and write no page."""
 
 from __future__ import annotations
 
-from collections.abc import Set
-from typing import TYPE_CHECKING, ClassVar
+from collections.abc import Mapping, Set
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar, cast
 
 from docutils import nodes
 from sphinx.builders import Builder
 from sphinx.util import logging
 
 from ..config import ProjectSettings, settings_of
-from ..records import Block, DirectiveRecord
+from ..judging.build import RunningBuild
+from ..judging.findings import StatementChecker
+from ..judging.session import BuildSession, TracePolicy
+from ..records import DirectiveRecord, Finding
 
 if TYPE_CHECKING:
     from ..judging.domain import JaxprDomain
-    from ..judging.session import BuildSession
-
 
 logger = logging.getLogger(__name__)
 
 
+@dataclass(frozen=True)
+class Judged:
+    """What was judged of all pages: the directives and statements looked at, the findings."""
+
+    build: RunningBuild
+    directives: Mapping[str, list[DirectiveRecord]]
+    checker: StatementChecker
+    findings: list[Finding]
+
+    @property
+    def session(self) -> BuildSession:
+        """What was traced."""
+        return self.build.session
+
+
 class PagelessBuilder(Builder):
-    """Reads all pages; what it is for happens when they are judged, or at the end."""
+    """Reads all pages; its own work is done when they are judged, or at the end.
+
+    ``judged`` is what was found out about them; ``None`` where the builder is refused.
+    """
 
     allow_parallel: ClassVar[bool] = True
-    fresh = False  # whether stored results are none
-    judges_afresh = True  # whatever an earlier build has judged
+    judged: Judged | None = None
     needs_programs = True  # nothing can be said where jaxpr_mode is skip
 
     @property
@@ -47,14 +66,24 @@ class PagelessBuilder(Builder):
         location = self.settings.location("jaxpr_mode")
         logger.warning("%s", message, location=location, type="jaxpr", subtype="option")
 
-    @property
-    def recorder(self) -> PagelessBuilder | None:
-        """For the engine: itself, where blocks are traced whatever pages come from."""
-        return self
+    def fail(self) -> None:
+        """Let the build end with exit status 1."""
+        # Sphinx 9 deprecates to ask a builder for the application.
+        cast("JaxprDomain", self.env.get_domain("jaxpr")).app.statuscode = 1
 
-    def traces(self, session: BuildSession, block: Block) -> bool:
-        """Whether a block that is ``locked`` is traced all the same."""
-        return False
+    @property
+    def policy(self) -> TracePolicy:
+        """How blocks are traced: whatever the pages come from, and judged afresh."""
+        return TracePolicy(records=True, judges_afresh=True)
+
+    def compared(
+        self,
+        session: BuildSession,
+        directives: Mapping[str, list[DirectiveRecord]],
+        declared: Mapping[str, list[DirectiveRecord]],
+    ) -> list[Finding]:
+        """Further findings, of ``directives`` or of all that are ``declared`` in the project."""
+        return []
 
     def directives(self, domain: JaxprDomain) -> dict[str, list[DirectiveRecord]]:
         """The directives to look at: what any builder shows."""

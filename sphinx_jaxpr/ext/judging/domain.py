@@ -18,7 +18,7 @@ from sphinx.util.tags import Tags
 from ...tracing.grammar import Aval, Call, Chain, Mesh, Name, Ref, Step
 from ...tracing.request import Request
 from ..config import ProjectSettings
-from ..links import link
+from ..links import ShownIds, link
 from ..pages import PageDomain, data_version_of
 from ..records import (
     Block,
@@ -32,7 +32,7 @@ from ..records import (
 )
 
 if TYPE_CHECKING:
-    from .session import BuildSession
+    from .build import RunningBuild
 
 
 #: Format and name of the builders that show blocks.
@@ -49,9 +49,10 @@ BUILDERS: Final = (
 
 
 class JaxprDomain(PageDomain):
-    """Blocks by page.  ``session`` holds the results of the running build.
+    """What pages ask for, by page.
 
-    ``settings`` are what conf.py says, from the event ``builder-inited`` on.
+    ``settings`` are what conf.py says, from the event ``builder-inited`` on.  ``build`` is
+    what the running build knows of the pages, ``ids`` are those that its trees show.
     """
 
     name = "jaxpr"
@@ -71,13 +72,23 @@ class JaxprDomain(PageDomain):
         *(Aval, Call, Chain, Mesh, Name, Ref, Request, Step),
     )
     settings: ProjectSettings
-    session: BuildSession | None = None
+
+    def setup(self) -> None:
+        """Begin without a build."""
+        super().setup()
+        self.build: RunningBuild | None = None
+        self.ids = ShownIds()
+
+    def begin(self, build: RunningBuild) -> None:
+        """Note the build that runs."""
+        self.build = build
+        self.ids = build.ids
 
     @property
     def all_directives(self) -> dict[str, list[DirectiveRecord]]:
         """The directives of each page, in the order of the page."""
-        found: dict[str, list[DirectiveRecord]] = self.data["directives"]
-        return found
+        directives: dict[str, list[DirectiveRecord]] = self.data["directives"]
+        return directives
 
     def get_objects(self) -> Iterable[tuple[str, str, str, str, str, int]]:
         """Blocks with an explicit name that this build shows, for inventories and the search."""
@@ -85,7 +96,7 @@ class JaxprDomain(PageDomain):
         for docname, directive in self.ordered():
             if not directive.explicit or directive.name in seen:
                 continue
-            if self.session and not are_met(directive.only, self.session.app.tags):
+            if self.build and not are_met(directive.only, self.app.tags):
                 continue
             seen.add(directive.name)
             for block in directive.blocks:
@@ -102,18 +113,17 @@ class JaxprDomain(PageDomain):
         contnode: nodes.Element,
     ) -> list[tuple[str, nodes.reference]]:
         """Blocks with a name for the whole project, for ``any`` and Markdown links."""
-        renamed = self.session.renamed if self.session else {}
         for name, _, _, docname, identity, _ in self.get_objects():
             if name == target:
-                identity = renamed.get((docname, identity), identity)
-                found = link(builder, fromdocname, docname, identity, contnode)
-                if found is None:
-                    raise NoUri(docname, "jaxpr")  # so that Sphinx lets the words stand
-                return [("jaxpr:ref", found)]
+                identity = self.ids.of_block(docname, identity)
+                reference = link(builder, fromdocname, docname, identity, contnode)
+                if reference is None:
+                    raise NoUri(docname, "jaxpr")  # so that Sphinx keeps the bare words
+                return [("jaxpr:ref", reference)]
         return []
 
     def ordered(self) -> Iterator[tuple[str, DirectiveRecord]]:
-        """All directives of the project, by page name and place."""
+        """All directives of the project, by the names of the pages."""
         for docname in sorted(self.all_directives):
             for directive in self.all_directives[docname]:
                 yield docname, directive
@@ -130,25 +140,22 @@ class JaxprDomain(PageDomain):
         self.note(docname, list(page.findings))
 
     def note(self, docname: str, findings: list[Finding]) -> None:
-        """Keep what is wrong on a page, to be told by every build."""
+        """Keep what is wrong on a page: every build reports it."""
         if findings:
             self.data["findings"].setdefault(docname, []).extend(findings)
 
     def visible_lists(self, tags: Any) -> dict[str, list[PrimitiveList]]:
         """The lists of primitives that this build shows, by page."""
-        found: dict[str, list[PrimitiveList]] = self.data["lists"]
+        lists: dict[str, list[PrimitiveList]] = self.data["lists"]
         return {
-            page: [one for one in found[page] if are_met(one.only, tags)] for page in sorted(found)
+            page: [listing for listing in lists[page] if are_met(listing.only, tags)]
+            for page in sorted(lists)
         }
 
-    def findings(self) -> list[Finding]:
-        """What is wrong on pages beside their blocks."""
-        own = [found for page in sorted(self.data["findings"]) for found in self._told(page)]
-        return [*own, *self.clashes()]
-
-    def _told(self, docname: str) -> list[Finding]:
-        found: list[Finding] = self.data["findings"][docname]
-        return found
+    def reading_findings(self) -> list[Finding]:
+        """What was wrong on pages when they were read, beside their blocks."""
+        pages: dict[str, list[Finding]] = self.data["findings"]
+        return [finding for page in sorted(pages) for finding in pages[page]]
 
     def visible(self, tags: Any) -> dict[str, list[DirectiveRecord]]:
         """The directives that this build shows: those in ``only`` may not be."""
@@ -156,26 +163,28 @@ class JaxprDomain(PageDomain):
 
     def visible_directives(self, tags: Any, page: str) -> list[DirectiveRecord]:
         """The directives of one page that are shown; ``tags`` may be those of several builders."""
-        return [one for one in self.all_directives.get(page, ()) if are_met(one.only, tags)]
+        directives = self.all_directives.get(page, ())
+        return [directive for directive in directives if are_met(directive.only, tags)]
 
     def visible_statements(self, tags: Any) -> dict[str, list[Statement]]:
-        """The quotes that this build shows, by page."""
-        said: dict[str, list[Statement]] = self.data["statements"]
+        """The statements that this build shows, by page."""
+        pages: dict[str, list[Statement]] = self.data["statements"]
         return {
-            page: [one for one in found if are_met(one.only, tags)] for page, found in said.items()
+            page: [statement for statement in statements if are_met(statement.only, tags)]
+            for page, statements in pages.items()
         }
 
     def visible_anywhere(self, tags: Any) -> dict[str, list[DirectiveRecord]]:
         """The directives that some builder shows, with the other tags of this build."""
         return self.visible(every_kind(tags))
 
-    def _place(self, directive: DirectiveRecord) -> str:
+    def _line_of(self, directive: DirectiveRecord) -> str:
         source = directive.source
         if "docstring of" not in source:
             source = os.path.relpath(source, self.env.srcdir)
         return f"{source}:{directive.line}"
 
-    def clashes(self) -> list[Finding]:
+    def name_clashes(self) -> list[Finding]:
         """Names that two directives claim for the whole project."""
         first: dict[str, tuple[str, DirectiveRecord]] = {}
         findings = []
@@ -191,7 +200,7 @@ class JaxprDomain(PageDomain):
             findings.append(
                 Finding(
                     "option",
-                    f"name {directive.name!r} is also used at {self._place(other)};"
+                    f"name {directive.name!r} is also used at {self._line_of(other)};"
                     " a name holds for the whole project",
                     directive.source,
                     directive.line,
@@ -219,23 +228,23 @@ def _holds(condition: str, tags: Any) -> bool:
         return True
 
 
-def _same_directive(one: DirectiveRecord, other: DirectiveRecord) -> bool:
+def _same_directive(first: DirectiveRecord, other: DirectiveRecord) -> bool:
     """A docstring that autodoc shows twice, or a file that two pages include: no clash."""
     # Autodoc may name the file of the module that re-exports the object.
-    documented = {directive.source.rpartition(":docstring of ")[1:] for directive in (one, other)}
+    documented = {directive.source.rpartition(":docstring of ")[1:] for directive in (first, other)}
     if len(documented) == 1 and all(documented.pop()):
-        return _asked(one) == _asked(other)
-    digests = [[block.digest for block in directive.blocks] for directive in (one, other)]
-    return one.source == other.source and one.line == other.line and digests[0] == digests[1]
+        return _asked(first) == _asked(other)
+    digests = [[block.digest for block in directive.blocks] for directive in (first, other)]
+    return first.source == other.source and first.line == other.line and digests[0] == digests[1]
 
 
 def _asked(directive: DirectiveRecord) -> list[str]:
     """What a docstring asks for, whatever module it is shown in."""
-    found = []
+    digests = []
     for block in directive.blocks:
         request = block.request
         if request is not None:
             path = request.target.rpartition(":")[2]
             request = replace(request, target=path, around=(), bare=False)
-        found.append(request.digest if request is not None else "")
-    return found
+        digests.append(request.digest if request is not None else "")
+    return digests

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
 from docutils import nodes
 from sphinx.application import Sphinx
 
-from ...tracing.outcome import describe
+from ...tracing.reports import describe
 from ..records import Block, BlockReport, DirectiveRecord
 from .session import BuildSession
 
@@ -32,37 +32,47 @@ def is_awaited(app: Sphinx, event: str) -> bool:
 
 
 def emit_traced(
-    app: Sphinx, session: BuildSession, directives: Mapping[str, Iterable[DirectiveRecord]]
+    app: Sphinx, session: BuildSession, directives: Mapping[str, Sequence[DirectiveRecord]]
 ) -> None:
     """Emit ``jaxpr-block-traced`` for each block of ``directives`` that pages show."""
     if session.mode == "skip" or not is_awaited(app, BLOCK_TRACED):
         return
     for docname, page in directives.items():
-        for block in (block for directive in page for block in directive.blocks):
+        blocks = [(directive, block) for directive in page for block in directive.blocks]
+        session.mend(blocks)  # handlers read every result
+        for directive, block in blocks:
             if block.shown and block.pasted is None:
-                app.emit(BLOCK_TRACED, docname, report_of(session, block))
+                app.emit(BLOCK_TRACED, docname, report_of(session, directive, block))
+        session.release()
 
 
 def emit_figures(
-    app: Sphinx, session: BuildSession, docname: str, figures: Iterable[tuple[Block, nodes.Element]]
+    app: Sphinx,
+    session: BuildSession,
+    docname: str,
+    directive: DirectiveRecord,
+    figures: Iterable[tuple[Block, nodes.Element]],
 ) -> None:
-    """Emit ``jaxpr-figure`` for the nodes that show blocks of a page."""
+    """Emit ``jaxpr-figure`` for the nodes that show the blocks of a directive."""
     if is_awaited(app, FIGURE):
         for block, node in figures:
-            app.emit(FIGURE, docname, report_of(session, block), node)
+            app.emit(FIGURE, docname, report_of(session, directive, block), node)
 
 
-def report_of(session: BuildSession, block: Block) -> BlockReport:
+def report_of(session: BuildSession, directive: DirectiveRecord, block: Block) -> BlockReport:
     """What other extensions learn of a block."""
-    result = session.result(block) or {}  # first: a damaged one is traced again
-    outcome = session.outcome(block)
-    error = (outcome.error if outcome else None) or result.get("error")
-    made = block.pasted.version if block.pasted else result.get("jax")
+    traced = session.traced(directive, block)
+    error = traced.error if session.mode != "skip" else None
+    if block.pasted is not None:
+        version = block.pasted.version
+    else:
+        version = traced.result.jax if traced.result is not None else ""
+        version = version or session.versions().get("jax", "")
     return BlockReport(
         name=block.name,
         label=block.label,
         target=block.request.target if block.request else "",
-        text=result.get("text"),
-        error=describe(error) if error else block.problem or None,
-        jax=made or (None if block.pasted else session.versions().get("jax")),
+        text=traced.text,
+        error=describe(error) if error else None,
+        jax=version or None,
     )

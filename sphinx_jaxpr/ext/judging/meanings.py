@@ -2,7 +2,7 @@
 
 A term of the project's glossary comes first, then an inventory of JAX that
 intersphinx has loaded, then the definitions that come with the package.  None
-of these links warns where it leads nowhere: it is not there then.
+of these links warns where its target is missing: then there is no link.
 """
 
 from __future__ import annotations
@@ -12,7 +12,8 @@ from collections.abc import Iterable, Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 
-from sphinx.application import Sphinx
+from sphinx.builders import Builder
+from sphinx.environment import BuildEnvironment
 from sphinx.errors import NoUri
 
 from ...program.html.definitions import Meaning, of_block
@@ -26,10 +27,17 @@ _PYTHON: Final = ("py:function", "py:class", "py:method", "py:data", "py:attribu
 
 
 class Meanings:
-    """Looks primitives up for one build; ``given`` is what conf.py says of them."""
+    """Looks primitives up for one build.
 
-    def __init__(self, app: Sphinx, given: Mapping[str, str | Mapping[str, str]]) -> None:
-        self.app = app
+    ``given`` is ``jaxpr_glossary``: for a primitive the term that explains it, or a
+    definition.
+    """
+
+    def __init__(
+        self, given: Mapping[str, str | Mapping[str, str]], env: BuildEnvironment, builder: Builder
+    ) -> None:
+        self.env = env
+        self.builder = builder
         self.terms_of = {k: v for k, v in given.items() if isinstance(v, str)}
         self.defined = {k: v for k, v in given.items() if not isinstance(v, str)}
 
@@ -43,12 +51,17 @@ class Meanings:
     @cached_property
     def terms(self) -> dict[str, tuple[str, str]]:
         """Terms of the project's glossaries in small letters: their pages and anchors."""
-        domain = self.app.env.get_domain("std")
+        domain = self.env.get_domain("std")
         return {
             name.lower(): (docname, anchor)
             for name, _, kind, docname, anchor, _ in domain.get_objects()
             if kind == "term"
         }
+
+    @property
+    def own_primitives(self) -> list[str]:
+        """The primitives that the project explains."""
+        return [*self.terms_of, *self.defined]
 
     @property
     def digest(self) -> str:
@@ -57,33 +70,32 @@ class Meanings:
 
     def href(self, primitive: str, page: str) -> tuple[str, bool]:
         """The address of a primitive's meaning as seen from a page, and whether it leads away."""
-        known = self.glossary.entry(primitive)
+        entry = self.glossary.entry(primitive)
         names = [self.terms_of.get(primitive, primitive), primitive]
-        names += [known.name, *known.aliases] if known else []
+        names += [entry.name, *entry.aliases] if entry else []
         for name in names:
             if name.lower() in self.terms:
                 docname, anchor = self.terms[name.lower()]
                 return self._local(page, docname, anchor), False
-        found = self.in_inventories(known.page) if known and known.page else ""
-        return found, bool(found)
+        address = self.in_inventories(entry.page) if entry and entry.page else ""
+        return address, bool(address)
 
     def _local(self, page: str, docname: str, anchor: str) -> str:
-        builder = self.app.builder
-        if builder.name == "singlehtml":
+        if self.builder.name == "singlehtml":
             return f"#{anchor}"
         try:
-            return f"{builder.get_relative_uri(page, docname)}#{anchor}"
+            return f"{self.builder.get_relative_uri(page, docname)}#{anchor}"
         except NoUri:  # a page that is not in this book
             return ""
 
     def in_inventories(self, name: str, kinds: Iterable[str] = _PYTHON) -> str:
         """The address of an object in what intersphinx has loaded, if anything."""
-        inventory: Mapping[str, Any] = getattr(self.app.env, "intersphinx_inventory", {})
+        inventory: Mapping[str, Any] = getattr(self.env, "intersphinx_inventory", {})
         for kind in kinds:
             item = inventory.get(kind, {}).get(name)
             if item is not None:
-                found = str(getattr(item, "uri", None) or item[2])
-                return found if is_page(found) else ""
+                address = str(getattr(item, "uri", None) or item[2])
+                return address if is_page(address) else ""
         return ""
 
     def of_block(

@@ -1,16 +1,14 @@
-"""Where the paths of a directive lead: those of its notes, and of what is folded away."""
+"""The equations that paths of a directive lead to: those of its notes, and of ``elide``."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from ...program.text import clipped
 from ..records import TRUE, Block, DirectiveRecord, Finding, Note, Statement
-
-if TYPE_CHECKING:
-    from .session import BuildSession
+from ..values import Mode
+from .verdicts import VerdictCache
 
 
 @dataclass(frozen=True)
@@ -28,47 +26,56 @@ class PathTarget:
         return self.starts[0] if self.starts else -1
 
 
-def pointed(
-    session: BuildSession, directive: DirectiveRecord, paths: Iterable[Note], what: str, said: str
-) -> list[PathTarget]:
-    """Where each of ``paths`` leads inside of ``directive``; nowhere where nothing is traced.
+class PathTargets:
+    """Resolves the paths of directives.
 
-    ``what`` is the kind of quote, ``said`` how a problem begins.
+    ``elide`` are the words that conf.py folds away; in mode ``skip`` nothing is traced, so
+    that no path leads anywhere.
     """
-    if session.mode == "skip":
-        return [PathTarget(path, None, ()) for path in paths]
-    blocks = {block.name: block for block in directive.blocks}
-    found = []
-    for path in paths:
-        statement = Statement(what, path.path, "", path.source, path.line)
-        verdict = session.verdicts.of("", statement, directive)
-        if verdict.state == TRUE:
-            found.append(PathTarget(path, blocks[verdict.block], verdict.starts))
-        else:  # of a block that could not be traced the author has been told already
-            problem = f"{said} {clipped(path.path, 100)!r}: {verdict.text}" if verdict.text else ""
-            found.append(PathTarget(path, None, (), problem))
-    return found
 
+    def __init__(self, verdicts: VerdictCache, mode: Mode, elide: frozenset[str]) -> None:
+        self.verdicts = verdicts
+        self.is_skipped = mode == "skip"
+        self.elide = elide
 
-def findings(found: Iterable[PathTarget]) -> list[Finding]:
-    """What to tell of paths that lead nowhere, or to more than they may."""
-    return [
-        Finding("path", one.problem, one.note.source, one.note.line) for one in found if one.problem
-    ]
+    def notes(self, directive: DirectiveRecord) -> list[PathTarget]:
+        """The equation of each note."""
+        return self._resolve(directive, directive.notes, "note", "note at")
 
+    def elided(self, directive: DirectiveRecord) -> list[PathTarget]:
+        """The equations of each path of the option ``elide``."""
+        return self._resolve(directive, directive.elided, "elide", "elide: at")
 
-def note_targets(session: BuildSession, directive: DirectiveRecord) -> list[PathTarget]:
-    """Where each note of a directive belongs."""
-    return pointed(session, directive, directive.notes, "note", "note at")
+    def elided_words(self, directive: DirectiveRecord) -> frozenset[str]:
+        """The words of ``elide`` that hold for a directive: its own, or the project's."""
+        if directive.elide or directive.elided:
+            return frozenset(directive.elide)
+        return self.elide
 
+    def lost(self, directive: DirectiveRecord) -> list[Finding]:
+        """Paths that lead nowhere, or to more than they may."""
+        targets = [*self.notes(directive), *self.elided(directive)]
+        return [
+            Finding("path", target.problem, target.note.source, target.note.line)
+            for target in targets
+            if target.problem
+        ]
 
-def elided_targets(session: BuildSession, directive: DirectiveRecord) -> list[PathTarget]:
-    """Where each path of the option leads."""
-    return pointed(session, directive, directive.elided, "elide", "elide: at")
-
-
-def elided_words(session: BuildSession, directive: DirectiveRecord) -> frozenset[str]:
-    """The words that hold for a directive: its own, or those of the project."""
-    if directive.elide or directive.elided:
-        return frozenset(directive.elide)
-    return session.settings.elide
+    def _resolve(
+        self, directive: DirectiveRecord, paths: Iterable[Note], kind: str, prefix: str
+    ) -> list[PathTarget]:
+        if self.is_skipped:
+            return [PathTarget(path, None, ()) for path in paths]
+        blocks = {block.name: block for block in directive.blocks}
+        targets = []
+        for path in paths:
+            statement = Statement(kind, path.path, "", path.source, path.line)
+            verdict = self.verdicts.of_path(directive, statement)
+            if verdict.state == TRUE:
+                targets.append(PathTarget(path, blocks[verdict.block], verdict.starts))
+                continue
+            problem = ""
+            if verdict.text:  # else the block could not be traced, which is a finding already
+                problem = f"{prefix} {clipped(path.path, 100)!r}: {verdict.text}"
+            targets.append(PathTarget(path, None, (), problem))
+        return targets

@@ -5,31 +5,39 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
-from ..records import Block, BlockOnPage, DirectiveRecord
+from ..records import BlockOnPage, DirectiveRecord
 from .session import BuildSession
 
 if TYPE_CHECKING:
-    from ...program.query import blocks as programs
+    from ...program.query.blocks import QueryBlock
     from ...program.query.views import Scope
-    from .domain import JaxprDomain
 
 _WORD = re.compile(r"[^\W\d]\w*")
 
 
 class Scopes:
-    """Names and programs for all pages of a build; a program is read when first asked for."""
+    """Names and programs for all pages of a build; a program is read when first asked for.
+
+    ``directives`` are those that this build shows, ``declared`` all of the project, both by
+    page; ``own_primitives`` are those that the project explains.
+    """
 
     def __init__(
-        self, session: BuildSession, directives: Mapping[str, list[DirectiveRecord]]
+        self,
+        session: BuildSession,
+        directives: Mapping[str, list[DirectiveRecord]],
+        declared: Mapping[str, list[DirectiveRecord]],
+        own_primitives: Iterable[str] = (),
     ) -> None:
         self.session = session
         self.directives = directives
+        self.declared = declared
+        self.own_primitives = tuple(own_primitives)
         self._names: dict[str, dict[str, BlockOnPage]] = {}
-        self._spoken: dict[str, list[str]] = {}
+        self._vocabulary: dict[str, list[str]] = {}
         self._left_out: dict[str, frozenset[str]] = {}
-        self._made: dict[tuple[str, str, str], programs.QueryBlock] = {}
 
     @cached_property
     def versions(self) -> dict[str, str]:
@@ -39,15 +47,15 @@ class Scopes:
     @cached_property
     def shared(self) -> dict[str, BlockOnPage]:
         """Blocks with a name for the whole project; of two, the first page's."""
-        found: dict[str, BlockOnPage] = {}
+        shared: dict[str, BlockOnPage] = {}
         taken: dict[str, DirectiveRecord] = {}
         for page in sorted(self.directives):
             for directive in self.directives[page]:
                 if directive.explicit and taken.setdefault(directive.name, directive) is directive:
-                    found.update(
+                    shared.update(
                         (b.name, BlockOnPage(page, directive, b)) for b in directive.blocks
                     )
-        return found
+        return shared
 
     def names(self, page: str) -> dict[str, BlockOnPage]:
         """The blocks that a page may name; of two with one name, the first on the page."""
@@ -55,18 +63,18 @@ class Scopes:
             own: dict[str, DirectiveRecord] = {}
             for directive in self.directives.get(page, ()):
                 own.setdefault(directive.name, directive)
-            found = {
+            names = {
                 block.name: BlockOnPage(page, directive, block)
                 for directive in own.values()
                 for block in directive.blocks
             }
-            for name, place in self.shared.items():
-                if place.directive.name not in own:
-                    found[name] = place
-            self._names[page] = found
+            for name, target in self.shared.items():
+                if target.directive.name not in own:
+                    names[name] = target
+            self._names[page] = names
         return self._names[page]
 
-    def places(self, page: str, inside: DirectiveRecord | None) -> dict[str, BlockOnPage]:
+    def visible(self, page: str, inside: DirectiveRecord | None) -> dict[str, BlockOnPage]:
         """What may be named on a page, or inside of a directive: by a note, its own blocks."""
         if inside is None:
             return self.names(page)
@@ -77,95 +85,64 @@ class Scopes:
     ) -> list[BlockOnPage]:
         """The blocks that an expression may ask of, by the words in it."""
         words = set(_WORD.findall(text))
-        places = self.places(page, inside).values()
-        return [place for place in places if inside or place.directive.name in words]
+        targets = self.visible(page, inside).values()
+        return [target for target in targets if inside or target.directive.name in words]
 
     def of(self, page: str, text: str, inside: DirectiveRecord | None = None) -> Scope:
         """The scope of one expression, of a page or ``inside`` of a directive."""
         from ...program.query.views import Scope
 
-        met = self.met(self.mentioned(page, text, inside))
-        primitives = frozenset((*met, *self.spoken(page)))
-        blocks = _Blocks(self, self.places(page, inside))
+        mentioned = self.primitives(self.mentioned(page, text, inside))
+        primitives = frozenset((*mentioned, *self.vocabulary(page)))
+        blocks = _Blocks(self.session, self.visible(page, inside))
         return Scope(blocks, self.versions, primitives, self.left_out(page))
 
     def left_out(self, page: str) -> frozenset[str]:
         """Names of directives that a page might name, did this build show them."""
         if page not in self._left_out:
-            own = {directive.name for directive in self._declared.get(page, ())}
-            seen = {place.directive.name for place in self.names(page).values()}
+            own = {directive.name for directive in self.declared.get(page, ())}
+            seen = {target.directive.name for target in self.names(page).values()}
             self._left_out[page] = self._hidden | (own - seen)
         return self._left_out[page]
 
     @cached_property
-    def _declared(self) -> dict[str, list[DirectiveRecord]]:
-        domain = cast("JaxprDomain", self.session.app.env.get_domain("jaxpr"))
-        return domain.all_directives
-
-    @cached_property
     def _hidden(self) -> frozenset[str]:
         """Names for the whole project that this build does not show."""
-        directives = (g for page in self._declared.values() for g in page if g.explicit)
-        seen = {place.directive.name for place in self.shared.values()}
+        directives = (d for page in self.declared.values() for d in page if d.explicit)
+        seen = {target.directive.name for target in self.shared.values()}
         return frozenset({directive.name for directive in directives} - seen)
 
-    def spoken(self, page: str) -> list[str]:
+    def vocabulary(self, page: str) -> list[str]:
         """Names of primitives that a page may use: of its blocks, and the project's own."""
-        if page not in self._spoken:
+        if page not in self._vocabulary:
             directives = self.directives.get(page, ())
-            places = (BlockOnPage(page, g, block) for g in directives for block in g.blocks)
-            meanings = self.session.meanings
-            self._spoken[page] = sorted({*self.met(places), *meanings.terms_of, *meanings.defined})
-        return self._spoken[page]
+            blocks = (BlockOnPage(page, d, block) for d in directives for block in d.blocks)
+            self._vocabulary[page] = sorted({*self.primitives(blocks), *self.own_primitives})
+        return self._vocabulary[page]
 
-    def met(self, places: Iterable[BlockOnPage]) -> Iterator[str]:
+    def primitives(self, blocks: Iterable[BlockOnPage]) -> Iterator[str]:
         """The primitives of blocks, without reading them."""
-        for place in places:
-            outcome = self.session.outcome(place.block)
+        for target in blocks:
+            outcome = self.session.outcome(target.block)
             yield from outcome.seen.names if outcome else ()
 
-    def program(self, place: BlockOnPage) -> programs.QueryBlock:
-        """A block as paths see it."""
-        base, block = place.directive.blocks[0], place.block
-        key = (base.digest, block.digest, block.name)
-        if key not in self._made:
-            above = (
-                self.program(BlockOnPage(place.page, place.directive, base))
-                if block.label
-                else None
-            )
-            self._made[key] = self._read(block, above)
-        return self._made[key]
 
-    def _read(self, block: Block, base: programs.QueryBlock | None) -> programs.QueryBlock:
-        from ...program.facts import names_of
-        from ...program.query import blocks as programs
-
-        result, printed = self.session.result(block), self.session.printed(block)
-        if result is not None and "error" in result:  # an expected one
-            said = (result["error"]["type"], result["error"]["message"].partition("\n")[0])
-            return programs.QueryBlock(block.name, None, error=said)
-        if result is None or printed is None or printed[0].program is None:
-            return programs.QueryBlock(block.name, None, failed=result is None)
-        names = names_of(result, len(printed[0].program.inputs))
-        return programs.QueryBlock(block.name, printed[0], result["facts"], names, base)
-
-
-class _Blocks(Mapping[str, "programs.QueryBlock"]):
+class _Blocks(Mapping[str, "QueryBlock"]):
     """Programs by name, each read when it is first asked for."""
 
-    def __init__(self, scopes: Scopes, places: Mapping[str, BlockOnPage]) -> None:
-        self.scopes = scopes
-        self.places = places
+    def __init__(self, session: BuildSession, targets: Mapping[str, BlockOnPage]) -> None:
+        self.session = session
+        self.targets = targets
 
-    def __getitem__(self, name: str) -> programs.QueryBlock:
-        return self.scopes.program(self.places[name])
+    def __getitem__(self, name: str) -> QueryBlock:
+        target = self.targets[name]
+        return self.session.traced(target.directive, target.block).query
 
     def __contains__(self, name: object) -> bool:
-        return name in self.places
+        return name in self.targets
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self.places)
+        return iter(self.targets)
 
     def __len__(self) -> int:
-        return len(self.places)
+        return len(self.targets)

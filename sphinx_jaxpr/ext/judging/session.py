@@ -1,34 +1,30 @@
-"""One build's results: every request looked up or traced, every page judged."""
+"""One build's traces: each request is looked up, or traced; its outcome is kept for all phases."""
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from sphinx.application import Sphinx
 from sphinx.util import logging
 from sphinx.util.display import status_iterator
 
-from ... import __version__
-from ...program.text import on_one_line, spelled, spelled_all
+from ...program.text import on_one_line, spelled
 from ...tracing import lock
 from ...tracing.files import digest
 from ...tracing.lock import LockFolder
 from ...tracing.masking import PathMasker, mask
 from ...tracing.needs import Needs
 from ...tracing.request import Job, Limit, Request
+from ...tracing.result import ErrorKind, Pairs, Result, TracedProgram, TraceError
 from ...tracing.store import FAILED, Seen, Store
 from ..config import ProjectSettings
-from ..records import Block, DirectiveRecord, Finding, Judge, PrimitiveList
+from ..records import Block, DirectiveRecord
 from ..values import Mode
-from .meanings import Meanings
 from .storage import Storage
 
 if TYPE_CHECKING:
-    from ...program.matching.match import Match
-    from ...program.model import EquationFacts, Printed
+    from ...block import TracedBlock
 
 # What only tracing and writing need is imported where they begin: a build in
 # which nothing changed is over before it would be loaded.
@@ -40,99 +36,204 @@ logger = logging.getLogger(__name__)
 class Outcome:
     """What became of a request: a stored result under ``key``, or an error.
 
-    ``seen`` changes with what a reader would see.
+    ``seen`` changes with what a reader would see.  ``lock_file`` is the file of the lock
+    that the result comes from, ``""`` where it was traced.
     """
 
     key: str
     seen: Seen
-    error: dict[str, Any] | None = None
+    error: TraceError | None = None
+    lock_file: str = ""
 
 
-class LockedTracer(Protocol):
-    """A builder that makes or compares recordings."""
+def _never(block: Block, locks: LockFolder) -> bool:
+    return False
 
-    fresh: bool  # whether stored results are none
 
-    def traces(self, session: BuildSession, block: Block) -> bool:
-        """Whether a block that is ``locked`` is traced all the same."""
+@dataclass(frozen=True)
+class TracePolicy:
+    """How a builder wants blocks traced and judged.
+
+    ``records``: blocks are traced, whatever ``jaxpr_mode`` says; those that are ``locked``
+    only if it ``forces`` them.  ``fresh``: stored results don't count.  ``judges_afresh``:
+    verdicts of earlier builds don't count.
+    """
+
+    records: bool = False
+    fresh: bool = False
+    judges_afresh: bool = False
+    forces: Callable[[Block, LockFolder], bool] = _never
+
+
+#: Of builders that write pages.
+PAGES: Final = TracePolicy()
+
+
+class Replaced(NamedTuple):
+    """A stored result that this build traces again: what it shows, JAX's settings then."""
+
+    seen: Seen
+    settings: Pairs
 
 
 class BuildSession:
-    """Looks requests up and traces the others; holds outcomes for the writers."""
+    """Looks requests up and traces the others; holds the outcomes.
 
-    def __init__(self, app: Sphinx, settings: ProjectSettings) -> None:
-        self.app = app
+    Only :meth:`prepare` and :meth:`mend` start a worker.
+    """
+
+    def __init__(
+        self,
+        settings: ProjectSettings,
+        masker: PathMasker,
+        storage: Storage,
+        policy: TracePolicy,
+        verbosity: int = 0,
+    ) -> None:
         self.settings = settings
-        # Builders that make or compare recordings trace, whatever the pages come from.
-        self.recorder: LockedTracer | None = getattr(app.builder, "recorder", None)
-        self.mode: Mode = "trace" if self.recorder else settings.mode
-        self.outcomes: dict[str, Outcome] = {}
-        self.paths = PathMasker(str(app.srcdir), settings.import_roots())
-        self.storage = Storage(app, settings, self.paths)
-        self.traced = 0
-        self.limit = Limit(settings.total_timeout)
-        self._printed: dict[str, tuple[Printed, dict[int, EquationFacts]]] = {}
-        self._places: dict[str, dict[int, int]] = {}
-        self._matches: dict[tuple[str, str], Match] = {}
+        self.masker = masker
+        self.storage = storage
+        self.policy = policy
+        self.verbosity = verbosity
+        #: Builders that make or compare recordings trace, whatever the pages come from.
+        self.mode: Mode = "trace" if policy.records else settings.mode
+        #: By the digest of the request: results that this build replaces.
+        self.replaced: dict[str, Replaced] = {}
+        self._limit = Limit(settings.total_timeout)
+        self._outcomes: dict[str, Outcome] = {}
         self._tolerated: set[str] = set()  # keys of programs whose failure may be no fault
-        self.meanings = Meanings(app, settings.glossary)
-        self.verdicts: Judge
-        self.defined: dict[str, str] = {}  # of the tree that is filled: ids of definitions
-        self.explained: dict[str, str] | None = None  # those of a tree that has been filled
-        #: Ids that are others where several pages are put together, by page and id.
-        self.renamed: dict[tuple[str, str], str] = {}
-        self.renumbered: dict[tuple[str, int], int] = {}  # lists of primitives, likewise
-        self.findings: list[Finding] = []  # what was told of all pages
-        #: Of requests that are traced all the same: what the stored result shows, and in
-        #: which settings it was traced.
-        self.stored: dict[str, tuple[Seen, list[list[str]]]] = {}
         self._locks: LockFolder | None = None
-        self._names: dict[tuple[str, str], str] = {}
+        self._sources: dict[tuple[str, str], str] = {}
+        self._blocks: dict[tuple[str, str, str, str], TracedBlock] = {}
 
     # -- tracing
 
     def prepare(self, directives: Iterable[DirectiveRecord]) -> None:
-        """Have an outcome for every block of ``directives``."""
+        """Have an outcome for every block of ``directives``: looked up, or traced now."""
         if self.mode == "skip":
             return
         misses: dict[bool, dict[str, Job]] = {False: {}, True: {}}
-        default = self.settings.timeout
         for directive in directives:
             for block in directive.blocks:
                 request = block.request
-                if request is None or self._name(block) in self.outcomes:
+                if request is None or self._source(block) in self._outcomes:
                     continue
                 if self.from_lock(block):
-                    self.outcomes[self._name(block)] = self._locked(block, request)
+                    self._outcomes[self._source(block)] = self._locked(block, request)
                     continue
-                key = self.storage.key(request, block.digest)
-                fresh = self.recorder is not None and self.recorder.fresh
-                known = self._known(key, request, directive.tolerates(block))
-                if fresh and known is not None:
-                    before = self.store.load(known.key) or {}
-                    self.stored[block.digest] = (known.seen, before.get("settings", []))
-                if known is not None and not fresh and not self.storage.anew:
-                    self.outcomes[block.digest] = known
-                else:
-                    job = Job(key, request, directive.timeout or default)
-                    if block.digest not in misses[request.x64]:
-                        self._say_why(key, request, known=known is not None)
-                    misses[request.x64].setdefault(block.digest, job)
-                if directive.tolerates(block):
-                    self._tolerated.add(key)
-        for x64, jobs in misses.items():
-            if jobs:
-                self._trace(x64, jobs)
+                if block.digest in misses[request.x64]:
+                    self._tolerate(directive, block, request)
+                    continue
+                job = self._look_up(directive, block, request)
+                if job is not None:
+                    misses[request.x64][block.digest] = job
+        self._trace(misses)
         self.storage.flush()
         if self._locks is not None:
             self._locks.flush()
 
-    def _say_why(self, key: str, request: Request, *, known: bool) -> None:
+    def mend(self, blocks: Iterable[tuple[DirectiveRecord, Block]]) -> None:
+        """Trace again what was damaged since it was looked up, before results are read.
+
+        The look-up reads an index alone.  Readers of results start no process: to them a
+        damaged result is an error.
+        """
+        misses: dict[bool, dict[str, Job]] = {False: {}, True: {}}
+        for directive, block in blocks:
+            outcome = self._outcomes.get(self._source(block))
+            if outcome is None or outcome.error is not None or outcome.lock_file:
+                continue
+            if block.request is not None and self.store.load(outcome.key) is None:
+                job = Job(outcome.key, block.request, directive.timeout or self.settings.timeout)
+                misses[block.request.x64][block.digest] = job
+        if any(misses.values()):
+            self._trace(misses)
+            self._blocks.clear()
+
+    def _look_up(self, directive: DirectiveRecord, block: Block, request: Request) -> Job | None:
+        """Take the stored outcome of a block, or say what has to be traced."""
+        key = self._tolerate(directive, block, request)
+        outcome = self._stored(key, request, key in self._tolerated)
+        if outcome is not None and self.policy.fresh:
+            before = self.store.load(outcome.key)
+            settings = Result.from_json(before).settings if before is not None else ()
+            self.replaced[block.digest] = Replaced(outcome.seen, settings)
+        elif outcome is not None and not self.storage.anew:
+            self._outcomes[block.digest] = outcome
+            return None
+        self._log_reason(key, request, is_stored=outcome is not None)
+        return Job(key, request, directive.timeout or self.settings.timeout)
+
+    def _tolerate(self, directive: DirectiveRecord, block: Block, request: Request) -> str:
+        """Note whether a failure is no fault in this directive; the key of the result."""
+        key = self.storage.key(request, block.digest)
+        if directive.tolerates(block):
+            self._tolerated.add(key)
+        return key
+
+    def _log_reason(self, key: str, request: Request, *, is_stored: bool) -> None:
         """In verbose mode: why a program is traced."""
-        if self.app.verbosity:
-            why = "this build uses no stored result" if known else self.storage.why(key, request)
-            said = f"{_title(request)} is traced: {why or 'no result is stored'}"
-            logger.verbose("%s", on_one_line(said))
+        if self.verbosity:
+            unused = "this build uses no stored result"
+            reason = unused if is_stored else self.storage.why(key, request)
+            text = f"{_title(request)} is traced: {reason or 'no result is stored'}"
+            logger.verbose("%s", on_one_line(text))
+
+    def _trace(self, misses: dict[bool, dict[str, Job]]) -> None:
+        for x64, jobs in misses.items():
+            if jobs:
+                self._run(x64, jobs)
+
+    def _run(self, x64: bool, jobs: dict[str, Job]) -> None:
+        from ...tracing.client import backwards, run
+
+        digests = {job.key: request_digest for request_digest, job in jobs.items()}
+        ordered = list(jobs.values())
+        if self.replaced:  # another order than the one that made them, or it might go unnoticed
+            ordered = backwards(ordered)
+        progress = status_iterator(
+            run(self.settings.worker(x64), ordered, self._limit),
+            "tracing jaxprs... ",
+            "darkgreen",
+            len(jobs),
+            self.verbosity,
+            stringify_func=lambda item: _title(item[0].request),
+        )
+        for job, reply in progress:
+            self._outcomes[digests[job.key]] = self._keep(job, reply)
+
+    def _keep(self, job: Job, data: dict[str, Any]) -> Outcome:
+        """Store a result at once; an expected error is a result, any other is not."""
+        from ...block import read_reply
+
+        reply = read_reply(data)
+        error = self._cleaned(reply.error) if reply.error is not None else None
+        traced = error is None or error.kind is ErrorKind.TRACE
+        needs = Needs.from_json(data.get("needs", {}))
+        if error is None or (traced and job.request.expects_error):
+            if error is None:
+                result = reply.result or Result()
+            else:
+                result = replace(reply.known or Result(), error=error.on_page())
+            stored = self.masker.result(result.to_json())
+            made = self.storage.made(job.request.x64)
+            return Outcome(job.key, self.store.save(job.key, job.request, stored, needs, made))
+        if job.key in self._tolerated and traced and "needs" in data:
+            # Or every build would try again what nobody misses.
+            made = self.storage.made(job.request.x64)
+            failure = {"error": error.to_json()}
+            self.store.save(job.key + FAILED, job.request, failure, needs, made)
+        return Outcome(job.key, Seen(digest(error.on_page().to_json()), ""), error)
+
+    def _cleaned(self, error: TraceError) -> TraceError:
+        """An error as pages and messages may show it; its traceback goes to a file."""
+        from ...block import hidden_error
+
+        trace = error.traceback or error.output
+        searched = tuple(spelled(self.masker.stored(root)) for root in error.searched)
+        hidden = hidden_error(self.masker, replace(error, traceback="", output="", searched=()))
+        file = self.storage.log(mask(self.masker.hide(spelled(trace)))) if trace else ""
+        return replace(hidden, searched=searched, log=file or hidden.log)
 
     # -- the lock
 
@@ -141,28 +242,30 @@ class BuildSession:
         """The lock of this project, opened when first asked for."""
         if self._locks is None:
             folder = self.settings.lock_folder
-            self._locks = LockFolder(folder, self.paths.stored(str(folder)), self.storage.cache)
+            self._locks = LockFolder(folder, self.masker.stored(str(folder)), self.storage.cache)
         return self._locks
 
     def from_lock(self, block: Block) -> bool:
         """Whether a block comes from the lock in this build."""
-        return self._name(block).startswith("lock:")
+        return self._source(block).startswith("lock:")
 
-    def _name(self, block: Block) -> str:
+    def _source(self, block: Block) -> str:
         """What an outcome is kept under: blocks of one request share one, but for the lock."""
         if (self.mode == "trace" and not block.locked) or block.pasted is not None:
             return block.digest
         key = (block.lock, block.digest)
-        if key not in self._names:
-            traced = self.recorder is not None and self.recorder.traces(self, block)
-            self._names[key] = block.digest if traced else f"lock:{block.lock}:{block.digest}"
-        return self._names[key]
+        if key not in self._sources:
+            traced = self.policy.records and self.policy.forces(block, self.locks)
+            self._sources[key] = block.digest if traced else f"lock:{block.lock}:{block.digest}"
+        return self._sources[key]
 
     def _locked(self, block: Block, request: Request) -> Outcome:
-        found, problem = self.locks.look(block.lock, request, block.digest)
-        error: dict[str, Any] = {"kind": "lock", "type": "", "mro": [], "frames": []}
-        error |= {"message": problem, "whole_module": not self.locks.exists}
-        return Outcome(f"lock:{block.lock}", found, error if problem else None)
+        seen, problem = self.locks.look(block.lock, request, block.digest)
+        error = None
+        if problem:
+            # Without a lock all blocks have one error.
+            error = TraceError(ErrorKind.LOCK, problem, whole_module=not self.locks.exists)
+        return Outcome(f"lock:{block.lock}", seen, error, block.lock)
 
     def _locked_versions(self) -> dict[str, str]:
         """The versions that made the lock; one file is as good as another."""
@@ -174,175 +277,91 @@ class BuildSession:
 
     # -- the store
 
-    def _known(self, key: str, request: Request, tolerated: bool) -> Outcome | None:
+    def _stored(self, key: str, request: Request, tolerated: bool) -> Outcome | None:
         """What the store has: a result, or a failure that the page does not mind."""
-        found = self.store.fresh(key, raises=request.expects_error)
-        if found is not None:
-            return Outcome(key, found)
+        seen = self.store.fresh(key, raises=request.expects_error)
+        if seen is not None:
+            return Outcome(key, seen)
+        if not tolerated:
+            return None
         failed = key + FAILED
-        found = self.store.fresh(failed, raises=True) if tolerated else None
-        entry = self.store.load(failed) if found is not None else None
-        return Outcome(failed, found, entry["error"]) if found and entry else None
+        seen = self.store.fresh(failed, raises=True)
+        data = self.store.load(failed) if seen is not None else None
+        if seen is None or data is None:
+            return None
+        return Outcome(failed, seen, TraceError.from_json(data["error"]))
 
     @property
     def store(self) -> Store:
         """The results of this project."""
         return self.storage.store
 
-    def _trace(self, x64: bool, jobs: dict[str, Job]) -> None:
-        from ...tracing.client import backwards, run
-
-        setup = self.settings.worker(x64)
-        by_job = {job.key: request_digest for request_digest, job in jobs.items()}
-        ordered = list(jobs.values())
-        if self.stored:  # another order than the one that made them, or it might go unnoticed
-            ordered = backwards(ordered)
-        progress = status_iterator(
-            run(setup, ordered, self.limit),
-            "tracing jaxprs... ",
-            "darkgreen",
-            len(jobs),
-            self.app.verbosity,
-            stringify_func=lambda item: _title(item[0].request),
-        )
-        for job, outcome in progress:
-            self.traced += 1
-            self.outcomes[by_job[job.key]] = self._keep(job, outcome)
-
-    def _keep(self, job: Job, outcome: dict[str, Any]) -> Outcome:
-        """Store a result at once; an expected error is a result, any other is none."""
-        error = outcome.get("error")
-        if error is not None:
-            error = self._cleaned(error)
-        expected = job.request.expects_error and error is not None and error["kind"] == "trace"
-        if error is None or expected:
-            known = outcome.get("known", {})
-            result = outcome.get("result") or {**known, "error": _shown(error or {})}
-            result = self.paths.result(result)
-            needs = Needs.from_json(outcome.get("needs", {}))
-            made = self.storage.made(job.request.x64)
-            return Outcome(job.key, self.store.save(job.key, job.request, result, needs, made))
-        if job.key in self._tolerated and error["kind"] == "trace" and "needs" in outcome:
-            # Or every build would try again what nobody misses.
-            needs = Needs.from_json(outcome["needs"])
-            made = self.storage.made(job.request.x64)
-            self.store.save(job.key + FAILED, job.request, {"error": error}, needs, made)
-        return Outcome(job.key, Seen(digest(_shown(error)), ""), error)
-
-    def _cleaned(self, error: dict[str, Any]) -> dict[str, Any]:
-        trace = error.get("traceback") or error.get("output") or ""
-        searched = [self.paths.stored(root) for root in error.get("searched", ())]
-        hidden = self.paths.error({**error, "traceback": "", "output": ""})
-        # Some of it is the client's own: what the worker printed, why it did not start.
-        cleaned: dict[str, Any] = spelled_all({**hidden, "searched": searched})
-        if trace:
-            file = self.storage.log(mask(self.paths.hide(spelled(trace))))
-            cleaned |= {"log": file} if file else {}
-        return cleaned
-
-    # -- what the writers ask
+    # -- what the other phases ask: nothing here starts a process
 
     def outcome(self, block: Block) -> Outcome | None:
         """The outcome of a block, if its request was understood and traced."""
         if block.pasted is not None:  # as if it had been
             return Outcome(block.digest, Seen(block.digest, ""))
-        return self.outcomes.get(self._name(block)) if block.request else None
+        return self._outcomes.get(self._source(block)) if block.request else None
 
-    def result(self, block: Block) -> dict[str, Any] | None:
-        """The result of a block; ``None`` where there is an error instead."""
-        if block.pasted is not None:
-            return {"text": block.pasted.text, "facts": {}}
+    def traced(self, directive: DirectiveRecord, block: Block) -> TracedBlock:
+        """A block of a directive with all that follows from its result.
+
+        Kept until :meth:`release`, since parsing is what costs.
+        """
+        base = directive.blocks[0]
+        key = (self._source(base), self._source(block), block.name, directive.raises)
+        if key not in self._blocks:
+            from ...block import TracedBlock
+
+            above = self.traced(directive, base) if block.label else None
+            expects = block.request is not None and block.request.expects_error
+            failure = self._failure(block)
+            result = self._result(block) if failure is None else None
+            if failure is None and result is None:
+                failure = TraceError(ErrorKind.OPTION, "its stored result is damaged")
+            self._blocks[key] = TracedBlock(
+                block.name,
+                block.label,
+                result=result,
+                failure=failure,
+                base=above,
+                raises=directive.raises if expects else None,
+            )
+        return self._blocks[key]
+
+    def release(self) -> None:
+        """Let go of the programs that were read; a page that was written needs none any more."""
+        self._blocks.clear()
+
+    def _failure(self, block: Block) -> TraceError | None:
+        if block.problem:
+            return TraceError(ErrorKind.OPTION, block.problem)
         outcome = self.outcome(block)
-        if outcome is None or outcome.error is not None or block.request is None:
+        if outcome is None:
+            return TraceError(ErrorKind.OPTION, "it was not traced")
+        return outcome.error
+
+    def _result(self, block: Block) -> Result | None:
+        if block.pasted is not None:
+            from ...program.facts import Facts
+
+            return Result(program=TracedProgram(block.pasted.text, (), (), Facts()))
+        outcome = self.outcome(block)
+        if outcome is None:
             return None
-        if outcome.key.startswith("lock:"):
-            return self.locks.result(block.lock)
-        found = self.store.load(outcome.key)
-        if found is None:  # its file was damaged after it was looked up
-            job = Job(outcome.key, block.request, self.settings.timeout)
-            self._trace(block.request.x64, {block.digest: job})
-            again = self.outcomes[block.digest]
-            return self.store.load(again.key) if again.error is None else None
-        return found
-
-    def printed(self, block: Block) -> tuple[Printed, dict[int, EquationFacts]] | None:
-        """The program of a block, parsed, with its facts."""
-        result = self.result(block)
-        if result is None or "text" not in result:
-            return None
-        name = self._name(block)
-        if name not in self._printed:
-            from ...program.facts import aligned
-            from ...program.parser.parser import parse
-
-            printed = parse(result["text"])
-            known = aligned(printed, result["facts"])
-            self._printed[name] = (printed, known.equations)
-            self._places[name] = known.programs
-        return self._printed[name]
-
-    def places(self, block: Block) -> Mapping[int, int]:
-        """The places of a block's programs in its facts, by their ``start``."""
-        return self._places.get(self._name(block), {}) if self.printed(block) else {}
-
-    def matched(self, base: Block, variant: Block) -> Match:
-        """How a variant's equations are those of its base; empty where one is missing."""
-        from ...program.matching.match import Match, match
-
-        one, two = self.printed(base), self.printed(variant)
-        if one is None or two is None or base is variant:
-            return Match()
-        pair = (self._name(base), self._name(variant))
-        if pair not in self._matches:
-            self._matches[pair] = match(one[0], two[0])
-        return self._matches[pair]
+        locked = outcome.lock_file
+        data = self.locks.result(locked) if locked else self.store.load(outcome.key)
+        return Result.from_json(data) if data is not None else None
 
     def versions(self) -> dict[str, str]:
         """The versions that an expression may ask for, as far as they are known."""
         if self.mode == "locked":
             return self._locked_versions()
         installed = self.store.installed
-        found = {name: installed.version(name) for name in ("jax", "jaxlib")}
-        found["python"] = installed.python_version
-        return {name: version for name, version in found.items() if version}
-
-    # -- pages that have to be written again
-
-    def page_digests(
-        self,
-        directives: dict[str, list[DirectiveRecord]],
-        lists: dict[str, list[PrimitiveList]],
-        sentences: dict[str, str],
-    ) -> dict[str, str]:
-        """For each page a digest of all that its blocks, sentences and lists show."""
-        pages = {}
-        for docname, found in directives.items():
-            parts = [self.mode, __version__, self.meanings.digest]
-            for directive in found:
-                for block in directive.blocks:
-                    outcome = self.outcome(block)
-                    parts.append(outcome.seen.program if outcome else block.problem)
-                    if outcome and directive.with_source:
-                        parts.append(outcome.seen.source)
-            pages[docname] = hashlib.sha256("\n".join(parts).encode()).hexdigest()[:20]
-        blocks = [
-            (docname, block.name, block.identity, block.shown)
-            for docname, found in directives.items()
-            for directive in found
-            for block in directive.blocks
-        ]
-        everything = digest([pages, blocks])
-        for docname, shown in sentences.items():
-            pages[docname] = f"{pages.get(docname, '')} {shown}"
-        for docname, found_lists in lists.items():
-            if any(one.scope == "project" for one in found_lists):
-                pages[docname] = f"{pages.get(docname, '')} {everything}"
-        return pages
-
-
-def _shown(error: dict[str, Any]) -> dict[str, Any]:
-    """What a page shows of an error, and what decides whether it was expected."""
-    return {key: error[key] for key in ("kind", "type", "mro", "message", "frames")}
+        versions = {name: installed.version(name) for name in ("jax", "jaxlib")}
+        versions["python"] = installed.python_version
+        return {name: version for name, version in versions.items() if version}
 
 
 def _title(request: Request) -> str:

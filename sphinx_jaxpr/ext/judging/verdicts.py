@@ -1,7 +1,7 @@
-"""What became of each quote: judged once for the same programs, told at every build.
+"""What became of each statement: judged once for the same programs, reported at every build.
 
-What earlier builds judged is kept with the pages, in Sphinx's own environment, under a
-digest.  It spares a build in which nothing changed from reading programs; a page that
+Verdicts of earlier builds are kept with the pages, in Sphinx's own environment, under a
+digest.  They spare a build in which nothing changed from reading programs; a page that
 is written shows what this build judges.
 """
 
@@ -9,20 +9,19 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from functools import cached_property
-from typing import Any, Final, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from docutils import nodes
-from sphinx.application import Sphinx
+from sphinx.builders import Builder
 from sphinx.builders.html import StandaloneHTMLBuilder
 
 from ... import __version__
 from ...program.html.definitions import anchor, listed
 from ...tracing.files import canonical, digest
-from ..config import settings_of
-from ..links import link
+from ..links import ShownIds, link
 from ..records import (
     FALSE,
     TRUE,
@@ -34,9 +33,13 @@ from ..records import (
     Statement,
     Verdict,
 )
-from .domain import JaxprDomain
+from .meanings import Meanings
 from .scopes import Scopes
 from .session import BuildSession
+
+if TYPE_CHECKING:
+    from ...program.query.evaluate import Result as Answer
+    from ...program.query.views import Scope
 
 # --- where a primitive is explained, for links that authors write
 
@@ -45,105 +48,124 @@ _PAGES: Final = "https://docs.jax.dev/en/latest/_autosummary/{}.html"
 
 
 class Addresses:
-    """Finds what explains a primitive: a term, JAX's page, a list here, a block's fold."""
+    """Finds what explains a primitive: a term, JAX's page, a list here, a block's fold.
 
-    def __init__(self, session: BuildSession, domain: JaxprDomain) -> None:
+    ``directives`` and ``lists`` are those that this build shows, by page.
+    """
+
+    def __init__(
+        self,
+        session: BuildSession,
+        meanings: Meanings,
+        builder: Builder,
+        ids: ShownIds,
+        directives: Mapping[str, list[DirectiveRecord]],
+        lists: Mapping[str, list[PrimitiveList]],
+    ) -> None:
         self.session = session
-        self.domain = domain
-        self.builder = session.app.builder
-        self.lists = domain.visible_lists(session.app.tags)
-        self._met: dict[str, dict[str, str]] = {}
+        self.meanings = meanings
+        self.builder = builder
+        self.ids = ids
+        self.directives = directives
+        self.lists = lists
+        self._explained: dict[str, dict[str, str]] = {}
 
     def link(self, page: str, name: str) -> nodes.reference | None:
         """An empty link on ``page`` to what ``name`` means."""
-        href, away = self.session.meanings.href(name, page)
+        href, away = self.meanings.href(name, page)
         if href:
             return nodes.reference("", "", internal=not away, refuri=href)
         for other, identity in self._here(page, name):
-            found = link(self.builder, page, other, identity)
-            if found is not None:
-                return found
-        known = self.session.meanings.glossary.entry(name)
-        if known is not None and known.page:
-            return nodes.reference("", "", internal=False, refuri=_PAGES.format(known.page))
+            reference = link(self.builder, page, other, identity)
+            if reference is not None:
+                return reference
+        entry = self.meanings.glossary.entry(name)
+        if entry is not None and entry.page:
+            return nodes.reference("", "", internal=False, refuri=_PAGES.format(entry.page))
         return None
 
     def address(self, page: str, name: str) -> str:
-        """Where that link leads, ``""`` where there is none."""
-        found = self.link(page, name)
-        if found is None:
+        """The target of that link, ``""`` where there is none."""
+        if not isinstance(self.builder, StandaloneHTMLBuilder):  # others write every page
             return ""
-        return str(found.get("refuri") or f"#{found.get('refid')}")
+        reference = self.link(page, name)
+        if reference is None:
+            return ""
+        return str(reference.get("refuri") or f"#{reference.get('refid')}")
 
     def _here(self, page: str, name: str) -> Iterator[tuple[str, str]]:
         """The pages and ids of definitions in this project, the nearest first."""
-        for other, one in self._lists(page):
-            if name in (self.met(other) if one.scope == "page" else self.met_anywhere):
-                number = self.session.renumbered.get((other, one.number), one.number)
-                yield other, listed(number, name)
+        for other, listing in self._lists(page):
+            names = self.explained(other) if listing.scope == "page" else self.explained_anywhere
+            if name in names:
+                yield other, listed(self.ids.number_of_list(other, listing.number), name)
         if not isinstance(self.builder, StandaloneHTMLBuilder):
             return
-        folds = self.session.explained
-        block = self.met(page).get(name)
-        # While no page is written, where the fold will be.
+        folds = self.ids.definitions
+        block = self.explained(page).get(name)
+        # While no page is written, the id that the fold will have.
         identity = folds.get(name) if folds is not None else block and anchor(block, name)
         if identity:
             yield page, identity
 
     def _lists(self, page: str) -> Iterator[tuple[str, PrimitiveList]]:
         """The lists of this page, those of the project, those of other pages."""
-        yield from ((page, one) for one in self.lists.get(page, ()))
+        yield from ((page, listing) for listing in self.lists.get(page, ()))
         for scope in ("project", "page"):
-            for other, found in self.lists.items():
+            for other, listings in self.lists.items():
                 if other != page:
-                    yield from ((other, one) for one in found if one.scope == scope)
+                    yield from ((other, each) for each in listings if each.scope == scope)
 
     @cached_property
-    def met_anywhere(self) -> frozenset[str]:
-        """The primitives that some page meets."""
-        return frozenset(name for page in self.domain.all_directives for name in self.met(page))
+    def explained_anywhere(self) -> frozenset[str]:
+        """The primitives of all pages."""
+        return frozenset(name for page in self.directives for name in self.explained(page))
 
-    def met(self, page: str) -> dict[str, str]:
-        """For each primitive that a page meets the id of the first block that explains it."""
-        if page not in self._met:
-            found: dict[str, str] = {}
-            for directive in self.domain.visible_directives(self.session.app.tags, page):
+    def explained(self, page: str) -> dict[str, str]:
+        """For each primitive of a page the id of the first block that explains it."""
+        if page not in self._explained:
+            first: dict[str, str] = {}
+            for directive in self.directives.get(page, ()):
                 for block in directive.blocks:
                     outcome = self.session.outcome(block) if block.shown else None
                     for name in outcome.seen.names if outcome else ():
-                        found.setdefault(name, block.identity)
-            self._met[page] = found
-        return self._met[page]
+                        first.setdefault(name, block.identity)
+            self._explained[page] = first
+        return self._explained[page]
 
 
-# --- what became of each quote: judged once for the same programs, told at every build
+# --- verdicts
 
 
-def judging(app: Sphinx, directives: Mapping[str, list[DirectiveRecord]]) -> BuildSession:
-    """An engine that can judge what the pages with ``directives`` say."""
-    session = BuildSession(app, settings_of(app.env))
-    session.verdicts = VerdictCache(session, Scopes(session, directives))
-    return session
-
-
-class _Found(NamedTuple):
+class _Entry(NamedTuple):
     verdict: Verdict
     judged: bool  # by this build
 
 
 class VerdictCache:
-    """Judges quotes; what it knows from the last build it does not judge again."""
+    """Judges statements; what the last build judged of the same programs counts.
 
-    def __init__(self, session: BuildSession, scopes: Scopes) -> None:
+    ``kept`` is what :meth:`kept` of the last build returned.
+    """
+
+    def __init__(
+        self,
+        session: BuildSession,
+        scopes: Scopes,
+        meanings: Meanings,
+        addresses: Addresses,
+        kept: object = "",
+    ) -> None:
         self.session = session
         self.scopes = scopes
-        self.domain = cast("JaxprDomain", session.app.env.get_domain("jaxpr"))
-        self.addresses = Addresses(session, self.domain)
-        self.used: dict[str, _Found] = {}
-        self.writing = False  # pages show what is judged, whatever was kept
-        self._listed: dict[str, str] = {}  # page -> digest of its names
-        self._met: dict[str, frozenset[str]] = {}  # page -> primitives of what it may name
-        self._found: dict[tuple[str, str, str], _Found] = {}  # of this build
+        self.meanings = meanings
+        self.addresses = addresses
+        self._before = kept
+        self._used: dict[str, _Entry] = {}
+        self._writing = False  # pages show what this build judges, whatever was kept
+        self._names: dict[str, str] = {}  # page -> digest of its names
+        self._primitives: dict[str, frozenset[str]] = {}  # page -> of what it may name
+        self._entries: dict[tuple[str, str, str], _Entry] = {}  # of this build
 
     @property
     def versions(self) -> dict[str, str]:
@@ -151,101 +173,101 @@ class VerdictCache:
         return self.scopes.versions
 
     @cached_property
-    def known(self) -> dict[str, Verdict]:
-        """What the last build asked for; builders whose word counts believe none of it."""
-        if getattr(self.session.app.builder, "judges_afresh", False):
-            return {}
-        return unsealed(self.domain.data["judged"])
+    def _last_build(self) -> dict[str, Verdict]:
+        return {} if self.session.policy.judges_afresh else unsealed(self._before)
 
-    def save(self) -> None:
-        """Keep what this build asked for: Sphinx writes it with the pages that it updates."""
-        if self.used:
-            self.domain.data["judged"] = sealed({k: one.verdict for k, one in self.used.items()})
-        self.writing = True
+    def kept(self) -> str:
+        """What this build asked for, for the next one; ``""`` where it asked for nothing."""
+        verdicts = {key: entry.verdict for key, entry in self._used.items()}
+        return sealed(verdicts) if verdicts else ""
 
-    def of(self, page: str, statement: Statement, inside: DirectiveRecord | None = None) -> Verdict:
-        """The verdict on a quote of a page; ``inside`` its directive, for the path of a note."""
-        if inside is not None:
-            return self._of(page, statement, inside).verdict
-        asked = (page, statement.what, statement.expression)
-        found = self._found.get(asked)
-        if found is None or (self.writing and not found.judged):
-            found = self._found[asked] = self._of(page, statement, None)
-        return found.verdict
+    def begin_writing(self) -> None:
+        """From now on believe only what this build judges."""
+        self._writing = True
 
-    def _of(self, page: str, statement: Statement, inside: DirectiveRecord | None) -> _Found:
+    def of(self, page: str, statement: Statement) -> Verdict:
+        """The verdict on a statement of a page."""
+        key = (page, statement.what, statement.expression)
+        entry = self._entries.get(key)
+        if entry is None or (self._writing and not entry.judged):
+            entry = self._entries[key] = self._entry(page, statement, None)
+        return entry.verdict
+
+    def of_path(self, directive: DirectiveRecord, statement: Statement) -> Verdict:
+        """The verdict on a path that begins inside of a directive."""
+        return self._entry("", statement, directive).verdict
+
+    def _entry(self, page: str, statement: Statement, inside: DirectiveRecord | None) -> _Entry:
         if statement.what == "prim":
-            return _Found(self._primitive(page, statement.expression), judged=True)
-        places = self.scopes.mentioned(page, statement.expression, inside)
-        key = self._key(page, statement, places, inside)
-        found = self.used.get(key)
-        if found is None and not self.writing:
+            return _Entry(self._primitive(page, statement.expression), judged=True)
+        targets = self.scopes.mentioned(page, statement.expression, inside)
+        key = self._key(page, statement, targets, inside)
+        entry = self._used.get(key)
+        if entry is None and not self._writing:
             kept = self._kept(key, page, statement, inside)
-            found = _Found(kept, judged=False) if kept else None
-        if found is None or (self.writing and not found.judged):
-            found = _Found(self._judge(page, statement, inside), judged=True)
-        self.used[key] = found
-        return found
+            entry = _Entry(kept, judged=False) if kept else None
+        if entry is None or (self._writing and not entry.judged):
+            self.session.mend((target.directive, target.block) for target in targets)
+            entry = _Entry(self._judge(page, statement, inside), judged=True)
+        self._used[key] = entry
+        return entry
 
     def _kept(
         self, key: str, page: str, statement: Statement, inside: DirectiveRecord | None
     ) -> Verdict | None:
-        found = self.known.get(key)
-        if found is not None and found.block:
-            return found if found.block in self.scopes.places(page, inside) else None
-        if found is not None and statement.what == "ref" and found.state == TRUE:
-            return replace(found, where=self._elsewhere(statement))
-        return found
+        verdict = self._last_build.get(key)
+        if verdict is not None and verdict.block:
+            return verdict if verdict.block in self.scopes.visible(page, inside) else None
+        if verdict is not None and statement.what == "ref" and verdict.state == TRUE:
+            return replace(verdict, where=self._elsewhere(statement))
+        return verdict
 
     def link(self, page: str, primitive: str) -> nodes.reference | None:
         """An empty link on a page to where a primitive is explained."""
         return self.addresses.link(page, primitive)
 
     def is_pasted(self, page: str, statement: Statement) -> bool:
-        """Whether all that a quote asks of stands on a page as text."""
-        places = self.scopes.mentioned(page, statement.expression)
-        return bool(places) and all(place.block.pasted for place in places)
+        """Whether all programs of a statement were pasted into a page."""
+        targets = self.scopes.mentioned(page, statement.expression)
+        return bool(targets) and all(target.block.pasted for target in targets)
 
-    def place(self, page: str, verdict: Verdict) -> BlockOnPage | None:
-        """Where the block stands that a verdict leads to."""
+    def target(self, page: str, verdict: Verdict) -> BlockOnPage | None:
+        """The block that a verdict is about."""
         return self.scopes.names(page).get(verdict.block)
 
     def _key(
         self,
         page: str,
         statement: Statement,
-        places: list[BlockOnPage],
+        targets: list[BlockOnPage],
         inside: DirectiveRecord | None,
     ) -> str:
-        if page not in self._listed:
+        if page not in self._names:
             names = sorted(self.scopes.names(page)), sorted(self.scopes.left_out(page))
-            self._listed[page] = digest(names)
-        listed = self._listed[page] if inside is None else inside.name
+            self._names[page] = digest(names)
+        names_digest = self._names[page] if inside is None else inside.name
         lines = _LINE.search(statement.expression) is not None
-        about = [listed, [[place.block.name, self._seen(place, lines)] for place in places]]
+        seen = [[target.block.name, self._seen(target, lines)] for target in targets]
         facts: list[Any] = [
             __version__,
             statement.what,
             statement.expression,
             self.scopes.versions,
-            about,
+            [names_digest, seen],
         ]
-        facts += [self._elsewhere(statement), self.scopes.spoken(page)]
+        facts += [self._elsewhere(statement), self.scopes.vocabulary(page)]
         return digest(facts)[:24]
 
     def _elsewhere(self, statement: Statement) -> str:
         """The address of a block in another project that intersphinx knows."""
         if statement.what != "ref":
             return ""
-        return self.session.meanings.in_inventories(statement.expression, ["jaxpr:block"])
+        return self.meanings.in_inventories(statement.expression, ["jaxpr:block"])
 
-    def _all(self, page: str) -> Iterable[BlockOnPage]:
-        return self.scopes.names(page).values()
-
-    def _seen(self, place: BlockOnPage, lines: bool) -> str:
-        outcome = self.session.outcome(place.block)
+    def _seen(self, target: BlockOnPage, lines: bool) -> str:
+        outcome = self.session.outcome(target.block)
         if outcome is None:
-            return place.block.problem
+            return target.block.problem
         return outcome.seen.program + (outcome.seen.source if lines else "")
 
     def _judge(self, page: str, statement: Statement, inside: DirectiveRecord | None) -> Verdict:
@@ -267,18 +289,16 @@ class VerdictCache:
 
     def _primitive(self, page: str, expression: str) -> Verdict:
         name = expression.strip("\"'")
-        glossary = self.session.meanings.glossary
-        if page not in self._met:
-            self._met[page] = frozenset(self.scopes.met(self._all(page)))
-        met = self._met[page]
-        if name in self.session.meanings.terms_of or glossary.entry(name) or name in met:
-            where = ""
-            if isinstance(self.session.app.builder, StandaloneHTMLBuilder):  # others write all
-                where = self.addresses.address(page, name)
-            return Verdict(TRUE, name, where=where)
+        glossary = self.meanings.glossary
+        if page not in self._primitives:
+            targets = self.scopes.names(page).values()
+            self._primitives[page] = frozenset(self.scopes.primitives(targets))
+        primitives = self._primitives[page]
+        if name in self.meanings.terms_of or glossary.entry(name) or name in primitives:
+            return Verdict(TRUE, name, where=self.addresses.address(page, name))
         from ...program.query.syntax import nearest
 
-        near = nearest(name, sorted({*glossary.known(), *met}))
+        near = nearest(name, sorted({*glossary.known(), *primitives}))
         return Verdict(WRONG, f"there is no primitive `{name}`{near}")
 
 
@@ -291,16 +311,16 @@ _STATES: Final = frozenset({TRUE, FALSE, WRONG, UNJUDGED})
 
 def sealed(verdicts: Mapping[str, Verdict]) -> str:
     """Verdicts as one text that begins with its digest."""
-    rows = {key: [getattr(one, name) for name in _FIELDS] for key, one in verdicts.items()}
+    rows = {key: [getattr(verdict, name) for name in _FIELDS] for key, verdict in verdicts.items()}
     return f"{digest(rows)} {canonical(rows)}"
 
 
 def unsealed(text: Any) -> dict[str, Verdict]:
-    """What ``sealed`` made; nothing of a text that is damaged or has other things in it."""
+    """What ``sealed`` made; nothing where the text is damaged or holds anything else."""
     try:
-        said, _, written = text.partition(" ")
+        seal, _, written = text.partition(" ")
         rows = json.loads(written)
-        whole = digest(rows) == said and canonical(rows) == written
+        whole = digest(rows) == seal and canonical(rows) == written
         return {key: _verdict(*row) for key, row in rows.items()} if whole else {}
     except (AttributeError, TypeError, ValueError, RecursionError):
         return {}
@@ -308,57 +328,60 @@ def unsealed(text: Any) -> dict[str, Verdict]:
 
 def _verdict(state: str, text: str, hints: Any, block: str, starts: Any, is_empty: bool) -> Verdict:
     texts = [state, text, block, *hints]
-    good = state in _STATES and all(type(one) is str for one in texts)
+    good = state in _STATES and all(type(part) is str for part in texts)
     good = good and type(hints) is type(starts) is list and type(is_empty) is bool
-    if not good or not all(type(one) is int and one >= 0 for one in starts):
+    if not good or not all(type(start) is int and start >= 0 for start in starts):
         raise ValueError(state)
     return Verdict(state, text, tuple(hints), block, tuple(starts), is_empty=is_empty)
 
 
-def _claim(text: str, scope: Any, inside: str) -> Verdict:
+# --- judges by the kind of statement; what they load is loaded where something is new
+
+
+def _claim(text: str, scope: Scope, inside: str) -> Verdict:
     from ...program.query.evaluate import judge
 
-    return _said(judge(text, scope), text, scope)
+    return _truth(judge(text, scope), text, scope)
 
 
-def _condition(text: str, scope: Any, inside: str) -> Verdict:
+def _condition(text: str, scope: Scope, inside: str) -> Verdict:
     from ...program.query.evaluate import evaluate
 
-    return _said(evaluate(text, scope), text, scope)
+    return _truth(evaluate(text, scope), text, scope)
 
 
-def _said(found: Any, text: str, scope: Any) -> Verdict:
+def _truth(answer: Answer, text: str, scope: Scope) -> Verdict:
     from ...program.query.explain import instead
 
-    if found.is_true:
-        return Verdict(TRUE, hints=found.hints)
-    return Verdict(FALSE, instead(text, scope), found.hints)
+    if answer.is_true:
+        return Verdict(TRUE, hints=answer.hints)
+    return Verdict(FALSE, instead(text, scope), answer.hints)
 
 
-def _value(text: str, scope: Any, inside: str) -> Verdict:
+def _value(text: str, scope: Scope, inside: str) -> Verdict:
     from ...program.query.base import words
     from ...program.query.evaluate import evaluate
 
-    found = evaluate(text, scope)
-    return Verdict(TRUE, words(found.value), found.hints)
+    answer = evaluate(text, scope)
+    return Verdict(TRUE, words(answer.value), answer.hints)
 
 
-def _equation(text: str, scope: Any, inside: str) -> Verdict:
+def _equation(text: str, scope: Scope, inside: str) -> Verdict:
     from ...program.query.evaluate import resolve
 
-    found, hints = resolve(text, scope, inside)
-    return Verdict(TRUE, "", hints, found.block.name, (found.equation.start,))
+    view, hints = resolve(text, scope, inside)
+    return Verdict(TRUE, "", hints, view.block.name, (view.equation.start,))
 
 
-def _equations(text: str, scope: Any, inside: str) -> Verdict:
+def _equations(text: str, scope: Scope, inside: str) -> Verdict:
     from ...program.query.evaluate import resolve_equations
 
-    found = resolve_equations(text, scope, inside)
-    starts = tuple(equation.start for equation in found.equations)
-    return Verdict(TRUE, "", (), found.block.name, starts)
+    view = resolve_equations(text, scope, inside)
+    starts = tuple(equation.start for equation in view.equations)
+    return Verdict(TRUE, "", (), view.block.name, starts)
 
 
-def _block(text: str, scope: Any, inside: str) -> Verdict:
+def _block(text: str, scope: Scope, inside: str) -> Verdict:
     from ...program.query.evaluate import resolve_block
 
     return Verdict(TRUE, block=resolve_block(text, scope).block.name)

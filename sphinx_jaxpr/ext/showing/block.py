@@ -2,26 +2,28 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Final
+from typing import TYPE_CHECKING, Final
 
 from docutils import nodes
 
 from ...program.html.folding import CAST, UNUSED, reasons
-from ...program.matching import summary
-from ...program.matching.match import Match
-from ...program.matching.summary import SummaryPart, counts, dropped
-from ...program.model import Equation, Printed
+from ...program.matching.summary import counts
 from ...tracing.grammar import Mesh
 from ...tracing.options import starts_open
-from ...tracing.outcome import remarks
-from ..judging.findings import unmet
-from ..judging.path_targets import PathTarget, elided_targets, elided_words, note_targets
+from ...tracing.result import ErrorKind, FunctionSource, TraceError
+from ..config import ProjectSettings
+from ..judging.meanings import Meanings
+from ..judging.path_targets import PathTarget, PathTargets
 from ..judging.session import BuildSession
 from ..locale import _
 from ..nodes import jaxpr_blocks, jaxpr_note
 from ..records import Block, DirectiveRecord
 from .notes import as_list
+
+if TYPE_CHECKING:
+    from ...block import TracedBlock
 
 #: Equations of the base that are listed where a variant lacks them.
 MOST_DROPPED: Final = 8
@@ -32,35 +34,54 @@ def only_in_base() -> str:
     return _("Only in the base: ")
 
 
+@dataclass(frozen=True)
+class Rendering:
+    """What the directives of one tree are rendered with.
+
+    ``page`` is the page that is written; ``format`` and ``builder`` are the builder's;
+    ``latex_engine`` is an option of Sphinx.  ``taken`` are the ids that the tree has already.
+    """
+
+    session: BuildSession
+    targets: PathTargets
+    meanings: Meanings
+    page: str
+    format: str
+    builder: str
+    settings: ProjectSettings
+    latex_engine: str
+    taken: set[str]
+
+
 class BlockRenderer:
-    """The blocks of one directive that are shown, and what to say about each."""
+    """The blocks of one directive that are shown, as nodes.
+
+    ``definitions`` has the ids that explain primitives further up in the tree.
+    """
 
     def __init__(
-        self, session: BuildSession, directive: DirectiveRecord, node: jaxpr_blocks, taken: set[str]
+        self,
+        rendering: Rendering,
+        directive: DirectiveRecord,
+        node: jaxpr_blocks,
+        definitions: dict[str, str],
     ) -> None:
-        self.session = session
-        self.taken = taken
+        self.rendering = rendering
         self.directive = directive
+        self.definitions = definitions
         self.caption = next(iter(node.findall(nodes.caption)), None)
         self.note_nodes = [child for child in node.children if isinstance(child, jaxpr_note)]
         others = (self.caption, *self.note_nodes)
         self.rest = [child for child in node.children if child not in others]
-        self.placed = note_targets(session, directive)
+        self.note_targets = rendering.targets.notes(directive)
         self.blocks = [block for block in directive.blocks if block.shown]
-        self.ids = {block.identity: free(block.identity, taken) for block in directive.blocks}
+        self.ids = {b.identity: free(b.identity, rendering.taken) for b in directive.blocks}
         #: The nodes that show blocks, for the event ``jaxpr-figure``.
         self.figures: list[tuple[Block, nodes.Element]] = []
-        self.in_table = _stands_in(node, nodes.entry)
-        self.epub = session.app.builder.format == "html" and session.app.builder.name == "epub"
+        self.in_table = _is_inside(node, nodes.entry)
+        self.is_epub = rendering.format == "html" and rendering.builder == "epub"
 
-    def id_of(self, block: Block) -> str:
-        return self.ids[block.identity]
-
-    def is_skipped(self, block: Block) -> bool:
-        """Whether there is nothing but a placeholder."""
-        return self.session.mode == "skip"
-
-    def shown(self) -> list[nodes.Node]:
+    def render(self) -> list[nodes.Node]:
         """The blocks, with all that belongs to each."""
         raise NotImplementedError
 
@@ -68,12 +89,29 @@ class BlockRenderer:
         """What follows the last block."""
         return []
 
-    # -- facts for all formats
+    # -- what all formats show
+
+    def traced(self, block: Block) -> TracedBlock:
+        """A block with its program."""
+        return self.rendering.session.traced(self.directive, block)
+
+    @property
+    def base(self) -> Block:
+        """The block of the function itself."""
+        return self.directive.blocks[0]
+
+    def id_of(self, block: Block) -> str:
+        """The id of a block in this tree."""
+        return self.ids[block.identity]
+
+    def is_skipped(self, block: Block) -> bool:
+        """Whether there is nothing but a placeholder."""
+        return self.rendering.session.mode == "skip"
 
     def call(self, block: Block) -> str:
-        result = self.session.result(block)
-        if result is not None and "call" in result:
-            return str(result["call"])
+        """The call that makes a block; while that is unknown, its name and label."""
+        if call := self.traced(block).call:
+            return call
         target = block.request.target if block.request else block.name
         last = target.replace(":", ".").rpartition(".")[2]
         return f"{last}, {block.label}" if block.label else last
@@ -85,170 +123,122 @@ class BlockRenderer:
             return ""
         if isinstance(mesh, Mesh):
             source = mesh.source
-        else:  # a function that returns one says so in the result
-            result = self.session.result(block) or {}
-            source = f"{result.get('mesh', mesh.text)}.abstract_mesh"
+        else:  # a function that returns one is named in the result
+            result = self.traced(block).result
+            source = f"{(result.mesh if result else '') or mesh.text}.abstract_mesh"
         return f"with jax.sharding.use_abstract_mesh({source}):"
 
-    def matched(self, block: Block) -> Match:
-        """How the equations of a variant are those of the base."""
-        return self.session.matched(self.directive.blocks[0], block)
+    def remarks(self, block: Block) -> list[str]:
+        """What is noteworthy of a block."""
+        return self.traced(block).remarks
 
-    def acted(self, block: Block) -> list[SummaryPart]:
-        """The computed line: first the counts of equations, then how the transform acted."""
-        found = self.session.printed(block)
-        if found is None:
-            return []
-        first = self.directive.blocks[0]
-        base = self.session.printed(first) if block.label else None
-        return summary.acted(
-            found[0],
-            base[0] if base else None,
-            self.matched(block),
-            self.session.places(block),
-            self.session.places(first),
-        )
+    def version(self, block: Block) -> str:
+        """The version of JAX that traced a block."""
+        version = self.traced(block).version
+        if version and block.locked:
+            return _("from the lock, made with {version}").format(version=version)
+        return version
 
-    def phases(self, block: Block) -> list[str]:
-        """The phases that a block's equations are in, in printed order; none if only one."""
-        found = self.session.printed(block)
-        return summary.phases(*found) if found is not None else []
+    def error(self, block: Block) -> TraceError | None:
+        """What to show instead of a program."""
+        traced = self.traced(block)
+        if traced.error is None and traced.raises:
+            message = f"expected {traced.raises}, but no error occurred"
+            return TraceError(ErrorKind.OPTION, message)
+        return traced.error
 
     def marks(self, block: Block) -> list[tuple[str, str]]:
         """What colours and gutter show in HTML, as text: a mark, and the letters it is on.
 
         An equation without a letter of its own is named by its primitive.
         """
-        found = self.session.printed(block)
-        if found is None:
-            return []
-        why = self.elided(block)
-        more = {start: _REASONS[reason] for start, reason in why.items() if reason in _REASONS}
-        return summary.marks(*found, self.matched(block).change, more)
+        elided = self.elided(block).items()
+        more = {start: _REASONS[reason] for start, reason in elided if reason in _REASONS}
+        return self.traced(block).marks(more)
 
-    def dropped(self, block: Block) -> tuple[list[Equation], int]:
-        """Equations of the base that have no partner here: some, and how many more there are."""
-        base = self.session.printed(self.directive.blocks[0]) if block.label else None
-        if base is None:
-            return [], 0
-        gone = dropped(base[0], self.matched(block), self.session.places(self.directive.blocks[0]))
-        return gone[:MOST_DROPPED], max(0, len(gone) - MOST_DROPPED)
-
-    def remarks(self, block: Block) -> list[str]:
-        """Effects, effects that a transform lost, captured arrays."""
-        result = self.session.result(block) or {}
-        base = (self.session.result(self.directive.blocks[0]) or {}) if block.label else {}
-        return remarks(result, base)
-
-    def version(self, block: Block) -> str:
-        result = self.session.result(block) or {}
-        if "jax" not in result:
-            return ""
-        made = f"JAX {result['jax']}"
-        if block.locked:
-            return _("from the lock, made with {version}").format(version=made)
-        return made
-
-    def error(self, block: Block) -> dict[str, Any] | None:
-        """What to show instead of a program."""
-        if block.problem:
-            return _problem(block.problem)
-        outcome = self.session.outcome(block)
-        if outcome is None:
-            return _problem("it was not traced")
-        if outcome.error is not None:
-            return outcome.error
-        result = self.session.result(block)
-        if result is None:
-            outcome = self.session.outcome(block)
-            return (outcome.error if outcome else None) or _problem("its stored result is damaged")
-        error: dict[str, Any] | None = result.get("error")
-        expects = block.request is not None and block.request.expects_error
-        if error is None and expects and self.directive.raises:
-            return _problem(f"expected {self.directive.raises}, but no error occurred")
-        return error
-
-    def is_expected(self, block: Block) -> bool:
-        """Whether a block's error is the one that the page wants to show."""
-        expects = block.request is not None and block.request.expects_error
-        return expects and not (
-            self.directive.raises and unmet(self.session, self.directive, block)
-        )
-
-    def is_open(self, block: Block, printed: Printed) -> bool:
-        if self.epub:  # readers of books may not be able to open anything
+    def is_open(self, block: Block) -> bool:
+        """Whether a block that can be folded starts open."""
+        if self.is_epub:  # readers of books may not be able to open anything
             return True
+        printed = self.traced(block).printed
         opened = self.directive.opened
         if opened in ("", "auto"):
-            limit = self.session.settings.max_equations
-            if counts(printed)[1] > limit:
+            if counts(printed)[1] > self.rendering.settings.max_equations:
                 return False
-            opened = opened or self.session.settings.opened
+            opened = opened or self.rendering.settings.opened
         return starts_open(opened, block.label, printed.text)
+
+    # -- what is folded away
 
     @cached_property
     def elided_words(self) -> frozenset[str]:
         """What is folded, or set apart where nothing can be."""
-        return elided_words(self.session, self.directive)
+        return self.rendering.targets.elided_words(self.directive)
+
+    @cached_property
+    def elided_targets(self) -> list[PathTarget]:
+        """The equations that the paths of ``elide`` lead to."""
+        return self.rendering.targets.elided(self.directive)
 
     def elides_parameters(self) -> bool:
         """Whether neutral and huge parameters start folded; in a book nothing may."""
-        return "params" in self.elided_words and not self.epub
+        return "params" in self.elided_words and not self.is_epub
 
     def elided(self, block: Block) -> dict[int, str]:
         """The equations that are folded away, each with its reason; none that has a note."""
-        found = self.session.printed(block)
-        if found is None:
+        traced = self.traced(block)
+        if not traced.has_program:
             return {}
-        at = [start for one in self.pointed if one.block is block for start in one.starts]
-        why = reasons(*found, self.elided_words, at)
-        noted = {one.start for one in self.placed if one.block is block}
+        chosen = [
+            s for target in self.elided_targets if target.block is block for s in target.starts
+        ]
+        why = reasons(traced.printed, traced.aligned.equations, self.elided_words, chosen)
+        noted = {target.start for target in self.note_targets if target.block is block}
         return {start: reason for start, reason in why.items() if start not in noted}
 
-    @cached_property
-    def pointed(self) -> list[PathTarget]:
-        """Where the paths of ``elide`` lead."""
-        return elided_targets(self.session, self.directive)
+    # -- notes
 
     def notes_of(self, block: Block) -> list[tuple[PathTarget, jaxpr_note, str]]:
         """The notes at equations of a block, with the ids of their texts."""
-        pairs = zip(self.placed, self.note_nodes, strict=False)
-        mine = [(found, node) for found, node in pairs if found.block is block]
+        pairs = zip(self.note_targets, self.note_nodes, strict=False)
+        own = [(target, node) for target, node in pairs if target.block is block]
         identity = self.id_of(block)
         return [
-            (found, node, f"{identity}-note-{number}")
-            for number, (found, node) in enumerate(mine, 1)
+            (target, node, f"{identity}-note-{number}")
+            for number, (target, node) in enumerate(own, 1)
         ]
 
     def lost_notes(self) -> list[nodes.Node]:
         """The texts of notes whose equation is not there: nothing that was written is lost."""
-        pairs = zip(self.placed, self.note_nodes, strict=False)
-        lost = [(f, node, "") for f, node in pairs if f.block is None or not f.block.shown]
-        rows = as_list(lost, lambda found: nodes.literal(found.note.path, found.note.path))
+        pairs = zip(self.note_targets, self.note_nodes, strict=False)
+        lost = [(t, node, "") for t, node in pairs if t.block is None or not t.block.shown]
+        rows = as_list(lost, lambda target: nodes.literal(target.note.path, target.note.path))
         for item in (item for row in rows for item in row.findall(nodes.list_item)):
             item["ids"] = []
         return rows
 
-    def source_of(self) -> dict[str, Any] | None:
+    # -- the function's source
+
+    @property
+    def python(self) -> FunctionSource | None:
         """The function's Python source, where it was asked for and is known."""
-        result = self.session.result(self.directive.blocks[0]) or {}
-        return (result.get("source") or None) if self.directive.with_source else None
+        result = self.traced(self.base).result if self.directive.with_source else None
+        return result.source if result is not None else None
 
     def source(self) -> list[nodes.Node]:
         """A listing of the function's Python source."""
-        known = self.source_of()
-        if known is None:
+        if self.python is None:
             return []
-        shown = nodes.literal_block(known["text"], known["text"], language="python")
-        shown["translatable"] = False
-        shown["classes"].append("jaxpr-source")
-        return [shown]
+        listing = nodes.literal_block(self.python.text, self.python.text, language="python")
+        listing["translatable"] = False
+        listing["classes"].append("jaxpr-source")
+        return [listing]
 
 
 _REASONS: Final = {CAST: "casts", UNUSED: "unused"}
 
 
-def _stands_in(node: nodes.Node, kind: type[nodes.Node]) -> bool:
+def _is_inside(node: nodes.Node, kind: type[nodes.Node]) -> bool:
     parent = node.parent
     while parent is not None and not isinstance(parent, kind):
         parent = parent.parent
@@ -257,13 +247,9 @@ def _stands_in(node: nodes.Node, kind: type[nodes.Node]) -> bool:
 
 def free(identity: str, taken: set[str]) -> str:
     """An id that is unique also where several pages are put together."""
-    found, count = identity, 2
-    while found in taken:
-        found = f"{identity}-{count}"
+    candidate, count = identity, 2
+    while candidate in taken:
+        candidate = f"{identity}-{count}"
         count += 1
-    taken.add(found)
-    return found
-
-
-def _problem(message: str) -> dict[str, Any]:
-    return {"kind": "option", "type": "", "message": message, "frames": []}
+    taken.add(candidate)
+    return candidate

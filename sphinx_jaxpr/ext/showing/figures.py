@@ -15,15 +15,13 @@ from ...program.html.definitions import Explained, links
 from ...program.html.folding import Run, folds, runs
 from ...program.html.side_by_side import Column, Unaligned, align
 from ...program.matching.summary import in_words
-from ...tracing.outcome import error_parts
+from ...tracing.reports import error_parts
 from ..judging.path_targets import PathTarget
 from ..locale import _
 from ..nodes import jaxpr_figure, jaxpr_source, jaxpr_words
 from ..records import Block
-from .block import BlockRenderer, free, only_in_base
+from .block import MOST_DROPPED, BlockRenderer, free, only_in_base
 from .notes import as_list, marker
-
-# --- blocks as HTML figures
 
 
 @dataclass(frozen=True)
@@ -51,42 +49,43 @@ ALONE: Final = Look()
 class HtmlRenderer(BlockRenderer):
     """For builders that write HTML: one ``jaxpr_figure`` a block."""
 
-    def shown(self) -> list[nodes.Node]:
-        found: list[nodes.Node] = [*self.rest, *self.source()]
-        for place, block in enumerate(self.blocks):
-            caption = self.caption if place == 0 else None
-            found.append(self.figure(block, caption))
-            found.extend(as_list(self.notes_of(block), self.back))
-        return [*found, *self.lost_notes()]
+    def render(self) -> list[nodes.Node]:
+        """Figures with their notes; the first has the caption."""
+        figures: list[nodes.Node] = [*self.rest, *self.source()]
+        for index, block in enumerate(self.blocks):
+            figures.append(self.figure(block, self.caption if index == 0 else None))
+            figures.extend(as_list(self.notes_of(block), self.back))
+        return [*figures, *self.lost_notes()]
 
-    def back(self, found: PathTarget) -> nodes.Node:
+    def back(self, target: PathTarget) -> nodes.Node:
         """A link from a note to its equation."""
-        assert found.block is not None
-        printed = self.session.printed(found.block)
-        assert printed is not None
-        identity = equation_ids(printed[0], self.id_of(found.block))[found.start]
-        shown = nodes.literal(found.note.path, found.note.path)
-        return nodes.reference("", "", shown, internal=True, refid=identity)
+        assert target.block is not None
+        printed = self.traced(target.block).printed
+        identity = equation_ids(printed, self.id_of(target.block))[target.start]
+        path = nodes.literal(target.note.path, target.note.path)
+        return nodes.reference("", "", path, internal=True, refid=identity)
 
     def markers(self, block: Block) -> dict[int, str]:
         """For equations with notes: their numbered marks."""
         marks: dict[int, str] = {}
-        for number, (found, _node, identity) in enumerate(self.notes_of(block), 1):
-            marks[found.start] = marks.get(found.start, "") + marker(number, escape(identity))
+        for number, (target, _node, identity) in enumerate(self.notes_of(block), 1):
+            marks[target.start] = marks.get(target.start, "") + marker(number, escape(identity))
         return marks
 
     def figure(
         self, block: Block, caption: nodes.Element | None, look: Look = ALONE
     ) -> jaxpr_figure:
+        """One block; its caption is a child."""
         kind, opened, summary, body = self.parts(block, look)
         classes = " ".join(["jaxpr", *filter(None, [kind]), *self.directive.classes])
-        about = [*self.remarks(block), *filter(None, [self.arguments(block), self.version(block)])]
-        placed = f' data-rows="{powers(look.side.rows)}"' if look.side else ""
-        source = f' data-source="{escape(self.source_id)}"' if self.python(block) else ""
+        arguments = self.traced(block).arguments
+        about = [*self.remarks(block), *filter(None, [arguments, self.version(block)])]
+        rows = f' data-rows="{powers(look.side.rows)}"' if look.side else ""
+        source = f' data-source="{escape(self.source_id)}"' if self.lines_of(block) else ""
         before, after = markup.figure(
             look.identity or self.id_of(block),
             classes,
-            placed + source,
+            rows + source,
             opened=opened,
             summary=summary,
             body=body,
@@ -101,7 +100,7 @@ class HtmlRenderer(BlockRenderer):
             line["classes"].append("jaxpr-caption")
             figure += line
         if not look.copy:
-            figure += jaxpr_words("", nodes.Text(self.words(block)))
+            figure += jaxpr_words("", nodes.Text(self.search_words(block)))
         self.figures.append((block, figure))
         return figure
 
@@ -111,91 +110,93 @@ class HtmlRenderer(BlockRenderer):
         if self.is_skipped(block):
             message = markup.paragraph(_("Not traced: jaxpr_mode is skip."))
             return "jaxpr-skipped", True, summary, message
-        error = self.error(block)
+        traced, error = self.traced(block), self.error(block)
         if error is not None:
-            kind = "jaxpr-raises" if self.is_expected(block) else "jaxpr-error"
+            kind = "jaxpr-raises" if traced.is_expected else "jaxpr-error"
             return kind, True, summary, markup.error(*error_parts(error))
-        found = self.session.printed(block)
-        assert found is not None
-        printed, facts = found
-        summary += self.line(block) + markup.beside(look.beside, _("(beside {label})"))
+        summary += markup.computed(traced.header, traced.phases)
+        summary += markup.beside(look.beside, _("(beside {label})"))
         identity = look.identity or self.id_of(block)
-        page = self.session.app.env.docname
+        printed, facts = traced.printed, traced.aligned.equations
         ids = equation_ids(printed, identity)
-        known = self.session.meanings.of_block(printed, facts, ids, page)
+        meanings = self.rendering.meanings.of_block(printed, facts, ids, self.rendering.page)
         if not look.copy:
-            self.explained.add(known, identity, block.label)
+            self.explained.add(meanings, identity, block.label)
         marks = Marks(
-            changes=self.matched(block).change,
-            source=self.python(block),
+            changes=traced.match.change,
+            source=self.lines_of(block),
             notes=self.markers(block) if not look.copy else {},
-            links=links(known, self.session.defined),
+            links=links(meanings, self.definitions),
             folded=folds(printed) if self.elides_parameters() else (),
             runs=self.runs(block),
             side=look.side,
-            names=self.input_names(block),
+            names=traced.inputs.leaves,
         )
-        lines = code(printed, facts, identity, marks)
-        body = markup.code(lines)
+        body = markup.code(code(printed, facts, identity, marks))
         if look.side is None:  # else the base stands beside it
             body += self.only_in_base(block)
-        opened = self.is_open(block, printed) if look.opened is None else look.opened
+        opened = self.is_open(block) if look.opened is None else look.opened
         return "", opened, summary, body
 
     @cached_property
     def explained(self) -> Explained:
-        return Explained(self.session.defined)
+        """The definitions of the primitives, which the tree shows once."""
+        return Explained(self.definitions)
 
     def closing(self) -> list[nodes.Node]:
         """What the primitives of all blocks do, once."""
-        found = self.explained.as_html(self.epub, _("What the primitives do"))
+        definitions = self.explained.as_html(self.is_epub, _("What the primitives do"))
         # Not as raw HTML, which the search would take for words of the page.
-        return [jaxpr_figure("", before=found, after="")] if found else []
+        return [jaxpr_figure("", before=definitions, after="")] if definitions else []
 
     def runs(self, block: Block) -> list[Run]:
         """Neighbouring equations that are folded together; in a book nothing may be."""
-        found = self.session.printed(block)
-        return runs(found[0], self.elided(block)) if found and not self.epub else []
+        traced = self.traced(block)
+        if not traced.has_program or self.is_epub:
+            return []
+        return runs(traced.printed, self.elided(block))
 
     def only_in_base(self, block: Block) -> str:
         """The equations that the base has and this block lacks, each a link where it is shown."""
-        gone, more = self.dropped(block)
-        base = self.directive.blocks[0]
-        found = self.session.printed(base)
-        if not gone or found is None:
+        dropped = self.traced(block).dropped
+        if not dropped:
             return ""
-        ids = equation_ids(found[0], self.id_of(base)) if base.shown else {}
+        printed = self.traced(self.base).printed
+        ids = equation_ids(printed, self.id_of(self.base)) if self.base.shown else {}
         listed = []
-        for equation in gone:
-            said = f"<code>{escape(in_words(equation))}</code>"
-            link = f'<a href="#{escape(ids[equation.start])}">{said}</a>' if ids else said
+        for equation in dropped[:MOST_DROPPED]:
+            text = f"<code>{escape(in_words(equation))}</code>"
+            link = f'<a href="#{escape(ids[equation.start])}">{text}</a>' if ids else text
             listed.append(link)
-        rest = [escape(_("and {count} more").format(count=more))] if more else []
-        return f'<p class="jaxpr-dropped">{only_in_base()}{", ".join([*listed, *rest])}</p>\n'
+        more = len(dropped) - MOST_DROPPED
+        rest = [escape(_("and {count} more").format(count=more))] if more > 0 else []
+        head = escape(only_in_base())
+        return f'<p class="jaxpr-dropped">{head}{", ".join([*listed, *rest])}</p>\n'
 
     def title(self, block: Block) -> str:
         """What the header begins with."""
         return markup.context(self.context(block)) + markup.call(self.call(block))
 
-    def python(self, block: Block) -> dict[int, tuple[int, str]]:
-        """For equations of this function's own lines: the line, and where it is shown."""
-        found = self.session.printed(block)
-        source = self.source_of()
-        if found is None or source is None:
+    # -- the function's source
+
+    def lines_of(self, block: Block) -> dict[int, tuple[int, str]]:
+        """For equations of this function's own lines: the line, and its id in the listing."""
+        python = self.python
+        if python is None:
             return {}
-        first, count = source["line"], source["text"].count("\n") + 1
+        last = python.line + python.text.count("\n")
         lines = {}
-        for start, known in found[1].items():
-            if known.source and known.source[0] == source["file"]:
-                line = known.source[1]
-                if first <= line < first + count:
+        for start, facts in self.traced(block).aligned.equations.items():
+            if facts.source and facts.source[0] == python.file:
+                line = facts.source[1]
+                if python.line <= line <= last:
                     lines[start] = (line, f"{self.lines_id}-{line}")
         return lines
 
     @property
     def source_id(self) -> str:
         """What connects the listing of Python with the figures."""
-        return self.id_of(self.directive.blocks[0])
+        return self.id_of(self.base)
 
     @property
     def lines_id(self) -> str:
@@ -203,16 +204,15 @@ class HtmlRenderer(BlockRenderer):
         return f"{self.source_id}-line"
 
     def source(self) -> list[nodes.Node]:
-        """The listing; a line has an id, and its number leads to what it made."""
-        found = super().source()
-        known = self.source_of()
-        if not found or known is None:
-            return found
-        listing = found[0]
+        """The listing; a line has an id, and its number leads to the equations it made."""
+        listings, python = super().source(), self.python
+        if not listings or python is None:
+            return listings
+        listing = listings[0]
         assert isinstance(listing, nodes.literal_block)
-        first, last = known["line"], known["line"] + known["text"].count("\n")
+        first, last = python.line, python.line + python.text.count("\n")
         listing["highlight_args"] = {"linespans": self.lines_id, "linenostart": first}
-        made, width = self.made(), len(str(last))
+        made, width = self.equations_by_line(), len(str(last))
         numbers = {
             f"{self.lines_id}-{line}": self.number(line, width, made.get(line, []))
             for line in range(first, last + 1)
@@ -230,41 +230,23 @@ class HtmlRenderer(BlockRenderer):
         link = f'<a href="#{escape(made[0])}" aria-label="{escape(label)}">{number}</a>'
         return f'<span {identity} data-line="{line}"><span class="linenos">{link}</span>'
 
-    def made(self) -> dict[int, list[str]]:
+    def equations_by_line(self) -> dict[int, list[str]]:
         """For lines of Python the ids of the equations that they made, as shown."""
-        found: dict[int, list[str]] = {}
+        by_line: dict[int, list[str]] = {}
         for block in self.blocks:
-            lines = self.python(block)
-            printed = self.session.printed(block) if lines else None
-            if printed is not None:
-                ids = equation_ids(printed[0], self.id_of(block))
-                for start, (line, _) in sorted(lines.items()):
-                    found.setdefault(line, []).append(ids[start])
-        return found
+            lines = self.lines_of(block)
+            if lines:
+                ids = equation_ids(self.traced(block).printed, self.id_of(block))
+                for start, (line, _identity) in sorted(lines.items()):
+                    by_line.setdefault(line, []).append(ids[start])
+        return by_line
 
-    def line(self, block: Block) -> str:
-        """The computed line of the header, and a legend where there are several phases."""
-        return markup.computed(self.acted(block), self.phases(block))
-
-    def words(self, block: Block) -> str:
+    def search_words(self, block: Block) -> str:
         """The functions and primitives of a block, for the search; no letters or types."""
-        found = None if self.is_skipped(block) else self.session.printed(block)
-        primitives = {equation.primitive for equation in found[0].walk()} if found else set()
+        equations = () if self.is_skipped(block) else self.traced(block).printed.walk()
+        primitives = {equation.primitive for equation in equations}
         target = block.request.target.replace(":", ".") if block.request else ""
         return " ".join([*target.split("."), block.label, *sorted(primitives)])
-
-    def input_names(self, block: Block) -> tuple[str, ...]:
-        """JAX's own name of each input: ``params['w']``."""
-        from ...program.facts import names_of
-
-        result, found = self.session.result(block), self.session.printed(block)
-        if result is None or found is None or found[0].program is None:
-            return ()
-        return names_of(result, len(found[0].program.inputs)).leaves
-
-    def arguments(self, block: Block) -> str:
-        result = self.session.result(block) or {}
-        return ", ".join(f"{name}: {kind}" for name, kind in result.get("args", []))
 
 
 # --- ``layout: compare``: each variant beside the base, what was matched on one row
@@ -276,52 +258,54 @@ _AFTER = "</div>\n"
 class CompareRenderer(HtmlRenderer):
     """The base is shown once for each variant: first under its own id, then as a copy."""
 
-    def shown(self) -> list[nodes.Node]:
+    def render(self) -> list[nodes.Node]:
+        """Pairs of figures; blocks without a program stand alone."""
         base, *variants = self.directive.blocks
-        if self.epub or not variants or self.session.printed(base) is None:
-            return super().shown()
-        found: list[nodes.Node] = [*self.rest, *self.source()]
+        if self.is_epub or not variants or not self.traced(base).has_program:
+            return super().render()
+        figures: list[nodes.Node] = [*self.rest, *self.source()]
         self.caption_left = self.caption
         self.base_shown = False
-        pairs = [block for block in variants if self.session.printed(block) is not None]
+        pairs = [block for block in variants if self.traced(block).has_program]
         if not pairs:
-            found += self.once(base)
+            figures += self.once(base)
         for block in variants:
-            found += self.pair(base, block) if block in pairs else [self.figure(block, None)]
-            found += as_list(self.notes_of(block), self.back)
-        return [*found, *self.lost_notes()]
+            figures += self.pair(base, block) if block in pairs else [self.figure(block, None)]
+            figures += as_list(self.notes_of(block), self.back)
+        return [*figures, *self.lost_notes()]
 
     def once(self, base: Block, look: Look | None = None) -> list[nodes.Node]:
         """The base under its own id, with the caption; its notes follow the pair."""
         self.base_shown = True
         caption, self.caption_left = self.caption_left, None
-        found: list[nodes.Node] = [self.figure(base, caption, look or Look())]
-        return found if look else [*found, *as_list(self.notes_of(base), self.back)]
+        figure: list[nodes.Node] = [self.figure(base, caption, look or Look())]
+        return figure if look else [*figure, *as_list(self.notes_of(base), self.back)]
 
     def pair(self, base: Block, block: Block) -> list[nodes.Node]:
         """Two figures in one box."""
-        left, right = self.sides(base, block)
-        one, two = self.session.printed(base), self.session.printed(block)
-        assert one is not None and two is not None
-        opened = self.is_open(block, two[0])
-        wide = self.is_open(base, one[0]) or opened
+        left, right = self.columns(base, block)
+        opened = self.is_open(block)
+        is_wide = self.is_open(base) or opened
         beside = Look(side=right, opened=opened, after=_AFTER)
         if self.base_shown:
-            identity = free(f"{self.id_of(block)}-base", self.taken)
-            look = Look(identity, left, wide, copy=True, beside=block.label, before=_BEFORE)
+            identity = free(f"{self.id_of(block)}-base", self.rendering.taken)
+            look = Look(identity, left, is_wide, copy=True, beside=block.label, before=_BEFORE)
             return [self.figure(base, None, look), self.figure(block, None, beside)]
-        first = self.once(base, Look(side=left, opened=wide, before=_BEFORE))
+        first = self.once(base, Look(side=left, opened=is_wide, before=_BEFORE))
         notes = as_list(self.notes_of(base), self.back)
         return [*first, self.figure(block, None, beside), *notes]
 
-    def sides(self, base: Block, block: Block) -> tuple[Column | None, Column | None]:
+    def columns(self, base: Block, block: Block) -> tuple[Column | None, Column | None]:
         """The rows of both programs, where their lines can be put into rows."""
-        one, two = self.session.printed(base), self.session.printed(block)
-        if one is None or two is None or not (one[0].program and two[0].program):
+        left, right = self.traced(base), self.traced(block)
+        if not (left.printed.program and right.printed.program):
             return None, None
         try:
-            sides = Column(one[0], self.runs(base)), Column(two[0], self.runs(block))
-            aligned = align(*sides, self.matched(block))
+            columns = (
+                Column(left.printed, self.runs(base)),
+                Column(right.printed, self.runs(block)),
+            )
+            is_aligned = align(*columns, right.match)
         except Unaligned:
-            aligned = False
-        return sides if aligned else (None, None)
+            is_aligned = False
+        return columns if is_aligned else (None, None)

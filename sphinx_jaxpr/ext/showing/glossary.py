@@ -1,4 +1,4 @@
-"""``jaxpr-glossary``: the primitives that a page or the project meets, with their meanings."""
+"""``jaxpr-glossary``: the primitives that a page or the project uses, with their meanings."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from typing import Any, cast
 from docutils import nodes
 
 from ...program.html.definitions import listed
+from ..judging.build import RunningBuild
 from ..judging.domain import JaxprDomain
-from ..judging.session import BuildSession
-from ..judging.verdicts import judging
+from ..judging.start import running
 from ..links import link
 from ..locale import _
 from ..nodes import jaxpr_primitives
 from ..pages import PageTransform
 from ..records import Block, PrimitiveList
-from .index import met
+from .index import uses_of_primitives
 
 
 class ShowGlossaries(PageTransform):
@@ -28,60 +28,56 @@ class ShowGlossaries(PageTransform):
         """Fill the lists of a page, or of several put together."""
         if self.app.builder.name == "gettext":
             return
-        domain = cast(JaxprDomain, self.env.get_domain("jaxpr"))
-        for number, node in enumerate(list(self.document.findall(jaxpr_primitives)), 1):
-            session = domain.session or judging(self.app, domain.visible(self.app.tags))
+        pending = list(self.document.findall(jaxpr_primitives))
+        if not pending:
+            return
+        build = running(self.app)
+        for number, node in enumerate(pending, 1):
             page, listing = node["docname"], node["listing"]
-            session.renumbered[(page, listing.number)] = number
-            node.replace_self(self.filled(domain, session, listing, page))
+            build.ids.show_list(page, listing.number, number)
+            node.replace_self(self.replacement(build, listing, page))
 
-    def filled(
-        self, domain: JaxprDomain, session: BuildSession, listing: PrimitiveList, page: str
+    def replacement(
+        self, build: RunningBuild, listing: PrimitiveList, page: str
     ) -> list[nodes.Node]:
         """The definition list, or a line that says why there is none."""
-        if session.mode == "skip":
+        if build.session.mode == "skip":
             return [nodes.paragraph("", _("Not traced: jaxpr_mode is skip."))]
-        pages = domain.visible(self.app.tags)
+        pages = cast(JaxprDomain, self.env.get_domain("jaxpr")).visible(self.app.tags)
         if listing.scope == "page":
             pages = {page: pages.get(page, [])}
-        found = met(session, pages)
-        if not found:
-            return [nodes.paragraph("", _none(listing))]
-        number = session.renumbered[(page, listing.number)]
+        primitives = uses_of_primitives(build.session, pages)
+        if not primitives:
+            on_page, nowhere = _("No primitives on this page."), _("No primitives in this project.")
+            return [nodes.paragraph("", on_page if listing.scope == "page" else nowhere)]
+        number = build.ids.number_of_list(page, listing.number)
         items = [
-            self.item(session, page, listed(number, name), name, places)
-            for name, places in found.items()
+            self.item(build, page, listed(number, name), name, uses)
+            for name, uses in primitives.items()
         ]
         return [nodes.definition_list("", *items, classes=["jaxpr-glossary"])]
 
     def item(
         self,
-        session: BuildSession,
+        build: RunningBuild,
         page: str,
         identity: str,
         name: str,
-        places: list[tuple[str, Block]],
+        uses: list[tuple[str, Block]],
     ) -> nodes.definition_list_item:
-        """One primitive: what it means, and links to the blocks that meet it."""
-        known = session.meanings.glossary.entry(name)
+        """One primitive: what it means, and links to the blocks that use it."""
+        entry = build.meanings.glossary.entry(name)
         term = nodes.term("", "", nodes.literal(name, name), ids=[identity])
-        meaning = nodes.paragraph("", known.meaning if known else _("No definition is known."))
-        if known is not None and known.kind != "custom":
-            meaning += nodes.Text(f" ({known.kind})")
-        where = nodes.paragraph("", _("Used in "))
-        for number, (docname, block) in enumerate(places):
-            if number:
-                where += nodes.Text(", ")
-            shown = nodes.literal(block.name, block.name)
-            other = session.renamed.get((docname, block.identity), block.identity)
-            found = link(self.app.builder, page, docname, other, shown)
-            where += found if found is not None else shown
-        where += nodes.Text(".")
-        return nodes.definition_list_item("", term, nodes.definition("", meaning, where))
-
-
-def _none(listing: PrimitiveList) -> str:
-    """What readers see in the place of an empty list."""
-    if listing.scope == "page":
-        return _("No primitives on this page.")
-    return _("No primitives in this project.")
+        meaning = nodes.paragraph("", entry.meaning if entry else _("No definition is known."))
+        if entry is not None and entry.kind != "custom":
+            meaning += nodes.Text(f" ({entry.kind})")
+        used = nodes.paragraph("", _("Used in "))
+        for index, (docname, block) in enumerate(uses):
+            if index:
+                used += nodes.Text(", ")
+            label = nodes.literal(block.name, block.name)
+            target = build.ids.of_block(docname, block.identity)
+            reference = link(self.app.builder, page, docname, target, label)
+            used += reference if reference is not None else label
+        used += nodes.Text(".")
+        return nodes.definition_list_item("", term, nodes.definition("", meaning, used))

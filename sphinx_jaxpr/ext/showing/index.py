@@ -1,36 +1,38 @@
-"""The domain's index: every primitive of the project, and the blocks that meet it."""
+"""The domain's index: every primitive of the project, and the blocks that use it."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
 
+from sphinx.application import Sphinx
 from sphinx.domains import Index, IndexEntry
+from sphinx.environment import BuildEnvironment
 
+from ..judging.build import RunningBuild
+from ..judging.meanings import Meanings
+from ..judging.session import BuildSession
 from ..records import Block, DirectiveRecord
 
-if TYPE_CHECKING:
-    from ..judging.session import BuildSession
-
-#: The letter of names that begin with none.
+#: The heading of names that do not begin with a letter.
 _OTHER = "Symbols"
 
 
-def met(
-    session: BuildSession, pages: dict[str, list[DirectiveRecord]]
+def uses_of_primitives(
+    session: BuildSession, pages: Mapping[str, list[DirectiveRecord]]
 ) -> dict[str, list[tuple[str, Block]]]:
-    """For each primitive, in order, the shown blocks with their pages that meet it.
+    """For each primitive, in order, the shown blocks that use it, with their pages.
 
-    Known without reading a result.
+    No result is read for it.
     """
-    found: dict[str, list[tuple[str, Block]]] = {}
+    uses: dict[str, list[tuple[str, Block]]] = {}
     for docname, directives in pages.items():
         for block in (b for directive in directives for b in directive.blocks if b.shown):
             outcome = session.outcome(block)
             # A primitive may be called anything, also nothing.
             for name in filter(str.strip, outcome.seen.names if outcome else ()):
-                found.setdefault(name, []).append((docname, block))
-    return dict(sorted(found.items(), key=lambda item: (item[0].lower(), item[0])))
+                uses.setdefault(name, []).append((docname, block))
+    return dict(sorted(uses.items(), key=lambda item: (item[0].lower(), item[0])))
 
 
 class PrimitiveIndex(Index):
@@ -45,36 +47,35 @@ class PrimitiveIndex(Index):
     ) -> tuple[list[tuple[str, list[IndexEntry]]], bool]:
         """The primitives by their first letter; nothing where no block shows any."""
         domain: Any = self.domain  # ours, which names this class
-        session = domain.session
-        if session is None:  # no build is running
+        build: RunningBuild | None = domain.build
+        if build is None:
             return [], False
-        pages = domain.visible(session.app.tags)
+        app: Sphinx = domain.app
+        pages = domain.visible(app.tags)
         if docnames is not None:
             wanted = set(docnames)
-            pages = {docname: found for docname, found in pages.items() if docname in wanted}
+            pages = {docname: page for docname, page in pages.items() if docname in wanted}
         letters: dict[str, list[IndexEntry]] = {}
-        for name, places in met(session, pages).items():
+        for name, uses in uses_of_primitives(build.session, pages).items():
             letter = name[0].upper() if name[0].isalpha() else _OTHER
-            letters.setdefault(letter, []).extend(_entries(session, name, places))
+            entries = letters.setdefault(letter, [])
+            if app.builder.format == "html":
+                entries.extend(_entries(build.meanings, app.env, name, uses))
+            else:  # on paper once for each block
+                entries.extend(
+                    IndexEntry(name, 0, docname, block.identity, block.name, "", "")
+                    for docname, block in uses
+                )
         return list(letters.items()), False
 
 
 def _entries(
-    session: BuildSession, name: str, places: list[tuple[str, Block]]
+    meanings: Meanings, env: BuildEnvironment, name: str, uses: list[tuple[str, Block]]
 ) -> Iterator[IndexEntry]:
-    """One primitive: with all its blocks below it, or on paper once for each block."""
-    builder: Any = session.app.builder
-    if builder.format != "html":
-        for docname, block in places:
-            yield IndexEntry(name, 0, docname, block.identity, block.name, "", "")
-        return
-    known = session.meanings.glossary.entry(name)
-    meaning = known.meaning if known else ""
-    yield IndexEntry(name, 1, "", "", "", "", meaning)
-    for docname, block in places:
-        yield IndexEntry(block.name, 2, docname, block.identity, _title(session, docname), "", "")
-
-
-def _title(session: BuildSession, docname: str) -> str:
-    title = session.app.env.titles.get(docname)
-    return title.astext() if title is not None else docname
+    """One primitive with all its blocks below it."""
+    entry = meanings.glossary.entry(name)
+    yield IndexEntry(name, 1, "", "", "", "", entry.meaning if entry else "")
+    for docname, block in uses:
+        title = env.titles.get(docname)
+        page = title.astext() if title is not None else docname
+        yield IndexEntry(block.name, 2, docname, block.identity, page, "", "")

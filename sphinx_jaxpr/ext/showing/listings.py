@@ -4,21 +4,20 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from typing import Any, Final
+from typing import Final
 
 from docutils import nodes
 
 from ...program.matching.summary import in_words
 from ...program.model import Printed
 from ...program.text import on_one_line
-from ...tracing.outcome import error_parts
+from ...tracing.reports import error_parts
+from ...tracing.result import TraceError
 from ..judging.path_targets import PathTarget
 from ..locale import _
 from ..records import Block
-from .block import BlockRenderer, only_in_base
+from .block import MOST_DROPPED, BlockRenderer, only_in_base
 from .notes import as_list, letters
-
-# --- blocks as standard nodes, for every builder that does not write HTML
 
 #: A word longer than this can leave a printed page's margin.
 LONG_WORD: Final = 70
@@ -29,29 +28,31 @@ PAGED: Final = ("latex", "texinfo")
 class NodeRenderer(BlockRenderer):
     """A heading line and a captioned listing for each block."""
 
-    def shown(self) -> list[nodes.Node]:
-        found: list[nodes.Node] = [*self.rest, *self.source()]
-        for place, block in enumerate(self.blocks):
-            found.extend(self.begin(block))
-            error = None if self.is_skipped(block) else self.error(block)
-            if self.is_skipped(block):
-                body: list[nodes.Element] = [
-                    nodes.paragraph("", _("Not traced: jaxpr_mode is skip."))
-                ]
-            elif error is not None:
-                body = _error_nodes(error, self.is_expected(block))
-            else:
-                body = self.listing(block)
-            self.figures.append((block, body[0]))
-            found.extend(self.captioned(body, self.caption if place == 0 else None))
-            found.extend(self.notes(block))
-        found.extend(self.lost_notes())
-        return self.in_tex(found) if self.format == "latex" else found
+    def render(self) -> list[nodes.Node]:
+        """Headings and listings with their notes; the first has the caption."""
+        body: list[nodes.Node] = [*self.rest, *self.source()]
+        for index, block in enumerate(self.blocks):
+            body.extend(self.begin(block))
+            content = self.content(block)
+            self.figures.append((block, content[0]))
+            body.extend(self.captioned(content, self.caption if index == 0 else None))
+            body.extend(self.notes(block))
+        body.extend(self.lost_notes())
+        return self.in_tex(body) if self.rendering.format == "latex" else body
+
+    def content(self, block: Block) -> list[nodes.Element]:
+        """The program of a block, its error, or a placeholder."""
+        if self.is_skipped(block):
+            return [nodes.paragraph("", _("Not traced: jaxpr_mode is skip."))]
+        error = self.error(block)
+        if error is not None:
+            return _error_nodes(error, self.traced(block).is_expected)
+        return self.listing(block)
 
     def begin(self, block: Block) -> list[nodes.Node]:
-        """The heading line, and where links to the block lead."""
+        """The heading line, with the target of links to the block."""
         heading = self.heading(block)
-        if self.format == "latex" and isinstance(heading[0], nodes.literal_block):
+        if self.rendering.format == "latex" and isinstance(heading[0], nodes.literal_block):
             # Sphinx leaves a target before a listing to that, which has the id then.
             heading[0]["ids"].append(block.identity)
             return heading
@@ -59,66 +60,60 @@ class NodeRenderer(BlockRenderer):
 
     def notes(self, block: Block) -> list[nodes.Node]:
         """The notes of a block; in pages each is reached from the block too."""
-        found = self.notes_of(block)
-        rows = as_list(found, self.where)
-        if not rows or self.format not in PAGED:
+        notes = self.notes_of(block)
+        rows = as_list(notes, self.where)
+        if not rows or self.rendering.format not in PAGED:
             return rows
         line = nodes.paragraph("", _("Notes: "))
         items = rows[0].findall(nodes.list_item)
-        for number, (item, (placed, _node, identity)) in enumerate(
-            zip(items, found, strict=False), 1
-        ):
+        pairs = zip(items, notes, strict=False)
+        for number, (item, (target, _node, identity)) in enumerate(pairs, 1):
             # Neither format can lead to an item.
             item["ids"].remove(identity)
             next(item.findall(nodes.paragraph)).insert(0, nodes.target("", "", ids=[identity]))
             line += nodes.Text(", " if number > 1 else "")
-            named = letters(self.session, placed)
-            line += [nodes.literal(named, named), nodes.Text(" (")]
+            name = letters(self.traced(block), target)
+            line += [nodes.literal(name, name), nodes.Text(" (")]
             line += nodes.reference("", str(number), internal=True, refid=identity)
             line += nodes.Text(")")
         line += nodes.Text(".")
         return [line, *rows]
 
-    def where(self, found: PathTarget) -> nodes.Node:
-        """Which equation a note is about: its letters, which lead to the block, and the path."""
-        assert found.block is not None
-        named = letters(self.session, found)
-        link = nodes.reference("", "", nodes.literal(named, named), internal=True)
-        link["refid"] = found.block.identity
-        return nodes.inline("", "", link, nodes.Text(f" ({found.note.path})"))
-
-    @property
-    def format(self) -> str:
-        return self.session.app.builder.format
+    def where(self, target: PathTarget) -> nodes.Node:
+        """The equation of a note: its letters, which lead to the block, and the path."""
+        assert target.block is not None
+        name = letters(self.traced(target.block), target)
+        link = nodes.reference("", "", nodes.literal(name, name), internal=True)
+        link["refid"] = target.block.identity
+        return nodes.inline("", "", link, nodes.Text(f" ({target.note.path})"))
 
     def heading(self, block: Block) -> list[nodes.Node]:
+        """The call, how the transform acted, remarks and version."""
         call = on_one_line(self.call(block))
         line = nodes.paragraph()
-        found: list[nodes.Node] = [line]
+        heading: list[nodes.Node] = [line]
         if _has_long_word(call):
-            found = [nodes.literal_block(call, call, language="python", translatable=False), line]
+            heading = [nodes.literal_block(call, call, language="python", translatable=False), line]
         else:
             line += nodes.literal(call, call)
-        acted = [f"{part.verb} {part.text}".strip() for part in self.acted(block)]
-        about = [*map(_ascii, acted), *self.remarks(block), self.version(block)]
+        header = map(_ascii, self.traced(block).header_words)
+        about = [*header, *self.remarks(block), self.version(block)]
         # In a paragraph: a blank line would end it in the midst of TeX's argument.
         text = on_one_line("; ".join(filter(None, about)))
         if text:
-            line += nodes.Text(f" - {text}" if len(found) == 1 else text)
-        found = found if line.children else found[:1]
+            line += nodes.Text(f" - {text}" if len(heading) == 1 else text)
+        heading = heading if line.children else heading[:1]
         if context := self.context(block):
-            found = [nodes.paragraph("", "", nodes.literal(context, context)), *found]
-        return found
+            heading = [nodes.paragraph("", "", nodes.literal(context, context)), *heading]
+        return heading
 
     def listing(self, block: Block) -> list[nodes.Element]:
-        found = self.session.printed(block)
-        assert found is not None
-        printed = found[0]
-        limit = self.session.settings.max_equations
-        cut, rest = len(printed.text), 0
-        if self.format in PAGED:
-            cut, rest = _cut(printed, limit)
-        text = printed.text[:cut]
+        """The text of a program, and what colours and folds show in HTML."""
+        printed = self.traced(block).printed
+        end, rest = len(printed.text), 0
+        if self.rendering.format in PAGED:
+            end, rest = _cut(printed, self.rendering.settings.max_equations)
+        text = printed.text[:end]
         body: list[nodes.Element] = [
             nodes.literal_block(text, text, language="jaxpr", translatable=False)
         ]
@@ -135,15 +130,16 @@ class NodeRenderer(BlockRenderer):
 
     def only_in_base(self, block: Block) -> list[nodes.Element]:
         """The equations that the base has and this block lacks."""
-        gone, more = self.dropped(block)
-        if not gone:
+        dropped = self.traced(block).dropped
+        if not dropped:
             return []
         line = nodes.paragraph("", only_in_base())
-        for place, equation in enumerate(gone):
-            said = on_one_line(in_words(equation))
-            line += [nodes.Text(", ")] if place else []
-            line += nodes.literal(said, said)
-        line += nodes.Text(_(", and {count} more.").format(count=more) if more else ".")
+        for index, equation in enumerate(dropped[:MOST_DROPPED]):
+            text = on_one_line(in_words(equation))
+            line += [nodes.Text(", ")] if index else []
+            line += nodes.literal(text, text)
+        more = len(dropped) - MOST_DROPPED
+        line += nodes.Text(_(", and {count} more.").format(count=more) if more > 0 else ".")
         return [line]
 
     def captioned(
@@ -153,29 +149,29 @@ class NodeRenderer(BlockRenderer):
         if caption is None:
             return body
         # Sphinx's text writer spells a caption in a table out, letter by letter.
-        if self.format == "latex" or not self.in_table:
-            for place, node in enumerate(body):
+        if self.rendering.format == "latex" or not self.in_table:
+            for index, node in enumerate(body):
                 if isinstance(node, nodes.literal_block):
                     box = nodes.container("", literal_block=True, classes=["literal-block-wrapper"])
                     box += [caption, node]
-                    return [*body[:place], box, *body[place + 1 :]]
+                    return [*body[:index], box, *body[index + 1 :]]
         return [nodes.paragraph("", "", *caption.children), *body]
 
-    def in_tex(self, found: list[nodes.Node]) -> list[nodes.Node]:
-        """What TeX has to know before it meets our text, and how it may break it."""
-        listings = [one for node in found for one in node.findall(nodes.literal_block)]
+    def in_tex(self, body: list[nodes.Node]) -> list[nodes.Node]:
+        """``body`` with what TeX has to know of its letters, and where it may break lines."""
+        listings = [listing for node in body for listing in node.findall(nodes.literal_block)]
         if any(_has_long_word(listing.astext()) for listing in listings):
-            found = [
+            body = [
                 nodes.raw("", BREAK_ANYWHERE, format="latex"),
-                *found,
+                *body,
                 nodes.raw("", END, format="latex"),
             ]
-        if self.session.app.config.latex_engine == NARROW_ENGINE:
-            text = "".join(node.astext() for node in found if not isinstance(node, nodes.raw))
-            taught = letter_definitions(text)
-            if taught:
-                found.insert(0, nodes.raw("", taught, format="latex"))
-        return found
+        if self.rendering.latex_engine == NARROW_ENGINE:
+            text = "".join(node.astext() for node in body if not isinstance(node, nodes.raw))
+            definitions = letter_definitions(text)
+            if definitions:
+                body.insert(0, nodes.raw("", definitions, format="latex"))
+        return body
 
 
 def _ascii(text: str) -> str:
@@ -199,7 +195,7 @@ def _cut(printed: Printed, limit: int) -> tuple[int, int]:
     return max(end, 0), len(starts) - limit
 
 
-def _error_nodes(error: dict[str, Any], expected: bool) -> list[nodes.Element]:
+def _error_nodes(error: TraceError, expected: bool) -> list[nodes.Element]:
     headline, detail = error_parts(error)
     if expected:
         text = f"{headline}\n{detail}".strip()

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from html import escape
-from typing import Any
+from typing import TYPE_CHECKING
 
 from docutils import nodes
 
 from ..judging.path_targets import PathTarget
-from ..judging.session import BuildSession
 from ..locale import _
 from ..nodes import jaxpr_note
+
+if TYPE_CHECKING:
+    from ...block import TracedBlock
 
 
 def as_list(
@@ -21,8 +23,8 @@ def as_list(
     if not items:
         return []
     rows = nodes.enumerated_list(classes=["jaxpr-notes"], enumtype="arabic", prefix="", suffix=".")
-    for found, node, identity in items:
-        item = nodes.list_item("", nodes.paragraph("", "", link(found)), ids=[identity])
+    for target, node, identity in items:
+        item = nodes.list_item("", nodes.paragraph("", "", link(target)), ids=[identity])
         item += node.children
         rows += item
     return [rows]
@@ -36,10 +38,9 @@ def marker(number: int, identity: str) -> str:
     )
 
 
-def letters(session: BuildSession, found: PathTarget) -> str:
+def letters(block: TracedBlock, target: PathTarget) -> str:
     """How to name an equation on paper: the letters that it binds, or its primitive."""
-    printed: Any = session.printed(found.block) if found.block else None
-    for equation in printed[0].walk() if printed else ():
-        if equation.start == found.start:
-            return " ".join(v.name for v in equation.outputs) or str(equation.primitive)
-    return found.note.path
+    for equation in block.printed.walk():
+        if equation.start == target.start:
+            return " ".join(v.name for v in equation.outputs) or equation.primitive
+    return target.note.path

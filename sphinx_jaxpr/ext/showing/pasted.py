@@ -19,7 +19,7 @@ def title() -> str:
 
 
 class _Pasted(BlockRenderer):
-    """What is known of a text: itself, and what its author says of it."""
+    """A text is all that there is, with its author's word for the version."""
 
     def is_skipped(self, block: Block) -> bool:
         return False
@@ -43,6 +43,6 @@ class PastedNodeRenderer(_Pasted, NodeRenderer):
     """For all others."""
 
     def heading(self, block: Block) -> list[nodes.Node]:
-        acted = [part.text for part in self.acted(block)]
-        about = [*acted, *self.remarks(block), self.version(block)]
+        header = [part.text for part in self.traced(block).header]
+        about = [*header, *self.remarks(block), self.version(block)]
         return [nodes.paragraph("", f"{title()} - {'; '.join(filter(None, about))}")]

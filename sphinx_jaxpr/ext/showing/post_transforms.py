@@ -1,29 +1,27 @@
-"""The post-transform that puts links, values and claims into sentences."""
+"""The post-transforms that put blocks, links, values and claims into pages."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from docutils import nodes
 from sphinx import addnodes
 from sphinx.builders.html import StandaloneHTMLBuilder
 
 from ...program.text import on_one_line
-from ..judging.domain import JaxprDomain, are_met
+from ..judging.build import RunningBuild
+from ..judging.domain import are_met
 from ..judging.events import emit_figures
 from ..judging.findings import StatementChecker
-from ..judging.verdicts import judging
+from ..judging.start import running
 from ..links import link
 from ..nodes import jaxpr_blocks, jaxpr_claims, jaxpr_statement, jaxpr_when
 from ..pages import PageTransform
 from ..reading.statements import in_title
-from ..records import COMPARE, TRUE, Block, BlockOnPage, Statement, Verdict
+from ..records import COMPARE, TRUE, BlockOnPage, DirectiveRecord, Statement, Verdict
 
 if TYPE_CHECKING:
-    from .block import BlockRenderer
-
-
-# --- the post-transform that fills the pages
+    from .block import BlockRenderer, Rendering
 
 
 class ShowBlocks(PageTransform):
@@ -36,50 +34,62 @@ class ShowBlocks(PageTransform):
         """Fill the tree; it is one page, or several put together."""
         if self.app.builder.name == "gettext":  # the captions as their authors wrote them
             return
-        domain = cast(JaxprDomain, self.env.get_domain("jaxpr"))
-        nodes = list(self.document.findall(jaxpr_blocks))
-        defined: dict[str, str] = {}
-        if domain.session:
-            domain.session.explained = defined
-        if not nodes:
+        build = running(self.app)
+        definitions = build.ids.begin_tree()
+        pending = list(self.document.findall(jaxpr_blocks))
+        if not pending:
             return
+        records: list[DirectiveRecord] = [node["directive"] for node in pending]
+        build.session.mend((record, block) for record in records for block in record.blocks)
+        rendering = self.rendering(build)
+        for node, record in zip(pending, records, strict=True):
+            # What an `only` takes away later defines nothing for others.
+            hidden = not are_met(record.only, self.app.tags)
+            renderer = self.renderer(record)(
+                rendering, record, node, {**definitions} if hidden else definitions
+            )
+            page = node.get("docname", self.env.docname)
+            build.ids.show_blocks(page, renderer.ids)
+            node.replace_self([*renderer.render(), *renderer.closing()])
+            emit_figures(self.app, build.session, page, record, renderer.figures)
+
+    def rendering(self, build: RunningBuild) -> Rendering:
+        """What all directives of the tree are rendered with."""
+        from .block import Rendering
+
+        return Rendering(
+            build.session,
+            build.targets,
+            build.meanings,
+            page=self.env.docname,
+            format=self.app.builder.format,
+            builder=self.app.builder.name,
+            settings=build.session.settings,
+            latex_engine=self.app.config.latex_engine,
+            taken=set(),
+        )
+
+    def renderer(self, record: DirectiveRecord) -> type[BlockRenderer]:
+        """The class that renders a directive in the format of this build."""
         # They bring the parser and more, which a build that writes nothing never needs.
         from .figures import CompareRenderer, HtmlRenderer
         from .listings import NodeRenderer
         from .pasted import PastedHtmlRenderer, PastedNodeRenderer
 
         is_html = isinstance(self.app.builder, StandaloneHTMLBuilder)
-        taken: set[str] = set()
-        session = domain.session or judging(self.app, domain.visible(self.app.tags))
-        for node in nodes:
-            directive = node["directive"]
-            # What an `only` takes away later defines nothing for others.
-            hidden = not are_met(directive.only, self.app.tags)
-            session.defined = {**defined} if hidden else defined
-            form: type[BlockRenderer]
-            if directive.blocks[0].pasted:
-                form = PastedHtmlRenderer if is_html else PastedNodeRenderer
-            else:
-                form = (
-                    (CompareRenderer if directive.layout == COMPARE else HtmlRenderer)
-                    if is_html
-                    else NodeRenderer
-                )
-            shown = form(session, directive, node, taken)
-            page = node.get("docname", self.env.docname)
-            session.renamed.update(((page, old), new) for old, new in shown.ids.items())
-            node.replace_self([*shown.shown(), *shown.closing()])
-            emit_figures(self.app, session, page, shown.figures)
+        if record.blocks[0].pasted:
+            return PastedHtmlRenderer if is_html else PastedNodeRenderer
+        if not is_html:
+            return NodeRenderer
+        return CompareRenderer if record.layout == COMPARE else HtmlRenderer
 
-
-# --- the post-transform that puts links, values and claims into sentences
 
 _CLASSES = dict.fromkeys(("ref", "eqn", "prim"), "jaxpr-link")
 _CLASSES |= {"val": "jaxpr-value", "claim": "jaxpr-claim"}
 
 
 class ShowStatements(PageTransform):
-    """Replaces the nodes of roles, and keeps or drops what stands under a condition."""
+    """Replaces the nodes of roles, and keeps or drops parts under a condition."""
 
     domain_name = "jaxpr"
     default_priority = 7  # after the blocks: captions and notes hold roles too
@@ -89,79 +99,77 @@ class ShowStatements(PageTransform):
         if self.app.builder.name == "gettext":  # sentences as their authors wrote them
             return
         kinds = (jaxpr_statement, jaxpr_claims, jaxpr_when)
-        found = list(self.document.findall(lambda node: isinstance(node, kinds)))
-        if not found:
+        pending = list(self.document.findall(lambda node: isinstance(node, kinds)))
+        if not pending:
             return
-        self.domain = cast(JaxprDomain, self.env.get_domain("jaxpr"))
-        self.session = self.domain.session or judging(self.app, self.domain.visible(self.app.tags))
-        self.sentences = StatementChecker(self.session, {})
-        for node in found:
+        self.build = running(self.app)
+        self.checker = StatementChecker(self.build.session, self.build.verdicts, {})
+        for node in pending:
             assert isinstance(node, nodes.Element)
-            put(node, self.shown(node))
+            put(node, self.replacement(node))
 
-    def shown(self, node: nodes.Element) -> list[nodes.Node]:
-        """What stands for a node."""
+    def replacement(self, node: nodes.Element) -> list[nodes.Node]:
+        """What a reader sees in place of a node."""
         if isinstance(node, jaxpr_claims):
             return []
         page = node["docname"]
         if isinstance(node, jaxpr_when):
-            if node["problem"] or self.sentences.is_kept(page, node["expression"]):
+            if node["problem"] or self.checker.is_kept(page, node["expression"]):
                 return list(node.children)
             forget_footnotes(node)
             return []
         what = node["what"]
         children = [child.deepcopy() for child in node.children]
-        shown = nodes.inline("", "", *children, classes=[_CLASSES[what]])
-        if self.session.mode == "skip" or node["problem"]:
-            return [shown]
+        words = nodes.inline("", "", *children, classes=[_CLASSES[what]])
+        if self.build.session.mode == "skip" or node["problem"]:
+            return [words]
         statement = Statement(what, node["expression"], "", "", 0)
-        verdict = self.session.verdicts.of(page, statement)
+        verdict = self.build.verdicts.of(page, statement)
         if what == "val":
             # A blank line would end the paragraph, in TeX in the midst of an argument.
             text = on_one_line(verdict.text) if verdict.state == TRUE else "?"
             return [nodes.inline(text, text, classes=[_CLASSES[what]], translatable=False)]
         if what == "claim":
-            return [self.claimed(shown, verdict)]
-        found = None
+            return [self.claim(words, verdict)]
+        reference = None
         # LaTeX sets titles once more as running heads, in capitals, with the names of links.
         bare = _in_link(node) or (self.app.builder.format == "latex" and in_title(node))
         if verdict.state == TRUE and not bare:
-            found = self.link(page, verdict, what)
-        if found is None:
-            return [shown]
-        found += shown
-        return [found]
+            reference = self.link(page, verdict, what)
+        if reference is None:
+            return [words]
+        reference += words
+        return [reference]
 
-    def claimed(self, shown: nodes.inline, verdict: Verdict) -> nodes.Node:
+    def claim(self, words: nodes.inline, verdict: Verdict) -> nodes.Node:
         """The words of a claim, with a mark for readers where the project wants one."""
-        if verdict.state == TRUE and self.session.settings.claim_mark:
+        if verdict.state == TRUE and self.build.session.settings.claim_mark:
             mark = nodes.inline("", "\u00a0\u2713", classes=["jaxpr-checked"])
             mark["translatable"] = False
             if self.app.builder.format == "html":
-                shown += mark
-        return shown
+                words += mark
+        return words
 
     def link(self, page: str, verdict: Verdict, what: str) -> nodes.reference | None:
-        """An empty link to what a path leads to."""
+        """An empty link to the target of a path."""
         if what == "prim":
-            return self.session.verdicts.link(page, verdict.text)
+            return self.build.verdicts.link(page, verdict.text)
         if verdict.where:  # in another project
             return nodes.reference("", "", internal=False, refuri=verdict.where)
-        place = self.session.verdicts.place(page, verdict)
-        if place is None or not place.block.shown:
+        target = self.build.verdicts.target(page, verdict)
+        if target is None or not target.block.shown:
             return None
-        return link(self.app.builder, page, place.page, self.identity(place, verdict.start))
+        return link(self.app.builder, page, target.page, self.identity(target, verdict.start))
 
-    def identity(self, place: BlockOnPage, start: int) -> str:
+    def identity(self, target: BlockOnPage, start: int) -> str:
         """The id of a block, or of its equation where the format has such."""
-        block: Block = place.block
-        identity = self.session.renamed.get((place.page, block.identity), block.identity)
+        identity = self.build.ids.of_block(target.page, target.block.identity)
         if start < 0 or not isinstance(self.app.builder, StandaloneHTMLBuilder):
             return identity
         from ...program.html.code import equation_ids
 
-        found = self.session.printed(block)
-        return equation_ids(found[0], identity).get(start, identity) if found else identity
+        printed = self.build.session.traced(target.directive, target.block).printed
+        return equation_ids(printed, identity).get(start, identity)
 
 
 def _in_link(node: nodes.Element) -> bool:
@@ -173,19 +181,19 @@ def _in_link(node: nodes.Element) -> bool:
     return False
 
 
-def put(node: nodes.Element, shown: list[nodes.Node]) -> None:
-    """Put nodes where ``node`` stands; its ids (of a label above it) and classes go on."""
+def put(node: nodes.Element, replacement: list[nodes.Node]) -> None:
+    """Replace ``node``; its ids (of a label above it) and classes are kept."""
     if not isinstance(node, jaxpr_when):
-        node.replace_self(shown)
+        node.replace_self(replacement)
         return
-    for child in shown:
+    for child in replacement:
         if isinstance(child, nodes.Element):
             child["classes"] += node["classes"]
     if node["ids"]:  # they stay where the part is left out
-        shown = [nodes.inline("", "", ids=node["ids"]), *shown]
+        replacement = [nodes.inline("", "", ids=node["ids"]), *replacement]
     parent = node.parent
-    place = parent.index(node)
-    parent[place : place + 1] = shown
+    index = parent.index(node)
+    parent[index : index + 1] = replacement
 
 
 def forget_footnotes(node: nodes.Element) -> None:
@@ -199,6 +207,7 @@ def forget_footnotes(node: nodes.Element) -> None:
         for reference in node.findall(kind)
         for identity in reference["ids"]
     }
-    for note in around.findall(lambda one: isinstance(one, nodes.footnote | nodes.citation)):
+    kinds = nodes.footnote | nodes.citation
+    for note in around.findall(lambda node: isinstance(node, kinds)):
         if gone & {*note["backrefs"]}:
-            note["backrefs"] = [one for one in note["backrefs"] if one not in gone]
+            note["backrefs"] = [back for back in note["backrefs"] if back not in gone]

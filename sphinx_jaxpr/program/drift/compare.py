@@ -8,18 +8,19 @@ program: then the longest common sequence shows where.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import Any, Final
 
+from ..facts import Facts
 from ..matching.bodies import bare
 from ..model import Equation, Operand, Program
 from ..parser.unparsed import unread
 from .changes import ParameterChanges
 from .flow import Flow
 from .levels import Difference, Level
-from .recorded import Places, RecordedProgram, collapsed, kind, literal
+from .recorded import Places, RecordedProgram, Recording, collapsed, kind, literal
 
 # --- the longest common sequence of two lists of equations
 
@@ -98,24 +99,26 @@ class Drift:
         return tuple(d for d in self.differences if d.level is self.level)
 
 
-def compare(old: Mapping[str, Any], new: Mapping[str, Any]) -> Drift:
-    """How ``new`` differs from ``old``: recorded results, with text and facts, or an error."""
-    if "text" not in old or "text" not in new:
+def compare(old: Recording, new: Recording) -> Drift:
+    """How ``new`` differs from ``old``; each is a program or an error."""
+    if old.text is None or new.text is None:
         return _drift(_errors(old, new))
     renamed = _names(old, new)
-    if old["text"] == new["text"] and _bare(old) == _bare(new):
+    if old.text == new.text and _without_lines(old.facts) == _without_lines(new.facts):
         return _drift(renamed)
-    one, two = RecordedProgram(old), RecordedProgram(new)
-    if any(unread(side.printed) for side in (one, two)):  # also what is no jaxpr at all
-        return _drift([*renamed, *_texts(old["text"], new["text"])])
-    assert one.printed.program is not None and two.printed.program is not None
+    before, after = RecordedProgram(old), RecordedProgram(new)
+    if unread(before.printed) or unread(after.printed):  # also what is not a jaxpr at all
+        return _drift([*renamed, *_texts(old.text, new.text)])
+    assert before.printed.program is not None and after.printed.program is not None
+    comparison = _DriftComparison(before, after)
     try:
-        found = _DriftComparison(one, two).everything(one.printed.program, two.printed.program)
+        differences = comparison.everything(before.printed.program, after.printed.program)
     except RecursionError:
-        found = _texts(old["text"], new["text"])
-    if not found and old["text"] != new["text"]:
-        found = [Difference(Level.PRINTING, "", "letters, layout or order of parameters")]
-    return _drift([*renamed, *found])
+        differences = _texts(old.text, new.text)
+    if not differences and old.text != new.text:
+        layout = "letters, layout or order of parameters"
+        differences = [Difference(Level.PRINTING, "", layout)]
+    return _drift([*renamed, *differences])
 
 
 def _drift(found: Iterable[Difference]) -> Drift:
@@ -123,40 +126,37 @@ def _drift(found: Iterable[Difference]) -> Drift:
     return Drift(max((d.level for d in differences), default=Level.SAME), differences)
 
 
-def _bare(recorded: Mapping[str, Any]) -> list[Any]:
+def _without_lines(facts: Facts) -> list[Any]:
     """The facts without lines of the source."""
     return [
-        {
-            **program,
-            "equations": [[*row[:2], *row[3:]] for row in program["equations"]],
-        }
-        for program in recorded["facts"].get("programs") or []
+        (
+            (program.inputs, program.constants, program.outputs, program.effects, program.unused),
+            [(e.primitive, e.phase, e.types, e.parameters, e.programs) for e in program.equations],
+        )
+        for program in facts.programs
     ]
 
 
-def _names(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[Difference]:
+def _names(old: Recording, new: Recording) -> list[Difference]:
     """Of the names of the arguments, by which sentences point at inputs."""
-    names = [[name for name, _ in recorded.get("args", ())] for recorded in (old, new)]
+    names = old.argument_names, new.argument_names
     if names[0] == names[1] or not all(names):
         return []
     return [Difference(Level.RENAMED, "", "names of the arguments", *map(", ".join, names))]
 
 
-def _errors(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[Difference]:
-    kinds = [_kind(recorded) for recorded in (old, new)]
+def _errors(old: Recording, new: Recording) -> list[Difference]:
+    kinds = [_kind(recording) for recording in (old, new)]
     if kinds[0] != kinds[1]:
         return [Difference(Level.PROGRAM, "", "result", *kinds)]
-    messages = [collapsed(recorded["error"]["message"]) for recorded in (old, new)]
+    messages = [collapsed(recording.error_words[1]) for recording in (old, new)]
     if messages[0] == messages[1]:
         return []
     return [Difference(Level.PRINTING, "", "message of the error", *messages)]
 
 
-def _kind(recorded: Mapping[str, Any]) -> str:
-    if "text" in recorded:
-        return "a program"
-    error = recorded["error"]
-    return str(error["type"] or error["kind"])
+def _kind(recording: Recording) -> str:
+    return "a program" if recording.text is not None else recording.error_words[0]
 
 
 def _texts(old: str, new: str) -> list[Difference]:

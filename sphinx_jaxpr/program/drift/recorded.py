@@ -1,4 +1,4 @@
-"""One recorded program as a comparison over versions reads it."""
+"""A recorded program as a comparison of two JAX versions reads it."""
 
 from __future__ import annotations
 
@@ -6,12 +6,11 @@ import keyword
 import re
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Mapping
 from functools import cached_property
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, Protocol
 
-from ..model import BINDER, Equation, Operand, Parameter, Program, Variable, walk
-from ..parser.parser import parse
+from ..facts import Facts
+from ..model import BINDER, Equation, Operand, Parameter, Printed, Program, Variable, walk
 from ..query.blocks import BlockIndex
 from ..renames import table
 
@@ -57,13 +56,34 @@ class RecordedValue(NamedTuple):
         return text if len(text) <= SHOWN else text[: SHOWN - 3] + "..."
 
 
-class RecordedProgram:
-    """A program with what is known of it."""
+class Recording(Protocol):
+    """What a comparison asks of a traced block: its program, or its error.
 
-    def __init__(self, recorded: Mapping[str, Any]) -> None:
-        self.printed = parse(recorded["text"])
-        self.index = BlockIndex(self.printed, recorded["facts"])
-        self.programs: list[dict[str, Any]] = recorded["facts"].get("programs") or []
+    ``text`` is ``None`` where there is an error instead, as (type or kind, message).
+    ``argument_names`` is empty where the names are unknown.
+    """
+
+    @property
+    def text(self) -> str | None: ...
+    @property
+    def facts(self) -> Facts: ...
+    @property
+    def argument_names(self) -> tuple[str, ...]: ...
+    @property
+    def error_words(self) -> tuple[str, str]: ...
+    @property
+    def printed(self) -> Printed: ...
+    @property
+    def index(self) -> BlockIndex: ...
+
+
+class RecordedProgram:
+    """Lookups over a recording that is a program."""
+
+    def __init__(self, recording: Recording) -> None:
+        self.printed = recording.printed
+        self.index = recording.index
+        self.facts = recording.facts.programs
 
     @cached_property
     def hidden(self) -> set[str]:
@@ -139,10 +159,10 @@ class RecordedProgram:
     def effects(self, program: Program) -> list[str] | None:
         """The effects of a program; ``None`` where they are not known."""
         whole = 0 if program is self.printed.program else None
-        place = self.index.tables.get(program.start, whole)
-        if place is None or place >= len(self.programs):
+        index = self.index.tables.get(program.start, whole)
+        if index is None or index >= len(self.facts):
             return None
-        return list(self.programs[place].get("effects", ()))
+        return list(self.facts[index].effects)
 
     def is_pure(self, program: Program) -> bool:
         """Whether the order of its equations means nothing: no effects, no references."""

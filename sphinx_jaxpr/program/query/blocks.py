@@ -1,4 +1,4 @@
-"""One traced block as paths see it: a printed program with all that is known of it."""
+"""A program as paths see it: the parsed text, its facts, and lookups over both."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Final
 
-from ..facts import NO_NAMES, Aligned, InputNames, aligned
+from ..facts import NO_NAMES, Aligned, Facts, InputNames, align
 from ..matching.match import Match, match
 from ..model import Equation, EquationFacts, Printed, Program, Variable
 
@@ -28,28 +28,30 @@ _DTYPE: Final = re.compile(r"(?P<dtype>[A-Za-z]\w*)(?P<of><[^<>\[\]{}]*>)?(?:<[^
 
 @dataclass(frozen=True, eq=False)
 class QueryBlock:
-    """What a caller gives: the text as parsed, the worker's facts, names of the inputs.
+    """A named program: the text as parsed, the facts of its object, names of its inputs.
 
-    ``inputs`` are the names of arguments and of their leaves.  ``base`` is the
-    untransformed block of a variant.
-    ``error`` is (type, message) where that is what the page wants to show; ``failed``
-    is a block that could not be traced though it should.  ``found`` is the match with
-    the base, where the caller has it already.
+    ``base`` is the untransformed block of a variant.  ``error`` is (type, message) where
+    the page shows an error instead of a program; ``failed`` says that the block should
+    have been traced and could not be.
     """
 
     name: str
     printed: Printed | None
-    facts: Mapping[str, Any] = field(default_factory=dict)
+    facts: Facts = field(default_factory=Facts)
     inputs: InputNames = NO_NAMES
     base: QueryBlock | None = None
     error: tuple[str, str] | None = None
-    found: Match | None = None
     failed: bool = False
 
     @cached_property
+    def aligned(self) -> Aligned:
+        """The facts of each equation of the text."""
+        return align(self.printed, self.facts) if self.printed else Aligned()
+
+    @cached_property
     def index(self) -> BlockIndex:
-        """What is looked up about its equations; made at the first look."""
-        return BlockIndex(self.printed, self.facts)
+        """Lookups over its equations."""
+        return BlockIndex(self.printed, self.aligned)
 
     @cached_property
     def primitives(self) -> frozenset[str]:
@@ -68,13 +70,11 @@ class QueryBlock:
         """The names of the parameters at any depth, printed or not."""
         printed = self.printed.walk() if self.printed else ()
         names = {parameter.name for e in printed for parameter in e.parameters}
-        return frozenset(names.union(*(known.parameters for known in self.index.facts.values())))
+        return frozenset(names.union(*(row.parameters for row in self.aligned.equations.values())))
 
     @cached_property
     def match(self) -> Match:
-        """The match with the base."""
-        if self.found is not None:
-            return self.found
+        """How its equations are those of the base; empty where there is no base."""
         if self.base is None or self.base.printed is None or self.printed is None:
             return Match()
         return match(self.base.printed, self.printed)
@@ -83,19 +83,18 @@ class QueryBlock:
 class BlockIndex:
     """Lookups over one printed text; equations and programs by their ``start``."""
 
-    def __init__(self, printed: Printed | None, facts: Mapping[str, Any]) -> None:
+    def __init__(self, printed: Printed | None, aligned: Aligned) -> None:
         self.text = printed.text if printed else ""
         self.shared = printed.named if printed else {}
-        known = aligned(printed, dict(facts)) if printed else Aligned()
-        self.facts: dict[int, EquationFacts] = known.equations
-        self.tables: dict[int, int] = known.programs  # program -> its place in the facts
-        self.unread: dict[int, int] = known.unread  # program -> how many equations it has
+        self.facts: dict[int, EquationFacts] = aligned.equations
+        self.tables: dict[int, int] = aligned.programs  # program -> its index in the facts
+        self.unread: dict[int, int] = aligned.unread  # program -> how many equations it has
         self.calls: dict[int, int] = {}  # program -> how often it is used
         self.home: dict[int, Program] = {}  # equation -> the program that lists it
         self.made: dict[int, tuple[str, Equation | None]] = {}  # variable -> its origin
         self.readers: dict[int, list[Equation]] = {}  # variable -> equations that read it
-        self.has_phases = any(known.phase for known in self.facts.values())
-        self.first: dict[int, Program] = {}  # place in the facts -> the first of its texts
+        self.has_phases = any(row.phase for row in self.facts.values())
+        self.first: dict[int, Program] = {}  # index in the facts -> the first of its texts
         self.everything: dict[int, list[Equation]] = {}  # program -> its own and all inside
         self.refusals: dict[int, str] = {}  # program -> why not all of it can be read
         self.apart: set[int] = set()  # programs that the outermost does not lead to

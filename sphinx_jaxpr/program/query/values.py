@@ -112,10 +112,9 @@ def variables(program: Program) -> list[Variable]:
 def effects(block: QueryBlock, program: Program, path: str) -> tuple[str, ...]:
     """The names of the effects of a program."""
     place = block.index.tables.get(program.start)
-    programs = block.facts.get("programs") or []
-    if place is None or place >= len(programs):
+    if place is None:
         raise PathError(f"`{path}`: nothing is known of its effects")
-    return tuple(programs[place].get("effects", ()))
+    return block.facts.programs[place].effects
 
 
 def readers(block: QueryBlock, equation: Equation) -> list[Equation]:
@@ -322,8 +321,8 @@ class Values(View):
         wanted = key.replace('"', "'")
         if wanted in self.names.leaves:
             return self.values[self.names.leaves.index(wanted)]
-        if key not in self.names.known and key not in self.names.arguments:
-            names = tuple(dict.fromkeys([*self.names.known, *self.names.leaves]))
+        if key not in self.names.all_arguments and key not in self.names.arguments:
+            names = tuple(dict.fromkeys([*self.names.all_arguments, *self.names.leaves]))
             known = ", ".join(names[:MOST_NAMES]) + (", ..." if names[MOST_NAMES:] else "")
             near = nearest(key, names) or f" (names: {known or 'none, use a number'})"
             raise PathError(f"`{self.path}` has no `{key}`{near}")

@@ -303,7 +303,7 @@ class Equations(View):
             known = builtin().entry(word)
             if known is not None:
                 raise PathError(f"`{word}` is no primitive; JAX prints `{known.name}`")
-            if word in self.block.inputs.known:
+            if word in self.block.inputs.all_arguments:
                 raise PathError(
                     f"`{word}` is no primitive; an input is `{self.block.name}.inputs[{word}]`"
                 )

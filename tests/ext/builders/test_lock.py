@@ -197,7 +197,7 @@ def test_orphans_and_what_else_lies_there(project: Project) -> None:
         os.utime(path, (1, 1))
     done = project.build("jaxpr-lock")
     assert summary(done) == "4 unchanged, 1 removed"
-    assert "_jaxprs/odd.json: left, it is no lock file" in done.stdout
+    assert "_jaxprs/odd.json: left alone, it is not a lock file" in done.stdout
     assert (root / "README.md").exists() and (root / "odd.json").exists()
     assert not (root / "old").exists()
     assert (root / ".ours.tmp").exists() and not killed[0].exists()
@@ -361,11 +361,13 @@ CHECK = """
 def setup(app):
     def told(app, exception):
         from sphinx_jaxpr.ext.judging.findings import report
-        from sphinx_jaxpr.ext.builders.lock_changes import compared
+        from sphinx_jaxpr.ext.builders.lock_changes import compare_with_lock
+        from sphinx_jaxpr.program.drift.compare import counted
         domain = app.env.get_domain("jaxpr")
-        found = compared(domain.session, domain.visible(app.tags), domain.all_directives)
-        report(found.findings, str(app.srcdir))
-        print("levels:", found.summary or "none")
+        session, directives = domain.build.session, domain.visible(app.tags)
+        comparison = compare_with_lock(session, directives, domain.all_directives)
+        report(comparison.findings, str(app.srcdir))
+        print("levels:", counted(list(comparison.drifts.values())) or "none")
     app.connect("build-finished", told)
 """
 

@@ -10,6 +10,7 @@ from typing import Any
 from docutils import nodes
 from sphinx.events import EventManager
 
+from sphinx_jaxpr.block import TracedBlock
 from sphinx_jaxpr.ext.judging.events import (
     BLOCK_TRACED,
     FIGURE,
@@ -18,6 +19,7 @@ from sphinx_jaxpr.ext.judging.events import (
     emit_traced,
 )
 from sphinx_jaxpr.ext.records import Block
+from sphinx_jaxpr.tracing.result import Result
 from tests.support import PROJECT, Project
 
 PAGE = """
@@ -101,25 +103,28 @@ def test_nothing_is_loaded_where_no_handler_is_connected() -> None:
     app.events = events = EventManager(app)
     app.emit = events.emit
     add_events(SimpleNamespace(add_event=events.add))  # type: ignore[arg-type] # enough
-    asked: list[Any] = []
+    asked: list[str] = []
 
     class Session:
         mode = "trace"
 
-        def result(self, block: Block) -> dict[str, str]:
-            asked.append(block)
-            return {"text": "", "jax": "1"}
+        def mend(self, blocks: list[Any]) -> None:
+            asked.append("mend")
 
-        def outcome(self, block: Block) -> None:
-            return None
+        def traced(self, directive: Any, block: Block) -> TracedBlock:
+            asked.append(block.name)
+            return TracedBlock(block.name, result=Result(jax="1"))
+
+        def release(self) -> None:
+            asked.append("release")
 
     block = Block("f", "", "jaxpr-f", None, "")
-    directives: Any = {"index": [SimpleNamespace(blocks=[block])]}
+    directive: Any = SimpleNamespace(blocks=[block])
     session: Any = Session()
     for connected in (False, True):
         if connected:
             for event in (BLOCK_TRACED, FIGURE):
                 events.connect(event, lambda *arguments: None, 500)
-        emit_traced(app, session, directives)
-        emit_figures(app, session, "index", [(block, nodes.container())])
-        assert asked == [block, block] * connected
+        emit_traced(app, session, {"index": [directive]})
+        emit_figures(app, session, "index", directive, [(block, nodes.container())])
+        assert asked == ["mend", "f", "release", "f"] * connected

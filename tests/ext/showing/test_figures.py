@@ -10,13 +10,14 @@ import pytest
 from bs4 import BeautifulSoup, Tag
 
 from sphinx_jaxpr.ext.showing import listings
-from sphinx_jaxpr.program import facts as facts_of
+from sphinx_jaxpr.program.facts import align as align_facts
 from sphinx_jaxpr.program.html import code
 from sphinx_jaxpr.program.html.side_by_side import Column, align
 from sphinx_jaxpr.program.matching.match import match
 from sphinx_jaxpr.program.parser.parser import parse
 from sphinx_jaxpr.worker.facts import facts
 from tests.program import corpus
+from tests.program.recordings import collected
 
 PASTED = {
     "nothing": "",
@@ -73,7 +74,7 @@ def test_every_program_keeps_its_text_and_its_equations() -> None:
         text = facts.mask(str(jaxpr))
         printed = parse(text)
         page = check(
-            name, text, code.code(printed, facts_of.align(printed, facts.collect(jaxpr)), "b")
+            name, text, code.code(printed, align_facts(printed, collected(jaxpr)).equations, "b")
         )
         wanted = sum(1 for _ in printed.walk())
         marks = page.select(".jaxpr-eqn[id^=b-][data-primitive]")

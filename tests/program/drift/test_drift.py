@@ -11,9 +11,11 @@ from typing import Any
 
 import pytest
 
-from sphinx_jaxpr.program.drift.compare import Drift, compare, table
+from sphinx_jaxpr.program.drift import compare as comparison
+from sphinx_jaxpr.program.drift.compare import Drift, table
 from sphinx_jaxpr.program.drift.levels import Difference, Level
 from tests.program.record_versions import FOLDER
+from tests.program.recordings import recording
 
 pytestmark = pytest.mark.once
 
@@ -71,6 +73,10 @@ UNPROVEN: dict[str, tuple[tuple[Level, Level, Level], tuple[Level, Level, Level]
 @cache
 def versions() -> dict[str, dict[str, Any]]:
     return {v: json.loads((FOLDER / f"{v}.json").read_text("utf-8")) for v in (OLD, MIDDLE, NEW)}
+
+
+def compare(old: dict[str, Any], new: dict[str, Any]) -> Drift:
+    return comparison.compare(recording(old), recording(new))
 
 
 def of(name: str, old: str, new: str) -> Drift:

@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from sphinx_jaxpr.program.drift.compare import compare
+from sphinx_jaxpr.program.drift import compare as comparison
+from sphinx_jaxpr.program.drift.compare import Drift
 from sphinx_jaxpr.program.drift.levels import Level
 from sphinx_jaxpr.program.model import Operand, Program, Variable
 from sphinx_jaxpr.program.parser.parser import parse
@@ -24,8 +25,13 @@ from tests.program.drift.mutations import (
     somewhere,
 )
 from tests.program.record_versions import FOLDER
+from tests.program.recordings import recording
 
 pytestmark = pytest.mark.once
+
+
+def compare(old: dict[str, Any], new: dict[str, Any]) -> Drift:
+    return comparison.compare(recording(old), recording(new))
 
 
 @pytest.mark.parametrize("mutation", MUTATIONS, ids=lambda mutation: mutation.__name__)

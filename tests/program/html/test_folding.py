@@ -11,6 +11,7 @@ from sphinx_jaxpr.program.html.folding import POINTED, folds, reasons, runs
 from sphinx_jaxpr.program.parser.parser import parse
 from sphinx_jaxpr.worker.facts import facts
 from tests.program import corpus
+from tests.program.recordings import collected
 
 pytestmark = pytest.mark.once
 
@@ -112,7 +113,7 @@ def test_unused_equations_have_no_readers_and_no_effects(start: int) -> None:
     for name in usable[start::4]:
         jaxpr = corpus.PROGRAMS[name]()
         printed = parse(facts.mask(str(jaxpr)))
-        unused = reasons(printed, align(printed, facts.collect(jaxpr)), ["dead"])
+        unused = reasons(printed, align(printed, collected(jaxpr)).equations, ["dead"])
         results = {
             v.index for e in printed.walk() if e.start in unused for v in e.outputs
         }  # fmt: skip

@@ -19,7 +19,7 @@ from sphinx_jaxpr.program.query.blocks import QueryBlock
 from sphinx_jaxpr.program.query.evaluate import Scope, evaluate
 from sphinx_jaxpr.program.query.syntax import PathError
 from sphinx_jaxpr.testing import trace
-from sphinx_jaxpr.worker.facts import facts
+from tests.program.recordings import collected
 
 _SHARED = jax.jit(lambda a: jnp.cos(a))
 ONE = jax.make_jaxpr(lambda a: jnp.sin(a))(1.0)
@@ -167,8 +167,7 @@ def test_a_linear_solve_has_what_its_object_has() -> None:
         ]
     )
     jaxpr = jax.make_jaxpr(jnp.linalg.solve)(jnp.ones((3, 3)), jnp.ones(3))
-    programs = facts.collect(jaxpr)["programs"]
-    count = sum(len(program["equations"]) for program in programs)
+    count = sum(len(program.equations) for program in collected(jaxpr).programs)
     assert found.evaluate("len(solve.all)") == count
 
 

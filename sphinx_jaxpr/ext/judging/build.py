@@ -1,0 +1,26 @@
+"""What a running build knows, as one bundle: made when pages have been read."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ..links import ShownIds
+from .meanings import Meanings
+from .path_targets import PathTargets
+from .session import BuildSession
+from .verdicts import VerdictCache
+
+
+@dataclass(frozen=True)
+class RunningBuild:
+    """The parts of one build; those who show pages take from it what they need.
+
+    ``session`` has the traced blocks, ``verdicts`` judge statements, ``targets`` resolve the
+    paths of directives, ``meanings`` explain primitives, ``ids`` are those that trees show.
+    """
+
+    session: BuildSession
+    verdicts: VerdictCache
+    targets: PathTargets
+    meanings: Meanings
+    ids: ShownIds

@@ -165,7 +165,7 @@ def _empty(span: SourceSpan, options: Mapping[str, str], problems: MystProblems)
 
 # --- MyST's warnings about the options of our directives, taken over as findings
 
-_LOGGER: Final = "sphinx.myst_parser.warnings_"
+LOGGER: Final = "sphinx.myst_parser.warnings_"
 _PENDING: Final = "jaxpr_myst_warnings"  # in the temporary data of the page that is read
 _NAMED: Final = re.compile(r"'([\w:-]+)': (.*)", re.DOTALL)
 
@@ -190,11 +190,11 @@ class MystWarnings(logging.Filter):
 
     def install(self, app: Sphinx, env: BuildEnvironment, docnames: list[str]) -> None:
         """Begin to filter; parallel readers are forked later."""
-        logging.getLogger(_LOGGER).addFilter(self)
+        logging.getLogger(LOGGER).addFilter(self)
 
     def remove(self, app: Sphinx, *result: object) -> None:
         """Stop filtering."""
-        logging.getLogger(_LOGGER).removeFilter(self)
+        logging.getLogger(LOGGER).removeFilter(self)
 
     def filter(self, record: logging.LogRecord) -> bool:
         """Whether a warning is left to MyST."""

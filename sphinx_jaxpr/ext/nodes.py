@@ -87,7 +87,7 @@ class jaxpr_primitives(nodes.General, nodes.Element):
 
 
 class jaxpr_statement(nodes.Inline, nodes.TextElement):
-    """A role: its name ``what``, its ``expression``; its text are the words."""
+    """A role: its name ``role`` and its ``expression``; its text are the words."""
 
 
 class jaxpr_claims(nodes.Invisible, nodes.Element):

@@ -38,12 +38,12 @@ class Note:
 class Statement:
     """What a sentence says about a program: a role, a line of ``jaxpr-claims``, a condition.
 
-    ``what`` is the role's name (``claim`` for a line of claims, ``when`` for a condition).
+    ``role`` is the role's name: ``claim`` for a line of claims, ``when`` for a condition.
     ``only`` are the conditions of ``only`` around it, ``when`` those of ``jaxpr-when``.
     ``problem`` says what is wrong with its form; then it is reported, not judged.
     """
 
-    what: str
+    role: str
     expression: str
     words: str
     source: str

@@ -104,7 +104,7 @@ class ShowCards(PageTransform):
     """
 
     domain_name = "lesson"
-    default_priority = 6  # before quotes and references, which definitions hold too
+    default_priority = 6  # before statements and references, which definitions hold too
 
     def run(self, **kwargs: Any) -> None:
         """Fill the tree; it is one page, or several put together."""

@@ -21,7 +21,7 @@ def take_from_titles(doctree: nodes.document) -> list[Finding]:
     """Leave only the words of roles in titles, which Sphinx copies before anything is traced."""
     findings = []
     for node in find_lines(doctree):
-        if node["what"] in IN_TITLES or not in_title(node):
+        if node["role"] in IN_TITLES or not in_title(node):
             continue
         findings.append(
             Finding(
@@ -68,10 +68,10 @@ def _statements(node: nodes.Element) -> Iterator[Statement]:
         for line, text in node["lines"]:
             yield Statement("claim", text, "", source, line, **around)
         return
-    what = node["what"] if isinstance(node, jaxpr_statement) else "when"
+    role = node["role"] if isinstance(node, jaxpr_statement) else "when"
     words = node["words"] if isinstance(node, jaxpr_statement) else ""
     line, problem = node.line or 1, node["problem"]
-    yield Statement(what, node["expression"], words, source, line, problem=problem, **around)
+    yield Statement(role, node["expression"], words, source, line, problem=problem, **around)
 
 
 def conditions(node: nodes.Node, kind: type[nodes.Element], key: str) -> tuple[str, ...]:

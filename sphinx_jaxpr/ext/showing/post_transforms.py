@@ -118,24 +118,24 @@ class ShowStatements(PageTransform):
                 return list(node.children)
             forget_footnotes(node)
             return []
-        what = node["what"]
+        role = node["role"]
         children = [child.deepcopy() for child in node.children]
-        words = nodes.inline("", "", *children, classes=[_CLASSES[what]])
+        words = nodes.inline("", "", *children, classes=[_CLASSES[role]])
         if self.build.session.mode == "skip" or node["problem"]:
             return [words]
-        statement = Statement(what, node["expression"], "", "", 0)
+        statement = Statement(role, node["expression"], "", "", 0)
         verdict = self.build.verdicts.of(page, statement)
-        if what == "val":
+        if role == "val":
             # A blank line would end the paragraph, in TeX in the midst of an argument.
             text = on_one_line(verdict.text) if verdict.state == TRUE else "?"
-            return [nodes.inline(text, text, classes=[_CLASSES[what]], translatable=False)]
-        if what == "claim":
+            return [nodes.inline(text, text, classes=[_CLASSES[role]], translatable=False)]
+        if role == "claim":
             return [self.claim(words, verdict)]
         reference = None
         # LaTeX sets titles once more as running heads, in capitals, with the names of links.
         bare = _in_link(node) or (self.app.builder.format == "latex" and in_title(node))
         if verdict.state == TRUE and not bare:
-            reference = self.link(page, verdict, what)
+            reference = self.link(page, verdict, role)
         if reference is None:
             return [words]
         reference += words
@@ -150,9 +150,9 @@ class ShowStatements(PageTransform):
                 words += mark
         return words
 
-    def link(self, page: str, verdict: Verdict, what: str) -> nodes.reference | None:
+    def link(self, page: str, verdict: Verdict, role: str) -> nodes.reference | None:
         """An empty link to the target of a path."""
-        if what == "prim":
+        if role == "prim":
             return self.build.verdicts.link(page, verdict.text)
         if verdict.where:  # in another project
             return nodes.reference("", "", internal=False, refuri=verdict.where)

@@ -138,12 +138,12 @@ def configure(app: Sphinx, config: Config) -> None:
 
 
 def clear_titles(app: Sphinx, doctree: nodes.document) -> None:
-    """Find the lines of all roles; take those out of titles that can't stand there."""
+    """Find the lines of all roles; take those out of titles that titles cannot have."""
     JaxprDomain.of(app.env).note(app.env.docname, take_from_titles(doctree))
 
 
 def collect_page(app: Sphinx, doctree: nodes.document) -> None:
-    """Note what a page asks for, once it is read."""
+    """Keep what a page asks for, once it is read."""
     docname = app.env.docname
     JaxprDomain.of(app.env).keep(docname, collect(docname, doctree))
 

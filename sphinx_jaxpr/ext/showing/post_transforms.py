@@ -25,7 +25,24 @@ if TYPE_CHECKING:
 
 
 class ShowBlocks(PageTransform):
-    """Replaces every ``jaxpr_blocks`` before references are resolved."""
+    """Replaces every ``jaxpr_blocks`` before references are resolved.
+
+    Leaves for each block, in builders that write HTML::
+
+        <jaxpr_figure before="<figure ..." after="...</figure>" is_beside="False">
+            <inline classes="jaxpr-caption">
+            <jaxpr_words>
+        <enumerated_list classes="jaxpr-notes">
+
+    and in all others::
+
+        <target ids="jaxpr-dense">
+        <paragraph>
+            <literal>
+                the call
+             - how the transform acted
+        <literal_block language="jaxpr">
+    """
 
     domain_name = "jaxpr"
     default_priority = 5
@@ -89,7 +106,10 @@ _CLASSES |= {"val": "jaxpr-value", "claim": "jaxpr-claim"}
 
 
 class ShowStatements(PageTransform):
-    """Replaces the nodes of roles, and keeps or drops parts under a condition."""
+    """Replaces the nodes of roles, and keeps or drops parts under a condition.
+
+    Leaves ``<inline classes="jaxpr-link">`` (in a reference), ``jaxpr-value`` or ``jaxpr-claim``.
+    """
 
     domain_name = "jaxpr"
     default_priority = 7  # after the blocks: captions and notes hold roles too

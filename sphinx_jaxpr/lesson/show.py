@@ -80,7 +80,8 @@ def _paragraphs(node: lesson_reveal) -> list[nodes.Node]:
     label = _labels(node["kind"])[0]
     assert isinstance(question, nodes.Element)
     question.insert(0, [nodes.strong("", f"{label}:"), nodes.Text(" ")])
-    lead = nodes.paragraph("", "", nodes.strong("", f"{_('Answer')}:"))
+    answer_label = _("Answer")
+    lead = nodes.paragraph("", "", nodes.strong("", f"{answer_label}:"))
     if answer and isinstance(answer[0], nodes.paragraph):
         first = answer.pop(0)
         lead += [nodes.Text(" "), *first.children]

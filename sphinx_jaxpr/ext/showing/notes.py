@@ -32,9 +32,10 @@ def as_list(
 
 def marker(number: int, identity: str) -> str:
     """The mark at an equation, as HTML."""
+    label = escape(_("note {number}").format(number=number))
     return (
         f'<a class="jaxpr-marker" id="{identity}-at" href="#{identity}"'
-        f' aria-label="{escape(_("note {number}").format(number=number))}">{number}</a>'
+        f' aria-label="{label}">{number}</a>'
     )
 
 

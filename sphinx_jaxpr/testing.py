@@ -19,7 +19,7 @@ import inspect
 import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from types import ModuleType
 from typing import Any, Final
@@ -32,9 +32,8 @@ from .program.query.explain import explain
 from .program.query.syntax import PathError
 from .program.query.views import Scope, Uses
 from .program.text import clipped, spelled_all
-from .tracing import grammar
-from .tracing.grammar import GrammarError
-from .tracing.request import Request, check_name, is_target, local_name, variants
+from .tracing.options import TraceOptions, names_function, read_options
+from .tracing.request import Request, check_name, local_name, variants
 from .tracing.result import Result
 
 __all__ = ["Traced", "assert_claims", "trace"]
@@ -156,23 +155,19 @@ def trace(
     tracer = Tracer(recorder, sys.path)
     try:
         if isinstance(function, str):
-            if not is_target(function) or not {":", "."} & set(function):
-                raise ValueError(f"{function!r} names no function; expected package.module:name")
+            if not names_function(function):
+                raise ValueError(
+                    f"{function!r} does not name a function; expected package.module:name"
+                )
             found = resolve(Request(function), recorder.load, tracer.roots)
             target = function
         else:
             found = (function, *_place(function))
             target = f"{found[1].__name__}:{found[2]}"
         name = _checked(name, target)
-        base = Request(
-            target,
-            _arguments(args),
-            _parsed("static", static, grammar.static),
-            jit=jit,
-            mesh=_parsed("mesh", mesh, grammar.mesh),
-        )
-        chains = _parsed("transforms", transforms, grammar.transforms)
-        requests = [("", base), *variants(base, chains, {})]
+        options = _options(args, static, transforms, mesh)
+        base = options.request(target, jit=jit)
+        requests = [("", base), *variants(base, options.transforms, {})]
         blocks: list[TracedBlock] = []
         for label, request in requests:
             full = f"{name}.{label}" if label else name
@@ -200,18 +195,25 @@ def _plain(value: Any) -> Any:
     return len(members) if isinstance(value, Uses) else tuple(map(_plain, members))
 
 
-def _arguments(args: tuple[Any, ...]) -> Any:
-    """Specs from text, or abstract values of what was given."""
-    if len(args) == 1 and isinstance(args[0], str):
-        return _parsed("args", args[0], grammar.arguments)
+def _options(args: tuple[Any, ...], static: str, transforms: str, mesh: str) -> TraceOptions:
+    """The options; ``args`` are one text of specs, or values of which types alone matter."""
+    is_text = len(args) == 1 and isinstance(args[0], str)
+    options = read_options(args[0] if is_text else "", static, transforms, mesh)
+    if options.problems:
+        raise ValueError(str(options.problems[0]))
+    return options if is_text else replace(options, args=_abstract(args))
+
+
+def _abstract(args: tuple[Any, ...]) -> Any:
+    """The types of arguments, without names."""
     import jax
 
     from .worker.avals import abstract_leaf
 
-    for place, argument in enumerate(args):
+    for position, argument in enumerate(args):
         if isinstance(argument, str):
             raise ValueError(
-                f"argument {place} is the text {argument[:40]!r}: all specs stand in one text,"
+                f"argument {position} is the text {argument[:40]!r}: all specs stand in one text,"
                 ' as in "x=f32[8], w=f32[8,4]"; a text is a static argument'
             )
     return tuple(("", jax.tree.map(abstract_leaf, argument)) for argument in args)
@@ -233,10 +235,3 @@ def _checked(name: str, target: str) -> str:
     if problem := check_name(name, "name"):
         raise ValueError(problem)
     return name
-
-
-def _parsed(option: str, text: str, parse: Callable[[str], Any]) -> Any:
-    try:
-        return parse(text)
-    except GrammarError as error:
-        raise ValueError(f"{option}: {error}, at {text[error.offset :][:30]!r}") from None

@@ -159,7 +159,7 @@ def test_wrong_options(given: tuple[Any, ...], options: dict[str, Any], says: st
 
 
 def test_wrong_targets_and_errors_of_the_code() -> None:
-    with pytest.raises(ValueError, match="'dense' names no function"):
+    with pytest.raises(ValueError, match="'dense' does not name a function"):
         trace("dense", SPECS)
     with pytest.raises(ValueError, match="has no attribute 'dens', did you mean 'dense'"):
         trace("tests.test_testing:dens", SPECS)

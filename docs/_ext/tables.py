@@ -6,6 +6,7 @@ say something else than the code does.  Nothing here imports JAX.
 
 from __future__ import annotations
 
+import inspect
 import keyword
 import re
 from collections.abc import Callable, Iterable
@@ -16,6 +17,7 @@ from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
 from sphinx_jaxpr.commands.show import OPTIONS as SHOW_OPTIONS
+from sphinx_jaxpr.ext import api
 from sphinx_jaxpr.ext.assets import STATIC, STYLE
 from sphinx_jaxpr.ext.config import OPTIONS
 from sphinx_jaxpr.program.glossary.formats import FORMATS
@@ -155,6 +157,22 @@ OUTPUT: Final[dict[str, tuple[str, str]]] = {
 }
 
 
+#: Constants for other extensions, which have no docstrings.
+CONSTANTS: Final[dict[str, str]] = {
+    "HIDDEN": "Visitors that show nothing of a node.",
+    "PLAIN": "Visitors that show the children of a node alone.",
+    "Visitors": "The type of visitors: what to do where a node begins, and where it ends.",
+}
+#: What other extensions call of the classes that are for them.
+METHODS: Final[dict[str, tuple[str, ...]]] = {
+    "BlockIndex": ("ids", "shown_id", "page_digest"),
+    "CheckedDirective": ("begin", "add_finding", "check_option_names", "check_myst_options"),
+    "PageDomain": ("connect", "of", "outdated_pages", "clear_doc", "merge_domaindata"),
+    "PageTransform": (),
+    "SourceSpan": ("option", "content"),
+}
+
+
 def config_table() -> str:
     """Every value of conf.py, each with a target of its own."""
     parts = []
@@ -236,6 +254,37 @@ def command_line_options() -> str:
     return "\n".join(rows)
 
 
+def extension_api() -> str:
+    """Every name that other extensions may import, with what its docstring says."""
+    parts = []
+    for name in api.__all__:
+        value = getattr(api, name)
+        meaning = CONSTANTS.get(name) or _prose(value)
+        rows = [f"- `{_call(getattr(value, m), m)}`: {_prose(getattr(value, m))}"
+                for m in METHODS.get(name, ())]  # fmt: skip
+        listed = "".join(f"\n  {row}" for row in rows)
+        head = name if name in CONSTANTS or name in METHODS else _call(value, name)
+        parts.append(f"`{head}`\n: {meaning}" + (f"\n{listed}" if listed else ""))
+    _same("methods", METHODS.keys() - set(api.__all__), ())
+    _same("constants", CONSTANTS.keys() - set(api.__all__), ())
+    return "\n\n".join(parts)
+
+
+def _call(value: Any, name: str) -> str:
+    """A function with the names of its arguments, or a class's name."""
+    if isinstance(value, type):
+        return name
+    taken = [one for one in inspect.signature(value).parameters if one not in ("self", "cls")]
+    return f"{name}({', '.join(taken)})"
+
+
+def _prose(value: Any) -> str:
+    """The first paragraph of a docstring, in Markdown."""
+    text = inspect.cleandoc(value.__doc__ or "").partition("\n\n")[0]
+    text = re.sub(r":\w+:`~?\.?([\w.]+)`", r"`\1`", text)
+    return " ".join(text.replace("``", "`").split())
+
+
 def _blocks(style: str) -> list[list[tuple[str, str]]]:
     """The variables of the first two rules that set any: light, then dark."""
     rules = re.findall(r"\{([^{}]*)\}", style)
@@ -263,6 +312,6 @@ def _directive(make: Callable[[], str]) -> type[SphinxDirective]:
 def setup(app: Sphinx) -> dict[str, Any]:
     """Add the directives."""
     tables = (config_table, transform_table, reserved_words, dtype_table, css_variables)
-    for make in (*tables, word_formats, output_fields, command_line_options):
+    for make in (*tables, word_formats, output_fields, command_line_options, extension_api):
         app.add_directive(make.__name__.replace("_", "-"), _directive(make))
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -253,7 +253,7 @@ def test_other_options(shell: Shell, tmp_path: Path) -> None:
         ("show", "the following arguments are required: target"),
         ("drift docs --pyton x", "unknown argument '--pyton', did you mean '--python'?"),
         ("drift docs", "the following arguments are required: --python"),
-        ("show dense", "'dense' names no function; expected package.module:function"),
+        ("show dense", "'dense' does not name a function; expected package.module:function"),
         ("show a:b --agrs f32[]", "unknown argument '--agrs', did you mean '--args'?"),
         ("show a:b c", "unknown argument 'c'"),
         ("show a:b --arg f32[]", "unknown argument '--arg', did you mean '--args'?"),

@@ -278,7 +278,8 @@ def _listed(text: str) -> Callable[[], object]:
         cut, _ = listings._cut(printed, 20)
         shown = printed.text[:cut]
         found: list[nodes.Node] = [nodes.literal_block(shown, shown)]
-        return listings._has_long_word(printed.text), listings.letter_definitions(printed.text), found
+        letters = listings.letter_definitions(printed.text)
+        return listings._has_long_word(printed.text), letters, found
 
     return run
 

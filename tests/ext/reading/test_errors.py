@@ -73,8 +73,10 @@ def nothing(x):
 
 #: What is wrong with the text of a page.
 TEXT = [
-    Case("no_colon", "layers", GOOD, "option", ("'layers' names no function", "package.module:")),
-    Case("no_python", "layers:dense()", GOOD, "option", ("'layers:dense()' names no function",)),
+    Case("no_colon", "layers", GOOD, "option",
+         ("'layers' does not name a function", "package.module:")),
+    Case("no_python", "layers:dense()", GOOD, "option",
+         ("'layers:dense()' does not name a function",)),
     Case("unknown", "layers:dense", {"argss": "x=f32[4]"}, "option",
          ("unknown option 'argss', did you mean 'args'?", "transforms"), at="argss",
          page=("no spec for 'x', 'w', 'b'",)),
@@ -133,7 +135,7 @@ TEXT = [
     Case("laid_out", "layers:dense", {**GOOD, "layout": "beside"}, "option",
          ("layout: 'beside' is none of stack, compare",), at="layout", shown=True),
     Case("elided", "layers:dense", {**GOOD, "elide": "params, cast"}, "option",
-         ("elide: 'cast' is no word here, did you mean 'casts'?",), at="elide", shown=True),
+         ("elide: unknown word 'cast', did you mean 'casts'?",), at="elide", shown=True),
     Case("elided_path", "layers:dense", {**GOOD, "elide": "[tan]"}, "path",
          ("elide: at '[tan]': `elided_path` has no equation `tan`; nearest: tanh",), at="elide",
          shown=True),

@@ -66,9 +66,9 @@ class Report:
                 yield f"{row.name}: {row.drift.level.words}"
                 yield from (f"  {on_one_line(line)}" for line in table(row.drift))
                 yield ""
-        for one in self.broken:
-            found = f"{one['source']}:{one['line']}: [{one['type']}] {one['message']}"
-            yield on_one_line(found)
+        for finding in self.broken:
+            line = f"{finding['source']}:{finding['line']}: [{finding['type']}]"
+            yield on_one_line(f"{line} {finding['message']}")
         if self.broken:
             yield ""
         count = len(self.rows)
@@ -103,7 +103,7 @@ class Report:
         }
 
 
-#: Options with what ``argparse`` has to know of each.
+#: Options with the keywords that ``argparse`` gets for each.
 OPTIONS: Final[dict[str, dict[str, Any]]] = {
     "--python": {
         "required": True,
@@ -124,8 +124,8 @@ OPTIONS: Final[dict[str, dict[str, Any]]] = {
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Tell ``parser`` what the command takes."""
     parser.add_argument("docs", metavar="DOCS", help="the folder with conf.py")
-    for option, told in OPTIONS.items():
-        parser.add_argument(option, **told)
+    for option, keywords in OPTIONS.items():
+        parser.add_argument(option, **keywords)
     parser.epilog = (
         "Exit status: 0 without another program, 1 with one, 2 where there is nothing to compare."
     )
@@ -134,13 +134,13 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Compare, print, answer with the exit status."""
     try:
-        found = report(options.docs, options.python, options.settings)
+        drifts = report(options.docs, options.python, options.settings)
     except CommandError as error:
         sys.stderr.write(f"sphinx_jaxpr drift: {spelled(str(error))}\n")
         return FAILED
-    lines = [json.dumps(found.data(), indent=1)] if options.json else list(found.lines())
+    lines = [json.dumps(drifts.data(), indent=1)] if options.json else list(drifts.lines())
     sys.stdout.write("\n".join(lines) + "\n")
-    return found.status
+    return drifts.status
 
 
 def report(docs: str, python: str, settings: Sequence[str] = ()) -> Report:
@@ -149,7 +149,7 @@ def report(docs: str, python: str, settings: Sequence[str] = ()) -> Report:
     if not (folder / "conf.py").is_file():
         raise CommandError(f"{shorten(docs)} has no conf.py")
     other = os.path.abspath(python) if os.sep in python else python
-    if shutil.which(other) is None:  # Sphinx would put its own in the place of some
+    if shutil.which(other) is None:  # Sphinx would replace some by its own
         raise CommandError(f"--python: {shorten(python)} can't be started: no such interpreter")
     for given in settings:
         if "=" not in given:
@@ -176,19 +176,19 @@ def report(docs: str, python: str, settings: Sequence[str] = ()) -> Report:
 def _findings(
     docs: Path, scratch: Path, name: str, settings: Sequence[str]
 ) -> list[dict[str, Any]]:
-    """What is false or leads nowhere, from what was traced just now."""
+    """The findings about what was traced just now."""
     out = scratch / f"{name}-check"
     _sphinx("jaxpr-check", docs, scratch, name, out, settings)
     try:
         data = json.loads((out / "output.json").read_text("utf-8"))
     except (OSError, ValueError, RecursionError):
-        return []  # what is wrong with the build is told of its recordings
-    found = data.get("findings") if isinstance(data, dict) else None
-    return [one for one in found if _is_of_page(one)] if isinstance(found, list) else []
+        return []  # what is wrong with the build is reported with its recordings
+    findings = data.get("findings") if isinstance(data, dict) else None
+    return [row for row in findings if _is_of_page(row)] if isinstance(findings, list) else []
 
 
 def _is_of_page(finding: Any) -> bool:
-    """Whether it is a finding about a claim or a path, with all that is told of it."""
+    """Whether it is a whole finding about a claim or a path."""
     if not isinstance(finding, dict):
         return False
     texts = all(isinstance(finding.get(key), str) for key in ("type", "source", "message"))
@@ -228,7 +228,7 @@ def _sphinx(
 ) -> subprocess.CompletedProcess[str]:
     """One build of one side; its builders share what was traced."""
     ours = [f"jaxpr_cache_dir={scratch / name}-results", *settings]
-    # Findings are told by the ordinary builds; here a failure is a result like any other.
+    # Ordinary builds report findings; here a failure is a result like any other.
     command = [sys.executable, "-m", "sphinx", "-q", "-b", builder]
     command += [part for setting in ours for part in ("-D", setting)]
     command += ["-d", str(scratch / "doctrees"), str(docs), str(out)]

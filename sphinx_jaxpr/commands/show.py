@@ -127,7 +127,7 @@ def _equations(block: TracedBlock) -> list[dict[str, Any]]:
 
 # --- ``show``: trace a function and print its jaxprs, as text, as a page of HTML or as JSON
 
-#: Options with what ``argparse`` has to know of each.
+#: Options with the keywords that ``argparse`` gets for each.
 OPTIONS: Final[dict[str, dict[str, Any]]] = {
     "--args": {"metavar": "SPECS", "help": 'types of the arguments, as in "x=f32[8], w=f32[8,4]"'},
     "--static": {"metavar": "VALUES", "help": 'arguments bound before tracing, as in "n=3"'},
@@ -160,23 +160,23 @@ OPTIONS: Final[dict[str, dict[str, Any]]] = {
     "--json": {"action": "store_true", "help": "print JSON"},
 }
 
-#: Errors of what was asked for, not of what was traced.
+#: Errors in the command line, not in the traced code.
 _USAGE: Final = (ErrorKind.OPTION, ErrorKind.TARGET)
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Tell ``parser`` what the command takes."""
     parser.add_argument("target", help="package.module:function")
-    for option, told in OPTIONS.items():
+    for option, keywords in OPTIONS.items():
         if option not in ("--html", "--json"):
-            parser.add_argument(option, **told)
+            parser.add_argument(option, **keywords)
     form = parser.add_mutually_exclusive_group()
     for option in ("--html", "--json"):
         form.add_argument(option, **OPTIONS[option])
 
 
 def run(options: argparse.Namespace) -> int:
-    """Trace, print what was traced, and say what was not."""
+    """Trace, print the programs, and report what could not be traced."""
     requests = _requests(options)
     name = _name(options)
     labels = [label for label, _ in requests if label]
@@ -210,7 +210,7 @@ def _parsed(option: str, text: str | None, parse: Callable[[str], Any]) -> Any:
 
 
 def _requests(options: argparse.Namespace) -> list[tuple[str, Request]]:
-    """What to trace, by label: the function itself, then its variants."""
+    """The requests by label: the function itself, then its variants."""
     if not is_target(options.target) or not {":", "."} & set(options.target):
         raise UsageError(
             f"{shorten(options.target)} names no function; expected package.module:function"
@@ -234,13 +234,13 @@ def _requests(options: argparse.Namespace) -> list[tuple[str, Request]]:
         own[key] = path
     chains = _parsed("transforms", options.transforms, grammar.transforms)
     try:
-        found = [("", base), *variants(base, chains, own)]
+        requests = [("", base), *variants(base, chains, own)]
     except ValueError as error:
         raise UsageError(f"--transforms: {error}") from None
     if options.raises:
-        label, last = found[-1]
-        found[-1] = (label, replace(last, expects_error=True))
-    return found
+        label, last = requests[-1]
+        requests[-1] = (label, replace(last, expects_error=True))
+    return requests
 
 
 def _name(options: argparse.Namespace) -> str:
@@ -254,11 +254,12 @@ def _name(options: argparse.Namespace) -> str:
 
 def _opened(text: str, labels: list[str]) -> str:
     words = [word for word in re.split(r"[\s,]+", text) if word]
-    known = ("auto", "all", "none", "base", *labels)
+    allowed = ("auto", "all", "none", "base", *labels)
     for word in words:
-        if word not in known:
-            listed = ", ".join(known)
-            raise UsageError(f"--open: {shorten(word)} is none of {listed}{nearest(word, known)}")
+        if word not in allowed:
+            listed = ", ".join(allowed)
+            near = nearest(word, allowed)
+            raise UsageError(f"--open: {shorten(word)} is none of {listed}{near}")
     return ",".join(words)
 
 

@@ -158,7 +158,7 @@ class BuildSession:
             before = self.store.load(outcome.key)
             settings = Result.from_json(before).settings if before is not None else ()
             self.replaced[block.digest] = Replaced(outcome.seen, settings)
-        elif outcome is not None and not self.storage.anew:
+        elif outcome is not None and not self.storage.starts_over:
             self._outcomes[block.digest] = outcome
             return None
         self._log_reason(key, request, is_stored=outcome is not None)

@@ -42,8 +42,8 @@ class Storage:
         folder = self.paths.stored(str(self.cache.folder))
         self._warn(
             "jaxpr_cache_dir",
-            f"results can't be kept in {folder!r}: {reason}; this build shows every program, but"
-            " the next one traces again what this one traced",
+            f"cannot store results in {folder!r}: {reason}; this build shows every program, but"
+            " the next one will trace again what this one traced",
         )
 
     def log(self, text: str) -> str:
@@ -78,10 +78,10 @@ class Storage:
     def _depends(self, outputs: tuple[str, ...]) -> dict[str, str]:
         """The files of ``jaxpr_depends``, as digests."""
         confdir = str(self.settings.confdir)
-        found, empty = folders.digests(self.settings.depends, confdir, outputs)
+        digests, empty = folders.digests(self.settings.depends, confdir, outputs)
         for pattern in empty:
             self._warn("jaxpr_depends", f"no file matches {pattern!r}")
-        return found
+        return digests
 
     def _warn(self, option: str, message: str) -> None:
         location = self.settings.location(option)
@@ -105,11 +105,11 @@ class Storage:
         return self._environments[x64]
 
     @cached_property
-    def anew(self) -> bool:
+    def starts_over(self) -> bool:
         """Whether results of earlier builds don't count in this one.
 
-        ``-E`` tells Sphinx to forget what lies with the doctrees, and so the store that is
-        there; one that is kept elsewhere is kept on purpose.
+        ``-E`` tells Sphinx to discard what it keeps with the doctrees, and so the store there;
+        a store elsewhere is kept on purpose.
         """
         if self.settings.fresh:
             return True

@@ -310,7 +310,9 @@ class BuildSession:
         Kept until :meth:`release`, since parsing is what costs.
         """
         base = directive.blocks[0]
-        key = (self._source(base), self._source(block), block.name, directive.raises)
+        # Blocks whose request could not be understood have no digest of their own.
+        sources = (base.problem or self._source(base), block.problem or self._source(block))
+        key = (*sources, block.name, directive.raises)
         if key not in self._blocks:
             from ...block import TracedBlock
 

@@ -14,7 +14,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Final
 
@@ -45,13 +45,38 @@ class DriftRow:
 
 
 @dataclass(frozen=True)
+class BrokenStatement:
+    """A finding of ``jaxpr-check`` about a claim or a path."""
+
+    type: str
+    source: str
+    line: int
+    message: str
+
+    @classmethod
+    def from_json(cls, data: Any) -> BrokenStatement | None:
+        """Read a finding in ``output.json``; ``None`` for findings about anything else."""
+        if not isinstance(data, dict) or data.get("type") not in ("jaxpr.claim", "jaxpr.path"):
+            return None
+        source, line, message = (data.get(name) for name in ("source", "line", "message"))
+        if not (isinstance(source, str) and isinstance(message, str) and type(line) is int):
+            return None
+        return cls(data["type"], source, line, message)
+
+    @property
+    def key(self) -> tuple[str, str, int]:
+        """Type and line, which are the same on both versions; messages are not."""
+        return self.type, self.source, self.line
+
+
+@dataclass(frozen=True)
 class Report:
     """All blocks, the two versions of JAX, and the findings that only the new one has."""
 
     old: str
     new: str
     rows: tuple[DriftRow, ...]
-    broken: tuple[dict[str, Any], ...] = ()
+    broken: tuple[BrokenStatement, ...] = ()
 
     @property
     def status(self) -> int:
@@ -67,8 +92,8 @@ class Report:
                 yield from (f"  {on_one_line(line)}" for line in table(row.drift))
                 yield ""
         for finding in self.broken:
-            line = f"{finding['source']}:{finding['line']}: [{finding['type']}]"
-            yield on_one_line(f"{line} {finding['message']}")
+            origin = f"{finding.source}:{finding.line}"
+            yield on_one_line(f"{origin}: [{finding.type}] {finding.message}")
         if self.broken:
             yield ""
         count = len(self.rows)
@@ -99,7 +124,7 @@ class Report:
                 }
                 for row in self.rows
             ],
-            "broken": list(self.broken),
+            "broken": [asdict(finding) for finding in self.broken],
         }
 
 
@@ -159,7 +184,7 @@ def report(docs: str, python: str, settings: Sequence[str] = ()) -> Report:
         theirs = [*settings, f"jaxpr_python={other}"]
         old = _recorded(folder, scratch, "old", settings)
         new = _recorded(folder, scratch, "new", theirs)
-        before = {_key(finding) for finding in _findings(folder, scratch, "old", settings)}
+        before = {finding.key for finding in _findings(folder, scratch, "old", settings)}
         after = _findings(folder, scratch, "new", theirs)
     if not old:
         raise CommandError(f"{shorten(docs)} has no block to trace")
@@ -169,13 +194,13 @@ def report(docs: str, python: str, settings: Sequence[str] = ()) -> Report:
         DriftRow(block.name, compare(block, new[file]) if file in new else missing)
         for file, block in old.items()
     ]
-    broken = tuple(finding for finding in after if _key(finding) not in before)
+    broken = tuple(finding for finding in after if finding.key not in before)
     return Report(_version(old), _version(new), tuple(rows), broken)
 
 
 def _findings(
     docs: Path, scratch: Path, name: str, settings: Sequence[str]
-) -> list[dict[str, Any]]:
+) -> list[BrokenStatement]:
     """The findings about what was traced just now."""
     out = scratch / f"{name}-check"
     _sphinx("jaxpr-check", docs, scratch, name, out, settings)
@@ -184,23 +209,8 @@ def _findings(
     except (OSError, ValueError, RecursionError):
         return []  # what is wrong with the build is reported with its recordings
     findings = data.get("findings") if isinstance(data, dict) else None
-    return [row for row in findings if _is_of_page(row)] if isinstance(findings, list) else []
-
-
-def _is_of_page(finding: Any) -> bool:
-    """Whether it is a whole finding about a claim or a path."""
-    if not isinstance(finding, dict):
-        return False
-    texts = all(isinstance(finding.get(key), str) for key in ("type", "source", "message"))
-    return (
-        texts
-        and finding["type"] in ("jaxpr.claim", "jaxpr.path")
-        and type(finding.get("line")) is int
-    )
-
-
-def _key(finding: dict[str, Any]) -> tuple[str, str, int]:
-    return finding["type"], finding["source"], finding["line"]
+    rows = findings if isinstance(findings, list) else ()
+    return [row for row in map(BrokenStatement.from_json, rows) if row is not None]
 
 
 def _recorded(

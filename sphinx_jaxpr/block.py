@@ -7,7 +7,7 @@ is parsed once, its facts are aligned once, and it is matched with its base once
 from __future__ import annotations
 
 from functools import cached_property
-from typing import Any
+from typing import Any, Final
 
 from .program.facts import Aligned, Facts, InputNames, input_names
 from .program.matching import summary
@@ -20,6 +20,9 @@ from .program.text import spelled_all
 from .tracing import reports
 from .tracing.masking import PathMasker
 from .tracing.result import Reply, Result, TracedProgram, TraceError
+
+#: Printed lines up to which a block starts open under ``auto``.
+OPEN_LINES: Final = 40
 
 
 class TracedBlock:
@@ -202,6 +205,12 @@ class TracedBlock:
     def about(self) -> list[str]:
         """Remarks, the arguments' types, the version of JAX."""
         return [*self.remarks, *filter(None, [self.arguments, self.version])]
+
+    def starts_open(self, opened: str) -> bool:
+        """Whether its fold starts open; ``opened`` is the option ``open``, in one line."""
+        if opened == "auto":
+            return self.printed.text.count("\n") < OPEN_LINES
+        return opened == "all" or (self.label or "base") in opened.split(",")
 
     # -- as a recording, for :func:`sphinx_jaxpr.program.drift.compare.compare`
 

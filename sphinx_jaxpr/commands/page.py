@@ -17,8 +17,6 @@ from ..program.html.folding import folds
 from ..tracing.reports import error_parts
 
 STATIC: Final = Path(__file__).parents[1] / "static"
-#: Printed lines up to which a block starts open under ``auto``.
-OPEN_LINES: Final = 40
 #: The page around the blocks; these bring colours of their own.
 _STYLE: Final = (
     "html { color-scheme: light dark; font-family: system-ui, sans-serif; }"
@@ -62,7 +60,7 @@ def _figure(block: TracedBlock, opened: str, explained: definitions.Explained) -
         kind = "jaxpr-raises" if block.is_expected else "jaxpr-error"
         state, body = True, markup.error(*error_parts(block.error))
     else:
-        kind, state, body = "", _is_open(block, opened), _body(block, identity, explained)
+        kind, state, body = "", block.starts_open(opened), _body(block, identity, explained)
         header += markup.computed(block.header, block.phases)
     before, after = markup.figure(
         identity,
@@ -88,9 +86,3 @@ def _body(block: TracedBlock, identity: str, explained: definitions.Explained) -
         names=block.inputs.leaves,
     )
     return markup.code(code(printed, facts, identity, marks))
-
-
-def _is_open(block: TracedBlock, opened: str) -> bool:
-    if opened == "auto":
-        return block.printed.text.count("\n") < OPEN_LINES
-    return opened == "all" or (block.label or "base") in opened.split(",")

@@ -23,8 +23,6 @@ from .notes import as_list
 if TYPE_CHECKING:
     from ...block import TracedBlock
 
-#: Printed lines up to which a block starts open under ``auto``.
-OPEN_LINES: Final = 40
 #: Equations of the base that are listed where a variant lacks them.
 MOST_DROPPED: Final = 8
 #: What that list begins with.
@@ -153,15 +151,13 @@ class BlockRenderer:
         """Whether a block that can be folded starts open."""
         if self.is_epub:  # readers of books may not be able to open anything
             return True
-        printed = self.traced(block).printed
+        traced = self.traced(block)
         opened = self.directive.opened
         if opened in ("", "auto"):
-            if counts(printed)[1] > self.rendering.settings.max_equations:
+            if counts(traced.printed)[1] > self.rendering.settings.max_equations:
                 return False
             opened = opened or self.rendering.settings.opened
-        if opened == "auto":
-            return printed.text.count("\n") < OPEN_LINES
-        return opened == "all" or (block.label or "base") in opened.split(",")
+        return traced.starts_open(opened)
 
     # -- what is folded away
 

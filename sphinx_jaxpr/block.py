@@ -131,7 +131,7 @@ class TracedBlock:
         count = len(self.printed.program.inputs) if self.printed.program is not None else 0
         return input_names(self.result.args, self.result.inputs, count)
 
-    # -- what is said of it
+    # -- how it is described
 
     @property
     def call(self) -> str:

@@ -79,27 +79,27 @@ class Traced(Mapping[str, QueryBlock]):
         """Raise one :class:`AssertionError` that names all claims that are false."""
         __tracebackhide__ = True
         listed = [claims] if isinstance(claims, str) else list(claims)
-        found = [(claim, problem) for claim in listed if (problem := self._problem(claim))]
-        if found:
-            count = f"{len(found)} of {len(listed)} claims" if len(listed) > 1 else "the claim"
-            verb = "is" if len(found) == 1 else "are"
+        wrong = [(claim, problem) for claim in listed if (problem := self._problem(claim))]
+        if wrong:
+            count = f"{len(wrong)} of {len(listed)} claims" if len(listed) > 1 else "the claim"
+            verb = "is" if len(wrong) == 1 else "are"
             head = f"{count} {verb} false on JAX {self.versions['jax']}:"
-            raise AssertionError("\n".join([head, *(f"  {c}\n    {p}" for c, p in found)]))
+            raise AssertionError("\n".join([head, *(f"  {c}\n    {p}" for c, p in wrong)]))
 
     def _problem(self, claim: str) -> str:
         """What is true where a claim is false, or why it can't be judged."""
         try:
-            found = judge(claim, self.scope)
-            said = "" if found.is_true else explain(claim, self.scope)
+            answer = judge(claim, self.scope)
+            problem = "" if answer.is_true else explain(claim, self.scope)
         except PathError as error:
             return error.message
-        return "; ".join([said, *found.hints]) if said else ""
+        return "; ".join([problem, *answer.hints]) if problem else ""
 
     @cached_property
     def scope(self) -> Scope:
         """What an expression may name."""
-        known = (block.primitives for block in self.blocks.values())
-        return Scope(self.blocks, self.versions, frozenset().union(*known))
+        primitives = (block.primitives for block in self.blocks.values())
+        return Scope(self.blocks, self.versions, frozenset().union(*primitives))
 
 
 def assert_claims(
@@ -122,11 +122,11 @@ def assert_claims(
     further.
     """
     __tracebackhide__ = True
-    found = trace(
+    traced = trace(
         function, *args, transforms=transforms, static=static, name=name, jit=jit, mesh=mesh
     )
-    found.assert_claims(claims)
-    return found
+    traced.assert_claims(claims)
+    return traced
 
 
 def trace(
@@ -159,11 +159,11 @@ def trace(
                 raise ValueError(
                     f"{function!r} does not name a function; expected package.module:name"
                 )
-            found = resolve(Request(function), recorder.load, tracer.roots)
+            resolved = resolve(Request(function), recorder.load, tracer.roots)
             target = function
         else:
-            found = (function, *_place(function))
-            target = f"{found[1].__name__}:{found[2]}"
+            resolved = (function, *_home(function))
+            target = f"{resolved[1].__name__}:{resolved[2]}"
         name = _checked(name, target)
         options = _options(args, static, transforms, mesh)
         base = options.request(target, jit=jit)
@@ -171,7 +171,7 @@ def trace(
         blocks: list[TracedBlock] = []
         for label, request in requests:
             full = f"{name}.{label}" if label else name
-            result = Result.from_json(spelled_all(tracer.trace(request, found).to_json()))
+            result = Result.from_json(spelled_all(tracer.trace(request, resolved).to_json()))
             above = blocks[0] if label else None
             blocks.append(TracedBlock(full, label, result=result, base=above))
     except RequestError as error:
@@ -210,23 +210,23 @@ def _abstract(args: tuple[Any, ...]) -> Any:
 
     from .worker.avals import abstract_leaf
 
-    for position, argument in enumerate(args):
+    for index, argument in enumerate(args):
         if isinstance(argument, str):
             raise ValueError(
-                f"argument {position} is the text {argument[:40]!r}: all specs stand in one text,"
-                ' as in "x=f32[8], w=f32[8,4]"; a text is a static argument'
+                f"argument {index} is the text {argument[:40]!r}: write all specs in one text,"
+                ' as in "x=f32[8], w=f32[8,4]"; texts are static arguments'
             )
     return tuple(("", jax.tree.map(abstract_leaf, argument)) for argument in args)
 
 
-def _place(function: Callable[..., Any]) -> tuple[ModuleType, str]:
+def _home(function: Callable[..., Any]) -> tuple[ModuleType, str]:
     """The module of a callable, from which dotted names in options start, and its name."""
     inner: Any = inspect.unwrap(function)
     while not hasattr(inner, "__name__") and hasattr(inner, "func"):  # a partial
         inner = inspect.unwrap(inner.func)
-    shown = str(getattr(inner, "__name__", type(inner).__name__))
+    name = str(getattr(inner, "__name__", type(inner).__name__))
     module = sys.modules.get(getattr(inner, "__module__", "") or "")
-    return module or ModuleType("tests"), shown if shown.isidentifier() else "f"
+    return module or ModuleType("tests"), name if name.isidentifier() else "f"
 
 
 def _checked(name: str, target: str) -> str:

@@ -145,7 +145,7 @@ def test_other_callables() -> None:
     [
         (("x=f32[8",), {}, r"args: expected ',' or '\]'"),
         (("x=f32[8]",), {}, "no spec for 'w' of dense"),
-        (("x=f32[8]", "w=f32[8]"), {}, "all specs stand in one text"),
+        (("x=f32[8]", "w=f32[8]"), {}, "write all specs in one text"),
         ((SPECS,), {"transforms": "grda"}, "unknown transform 'grda', did you mean 'grad'"),
         ((SPECS,), {"transforms": "grad(argnums=q)"}, "argnums names 'q'"),
         ((SPECS,), {"transforms": "grad("}, "transforms: expected|transforms: an option"),

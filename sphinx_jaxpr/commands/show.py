@@ -127,7 +127,7 @@ def _equations(block: TracedBlock) -> list[dict[str, Any]]:
 
 # --- ``show``: trace a function and print its jaxprs, as text, as a page of HTML or as JSON
 
-#: Options with what ``argparse`` has to know of each.
+#: Options with the keywords that ``argparse`` gets for each.
 OPTIONS: Final[dict[str, dict[str, Any]]] = {
     "--args": {"metavar": "SPECS", "help": 'types of the arguments, as in "x=f32[8], w=f32[8,4]"'},
     "--static": {"metavar": "VALUES", "help": 'arguments bound before tracing, as in "n=3"'},
@@ -160,23 +160,23 @@ OPTIONS: Final[dict[str, dict[str, Any]]] = {
     "--json": {"action": "store_true", "help": "print JSON"},
 }
 
-#: Errors of what was asked for, not of what was traced.
+#: Errors in the command line, not in the traced code.
 _USAGE: Final = (ErrorKind.OPTION, ErrorKind.TARGET)
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Tell ``parser`` what the command takes."""
     parser.add_argument("target", help="package.module:function")
-    for option, told in OPTIONS.items():
+    for option, keywords in OPTIONS.items():
         if option not in ("--html", "--json"):
-            parser.add_argument(option, **told)
+            parser.add_argument(option, **keywords)
     form = parser.add_mutually_exclusive_group()
     for option in ("--html", "--json"):
         form.add_argument(option, **OPTIONS[option])
 
 
 def run(options: argparse.Namespace) -> int:
-    """Trace, print what was traced, and say what was not."""
+    """Trace, print the programs, and report what could not be traced."""
     requests = _requests(options)
     name = _name(options)
     labels = [label for label, _ in requests if label]
@@ -201,7 +201,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _requests(options: argparse.Namespace) -> list[tuple[str, Request]]:
-    """What to trace, by label: the function itself, then its variants."""
+    """The requests by label: the function itself, then its variants."""
     if not names_function(options.target):
         raise UsageError(
             f"{shorten(options.target)} does not name a function; expected package.module:function"

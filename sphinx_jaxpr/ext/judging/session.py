@@ -157,7 +157,7 @@ class BuildSession:
             before = self.store.load(outcome.key)
             settings = before.settings if before is not None else ()
             self.replaced[block.digest] = Replaced(outcome.seen, settings)
-        elif outcome is not None and not self.storage.anew:
+        elif outcome is not None and not self.storage.starts_over:
             self._outcomes[block.digest] = outcome
             return None
         self._log_reason(key, request, is_stored=outcome is not None)
@@ -300,7 +300,9 @@ class BuildSession:
         Kept until :meth:`release`, since parsing is what costs.
         """
         base = directive.blocks[0]
-        key = (self._source(base), self._source(block), block.name, directive.raises)
+        # Blocks whose request could not be understood have no digest of their own.
+        sources = (base.problem or self._source(base), block.problem or self._source(block))
+        key = (*sources, block.name, directive.raises)
         if key not in self._blocks:
             from ...block import TracedBlock
 

@@ -160,13 +160,13 @@ class BlockRenderer:
         """Whether a block that can be folded starts open."""
         if self.is_epub:  # readers of books may not be able to open anything
             return True
-        printed = self.traced(block).printed
+        traced = self.traced(block)
         opened = self.directive.opened
         if opened in ("", "auto"):
-            if counts(printed)[1] > self.rendering.settings.max_equations:
+            if counts(traced.printed)[1] > self.rendering.settings.max_equations:
                 return False
             opened = opened or self.rendering.settings.opened
-        return starts_open(opened, block.label, printed.text)
+        return starts_open(opened, block.label, traced.printed.text)
 
     # -- what is folded away
 

@@ -20,8 +20,8 @@ from .. import __version__
 from . import descendants
 from .files import Cache, digest, loads
 from .masking import PathMasker
+from .process import REPLIES, streams
 from .request import SCHEMA, Setup
-from .streams import REPLIES, streams
 
 # --- versions of what is installed for an interpreter, without importing any of it
 

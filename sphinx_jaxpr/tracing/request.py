@@ -17,29 +17,12 @@ from typing import Any, Final
 
 from .files import JsonObject, digest
 from .grammar import Aval, Call, Chain, Mesh, Name, Ref, Step, Value, nearest, shorten
+from .transforms import TRANSFORMS
 
 # --- request: What to trace: the canonical form of a request, and its JSON.
 
 #: Raised when the meaning of a request or of a result changes.
 SCHEMA: Final = 4
-
-#: Built-in transforms and the options that each takes.
-TRANSFORMS: Final[dict[str, tuple[str, ...]]] = {
-    "jit": (),
-    "grad": ("argnums", "sum"),
-    "value_and_grad": ("argnums", "sum"),
-    "hessian": ("argnums", "sum"),
-    "jvp": ("argnums",),
-    "vjp": ("argnums",),
-    "linearize": ("argnums",),
-    "jacfwd": ("argnums",),
-    "jacrev": ("argnums",),
-    "vmap": ("in_axes", "out_axes", "axis_size", "axis_name"),
-    "scan": ("over", "length", "carry", "reverse", "unroll"),
-    "checkpoint": ("policy",),
-    "remat": ("policy",),
-    "shard_map": ("mesh", "in_specs", "out_specs"),
-}
 
 #: Words that can't name a block or a label, since the path language uses them.
 RESERVED: Final = frozenset(
@@ -231,7 +214,7 @@ def check_chain(chain: Chain, third_party: dict[str, str]) -> str:
                 f"unknown transform {shorten(step.name)}{nearest(step.name, known)}"
                 f" (known: {', '.join(known)})"
             )
-        options = TRANSFORMS[step.name]
+        options = TRANSFORMS[step.name].options
         for key, _ in step.options:
             if key not in options:
                 listed = ", ".join(options) or "none"

@@ -22,7 +22,6 @@ from sphinx_jaxpr.tracing.grammar import (
 )
 from sphinx_jaxpr.tracing.request import (
     RESERVED,
-    TRANSFORMS,
     Request,
     check_chain,
     check_name,
@@ -30,6 +29,7 @@ from sphinx_jaxpr.tracing.request import (
     encode,
     local_name,
 )
+from sphinx_jaxpr.tracing.transforms import TRANSFORMS
 
 SPECS = {
     "f32[]": Aval("f32", ()),
@@ -199,8 +199,8 @@ def test_names() -> None:
 
 
 def test_transforms_are_checked_by_name_and_option() -> None:
-    for name, options in TRANSFORMS.items():
-        for option in options:
+    for name, transform in TRANSFORMS.items():
+        for option in transform.options:
             (chain,) = transforms(f"{name}({option}=1)")
             assert check_chain(chain, {}) == ""
         (chain,) = transforms(f"{name}(wrong=1)")

@@ -10,11 +10,13 @@ import pytest
 
 from sphinx_jaxpr.tracing import grammar
 from sphinx_jaxpr.tracing.request import Request
+from sphinx_jaxpr.tracing.transforms import TRANSFORMS
 from sphinx_jaxpr.worker.facts.facts import mask
 from sphinx_jaxpr.worker.failures import RequestError
 from sphinx_jaxpr.worker.recorder import DependencyRecorder
 from sphinx_jaxpr.worker.stage import Stage
 from sphinx_jaxpr.worker.tracer import Tracer
+from sphinx_jaxpr.worker.transforms import table
 from tests.worker import callables
 
 MODULE = callables.__name__
@@ -230,3 +232,7 @@ def test_phases(tracer: Tracer) -> None:
     assert set(phases("jvp(argnums=w)")) == {"forward", "tangent"}
     assert "recomputed" in phases("remat | grad(argnums=w)", place=1)
     assert "transpose" in phases("remat | grad(argnums=w)", place=1)
+
+
+def test_each_listed_transform_has_a_function_and_no_other_does() -> None:
+    assert set(table.BUILTIN) == set(table._FUNCTIONS) == set(TRANSFORMS)

@@ -325,6 +325,13 @@ class _LockRow(NamedTuple):
         return [self.state, self.asked, [*self.seen]]
 
 
+def _rows(data: Any) -> dict[str, _LockRow]:
+    """The rows of the index by file, without damaged ones."""
+    files = data.get("files")
+    rows = files.items() if type(files) is dict else ()
+    return {file: row for file, item in rows if (row := _LockRow.from_json(item))}
+
+
 class LockFolder:
     """The lock of a project, read where its files are not known to be unchanged.
 
@@ -338,11 +345,7 @@ class LockFolder:
         self.shown = shown
         self.cache = cache
         self.loaded: dict[str, LockFile | None] = {}
-        data = cache.data(INDEX)
-        fits = type(data) is dict and data.get("schema") == _SCHEMA
-        files = data.get("files") if fits else None
-        rows = files.items() if type(files) is dict else ()
-        self.rows = {file: row for file, item in rows if (row := _LockRow.from_json(item))}
+        self.rows = cache.load(INDEX, _rows, _SCHEMA) or {}
 
     @property
     def exists(self) -> bool:
@@ -400,4 +403,4 @@ class LockFolder:
             for file, row in self.rows.items()
             if os.path.exists(self.folder / file)
         }
-        self.cache.keep(INDEX, {"schema": _SCHEMA, "files": rows})
+        self.cache.keep(INDEX, {"files": rows}, _SCHEMA)

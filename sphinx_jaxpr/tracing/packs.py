@@ -309,7 +309,6 @@ class PackIndex:
             sorted({row.made for row in rows}),
         )
         return {
-            "schema": SCHEMA,
             "packs": [[name, self.sizes[name]] for name in names.packs],
             "needs": [self.needs[name] for name in names.needs],
             "made": [self.made[name] for name in names.made],
@@ -319,10 +318,10 @@ class PackIndex:
     @classmethod
     def from_json(cls, data: Any) -> PackIndex | None:
         """Read what :meth:`to_json` wrote; ``None`` for anything else."""
-        parts = ["made", "needs", "packs", "rows", "schema"]
-        if type(data) is not dict or sorted(data) != parts or data["schema"] != SCHEMA:
+        parts = ["made", "needs", "packs", "rows"]
+        if type(data) is not dict or sorted(data) != parts:
             return None
-        if not all(type(data[part]) is list for part in parts[:-1]):
+        if not all(type(data[part]) is list for part in parts):
             return None
         if not (
             all(map(_is_pack, data["packs"]))

@@ -203,7 +203,7 @@ class Store:
         self._latest: dict[str, str] | None = None
         self._pack: packs.Pack | None = None
         self._stamp = cache.stamp(INDEX)
-        self.index = PackIndex.from_json(cache.data(INDEX)) or PackIndex()
+        self.index = cache.load(INDEX, PackIndex.from_json, SCHEMA) or PackIndex()
         self._look()  # after the index was read: a pack that is gone by then has a successor
 
     # -- reading
@@ -390,7 +390,7 @@ class Store:
         self.index.drop(outlived(self.index.all(), self.today))
         rewrite(self.folder, self.index)
         sweep(self.folder, self.clock())
-        self.cache.keep(INDEX, self.index.to_json())
+        self.cache.keep(INDEX, self.index.to_json(), SCHEMA)
         self._stamp = self.cache.stamp(INDEX)
         self.changed = False
 
@@ -398,7 +398,7 @@ class Store:
         """Take over what other builds found out since the index was read."""
         if self.cache.stamp(INDEX) == self._stamp:
             return
-        other = PackIndex.from_json(self.cache.data(INDEX)) or PackIndex()
+        other = self.cache.load(INDEX, PackIndex.from_json, SCHEMA) or PackIndex()
         new = other.sizes.keys() - self.index.sizes.keys()
         for row in other.all():
             mine = self.index.rows.get(row.key, {}).get(row.digest)

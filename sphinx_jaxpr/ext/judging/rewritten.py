@@ -6,6 +6,7 @@ import contextlib
 import hashlib
 import os
 from pathlib import Path
+from typing import Any
 
 from sphinx.application import Sphinx
 
@@ -29,8 +30,7 @@ class Written:
 
     def before(self) -> dict[str, str]:
         """The digests as of the last finished build of this builder."""
-        found = self.kept.data(self.file)
-        return found if isinstance(found, dict) else {}
+        return self.kept.load(self.file, _texts_by_name) or {}
 
     def outdated(self) -> list[str]:
         """Pages that show something else than when they were last written."""
@@ -50,6 +50,11 @@ class Written:
         if found != before and not self.kept.keep(self.file, found):
             with contextlib.suppress(OSError):  # rather all pages again than too few
                 (self.kept.folder / self.file).unlink()
+
+
+def _texts_by_name(data: Any) -> dict[str, str] | None:
+    fits = type(data) is dict and all(type(text) is str for text in data.values())
+    return data if fits else None
 
 
 def _digest(text: str) -> str:

@@ -25,6 +25,7 @@ from .grammar import Aval, Call, Mesh, Name, Ref, Value
 from .packs import Seen, read_seen, seen
 from .request import Request
 from .result import Result
+from .specs import nested_source
 
 # --- the lock: of each block one JSON file, to be read by people and kept in git
 
@@ -123,15 +124,7 @@ def written(value: Value) -> str:
             return str(value)
         case Call(name, items):
             return f"{name}({', '.join(map(written, items))})"
-        case tuple():
-            inner = ", ".join(map(written, value))
-            return f"({inner},)" if len(value) == 1 else f"({inner})"
-        case list():
-            return f"[{', '.join(map(written, value))}]"
-        case dict():
-            # A plain word as a key is a string here, whether quoted or not.
-            return "{" + ", ".join(f"{k!r}: {written(v)}" for k, v in value.items()) + "}"
-    return repr(value)
+    return nested_source(value, written) or repr(value)
 
 
 def differing(asked: WrittenRequest, locked: WrittenRequest) -> str:

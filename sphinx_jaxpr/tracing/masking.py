@@ -14,8 +14,8 @@ from ..program.text import spelled, spelled_all
 from .folders import Folders, dotted_names
 from .result import Result, TraceError
 
-#: Where Python's default reprs show a memory address, as JAX masks its own.
-_ADDRESS: Final = re.compile(r"(?<= at )0x[0-9a-fA-F]{6,}")
+#: A memory address in a text: in Python's default reprs, in effects, in names of objects.
+_ADDRESS: Final = re.compile(r"0x[0-9a-fA-F]{6,}")
 
 #: The end of a folder that libraries are installed in, wherever that is, ...
 _SITE: Final = re.compile(
@@ -185,7 +185,7 @@ def _without_site(text: str) -> str:
 
 
 def mask(text: str) -> str:
-    """``text`` without memory addresses, which change from build to build."""
+    """``text`` with memory addresses masked, as JAX masks its own: they change at each start."""
     return _ADDRESS.sub("0xXXXXXXXXXXXX", text)
 
 

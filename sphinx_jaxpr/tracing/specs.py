@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import re
 import string
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
@@ -189,3 +190,18 @@ def separating(rest: str) -> str:
     if rest[:1] in set("+-*/%"):
         return "; options compute nothing: name an attribute of the target's module"
     return ""
+
+
+def nested_source(value: Any, source: Callable[[Any], str]) -> str:
+    """A dict, tuple or list as Python source, ``""`` for anything else.
+
+    ``source`` writes each value inside; a key that was written as a plain word is a string.
+    """
+    if type(value) is dict:
+        return "{" + ", ".join(f"{key!r}: {source(part)}" for key, part in value.items()) + "}"
+    if type(value) not in (tuple, list):
+        return ""
+    inner = ", ".join(map(source, value))
+    if isinstance(value, list):
+        return f"[{inner}]"
+    return f"({inner},)" if len(value) == 1 else f"({inner})"

@@ -13,8 +13,8 @@ from typing import Any, Final
 
 from ..program.text import spelled
 from ..tracing.folders import is_project_file
+from ..tracing.masking import mask
 from ..tracing.result import ErrorKind, Frame, TraceError
-from .facts.facts import mask
 
 # --- lines of Python files, for errors and listings ; Imports nothing of JAX
 

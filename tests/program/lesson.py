@@ -13,7 +13,8 @@ from sphinx_jaxpr.program.facts import InputNames
 from sphinx_jaxpr.program.parser.parser import parse
 from sphinx_jaxpr.program.query.blocks import QueryBlock
 from sphinx_jaxpr.program.query.evaluate import Scope
-from sphinx_jaxpr.worker.facts.facts import collect, mask
+from sphinx_jaxpr.tracing.masking import mask
+from sphinx_jaxpr.worker.facts.facts import collect
 
 NEW_TANH = tuple(int(part) for part in jax.__version__.split(".")[:2]) >= (0, 12)
 

@@ -200,7 +200,8 @@ def test_a_project_at_the_top_of_the_file_system() -> None:
 
 
 def test_mask() -> None:
-    assert mask("<f at 0x7f3a2c001f40> 0xdeadbeef") == "<f at 0xXXXXXXXXXXXX> 0xdeadbeef"
+    assert mask("<f at 0x7f27fcf920>, 0x10") == "<f at 0xXXXXXXXXXXXX>, 0x10"
+    assert mask("<Thing default:0x7fa86f3e0090>") == "<Thing default:0xXXXXXXXXXXXX>"
 
 
 def test_module_is_the_one_that_an_import_would_find(tmp_path: Path) -> None:

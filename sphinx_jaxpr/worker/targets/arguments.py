@@ -14,7 +14,7 @@ import jax.numpy as jnp
 
 from ...tracing.grammar import DTYPES, KEYS, Aval, Name, Ref, Value, shorten
 from ...tracing.result import ErrorKind
-from ...tracing.specs import meant_name
+from ...tracing.specs import meant_name, nested_source
 from ..avals import (
     abstract_leaf,
     current,
@@ -200,18 +200,6 @@ def source_text(value: Value) -> str:
     if isinstance(value, Name):
         return value.text
     return nested_source(value, source_text) or number_source(value)
-
-
-def nested_source(value: Any, each: Any) -> str:
-    """The source of a dict, tuple or list; ``""`` of anything else."""
-    if type(value) is dict:
-        return "{" + ", ".join(f"{k!r}: {each(v)}" for k, v in value.items()) + "}"
-    if type(value) not in (tuple, list):
-        return ""
-    inner = ", ".join(map(each, value))
-    if isinstance(value, list):
-        return f"[{inner}]"
-    return f"({inner},)" if len(value) == 1 else f"({inner})"
 
 
 def number_source(value: Any) -> str:

@@ -15,9 +15,9 @@ from jax.sharding import NamedSharding
 from jax.sharding import PartitionSpec as P
 
 from sphinx_jaxpr.tracing import grammar
+from sphinx_jaxpr.tracing.masking import mask
 from sphinx_jaxpr.tracing.request import Request
 from sphinx_jaxpr.worker.avals import mesh_of, under
-from sphinx_jaxpr.worker.facts.facts import mask
 from sphinx_jaxpr.worker.failures import RequestError, hint_of
 from sphinx_jaxpr.worker.recorder import DependencyRecorder
 from sphinx_jaxpr.worker.stage import Stage

@@ -1,7 +1,7 @@
-"""Files that are whole or not there, and JSON that is what it seems.
+"""Files that are whole or missing, and JSON without ambiguity.
 
-Whatever stands in a file's place (a folder, a pipe, a device, a link to itself), reading it
-neither waits nor raises anything but ``OSError``.  Links to files are followed.
+Whatever has the name of a file (a folder, a pipe, a device, a link to itself), reading it
+neither blocks nor raises anything but ``OSError``.  Links to files are followed.
 """
 
 from __future__ import annotations
@@ -57,14 +57,14 @@ def loads(text: str | bytes, *, halves: bool = False) -> Any:
     """
     try:
         text = text if isinstance(text, str) else text.decode("utf-8")
-        found = json.loads(
+        data = json.loads(
             text, parse_constant=_refuse, parse_float=_finite, object_pairs_hook=_single
         )
         if not halves and ("\\ud" in text or "\\uD" in text):
-            json.dumps(found, ensure_ascii=False).encode()
+            json.dumps(data, ensure_ascii=False).encode()
     except (RecursionError, MemoryError) as error:
         raise ValueError(f"too deep or too large: {type(error).__name__}") from None
-    return found
+    return data
 
 
 def _refuse(constant: str) -> None:
@@ -72,17 +72,17 @@ def _refuse(constant: str) -> None:
 
 
 def _finite(text: str) -> float:
-    found = float(text)
-    if not math.isfinite(found):
+    number = float(text)
+    if not math.isfinite(number):
         raise ValueError("a number that is too large")
-    return found
+    return number
 
 
 def _single(pairs: list[tuple[str, Any]]) -> JsonObject:
-    found = dict(pairs)
-    if len(found) != len(pairs):
-        raise ValueError("a key stands twice")
-    return found
+    members = dict(pairs)
+    if len(members) != len(pairs):
+        raise ValueError("a key occurs twice")
+    return members
 
 
 def signed(text: str | bytes) -> bytes:
@@ -118,12 +118,12 @@ def read_bytes(path: Path) -> bytes:
     """What is in a file; ``OSError`` where there is none that can be read."""
     with opened(path) as stream:
         try:
-            found = stream.read(MOST + 1) or b""  # none where it would wait
+            data = stream.read(MOST + 1) or b""  # none where it would wait
         except MemoryError:
             raise OSError(errno.ENOMEM, os.strerror(errno.ENOMEM)) from None
-    if len(found) > MOST:
+    if len(data) > MOST:
         raise OSError(errno.EFBIG, os.strerror(errno.EFBIG))
-    return found
+    return data
 
 
 def read(path: Path) -> Any:

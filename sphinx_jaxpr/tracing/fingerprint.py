@@ -32,10 +32,10 @@ _PROBE = (
     " 'versions': {(d.name or '').lower(): d.version for d in m.distributions()},"
     " 'folders': [p for p in sys.path if os.path.isdir(p)]}))"
 )
-#: Seconds, and bytes, after which an interpreter that was asked for versions is given up.
+#: Limits, in seconds and bytes, for the answer of an interpreter that was asked for versions.
 _PATIENCE = 60.0
 _LONGEST = 2**24
-#: In place of a name: all distributions, for code that asks what there is.
+#: In place of a name: all distributions, for code that lists them.
 ALL_INSTALLED = "*"
 #: Inherited variables that change what JAX traces.
 FLAG_PREFIXES = ("JAX_", "XLA_")
@@ -173,8 +173,10 @@ class Installed:
         if not self.own:
             return sorted(map(list, self._answer.versions.items()))
         folders = list(dict.fromkeys([*self.paths.roots, *sys.path]))
-        found = importlib.metadata.distributions(path=folders)
-        return sorted([one.name or "", one.version or ""] for one in found)
+        distributions = importlib.metadata.distributions(path=folders)
+        return sorted(
+            [distribution.name or "", distribution.version or ""] for distribution in distributions
+        )
 
     def module(self, name: str) -> str:
         """Whether the interpreter finds a top-level module outside of the import roots.
@@ -204,13 +206,13 @@ def _printed(command: list[str], environment: dict[str, str]) -> list[bytes]:
         env={**environment, descendants.MARK: mark},
         start_new_session=True,
     )
-    said, found, ended = streams(child, None), bytearray(), False
+    pipes, printed, ended = streams(child, None), bytearray(), False
     until = time.monotonic() + _PATIENCE
     try:
-        while not ended and len(found) < _LONGEST and time.monotonic() < until:
+        while not ended and len(printed) < _LONGEST and time.monotonic() < until:
             ended = child.poll() is not None  # before the last look
-            for name, piece in said.wait(0.05):
-                found += piece if name == REPLIES else b""
+            for name, piece in pipes.wait(0.05):
+                printed += piece if name == REPLIES else b""
     finally:
         if hasattr(os, "killpg"):
             running = child.returncode is None
@@ -218,8 +220,8 @@ def _printed(command: list[str], environment: dict[str, str]) -> list[bytes]:
         child.kill()
         with contextlib.suppress(subprocess.TimeoutExpired):
             child.wait(timeout=5)
-        said.close()
-    return bytes(found).splitlines()
+        pipes.close()
+    return bytes(printed).splitlines()
 
 
 @dataclass(frozen=True, slots=True)

@@ -73,13 +73,13 @@ def _segment(name: str) -> str:
 
 def stored(folder: Path) -> Iterator[str]:
     """The files of a lock's folder, relative to it, with ``/``."""
-    found = []
+    paths = []
     for above, _, names in os.walk(folder):  # what can't be read is as if it were not there
         for name in names:
             path = Path(above, name)
             if name.endswith(".json") and path.is_file():
-                found.append(path.relative_to(folder))
-    yield from (path.as_posix() for path in sorted(found))
+                paths.append(path.relative_to(folder))
+    yield from (path.as_posix() for path in sorted(paths))
 
 
 # -- what was asked for ----------------------------------------------------------------
@@ -220,7 +220,7 @@ def _json(value: Any) -> str:
     text = json.dumps(value, sort_keys=True, allow_nan=False, ensure_ascii=False)
     try:
         text.encode()
-    except UnicodeEncodeError:  # half of a pair: only an escape can stand for it
+    except UnicodeEncodeError:  # a lone surrogate can only be escaped
         return json.dumps(value, sort_keys=True, allow_nan=False)
     return text
 
@@ -309,9 +309,9 @@ class _LockRow(NamedTuple):
         if type(data) is not list or len(data) != 3:
             return None
         state, asked, kept = data
-        known = read_seen(kept)
+        shows = read_seen(kept)
         texts = type(state) is str and type(asked) is str
-        return cls(state, asked, known) if texts and known is not None else None
+        return cls(state, asked, shows) if texts and shows is not None else None
 
     def to_json(self) -> list[Any]:
         """Plain data."""
@@ -375,18 +375,19 @@ class LockFolder:
 
     def problem(self, file: str, request: Request) -> str:
         """Why a file can't be used for a request, or ``""``."""
-        make = "`sphinx-build -b jaxpr-lock` makes it"
+        builder = "`sphinx-build -b jaxpr-lock`"
         path = f"{self.shown}/{file}"
         if not self.exists:
-            return f"there is no lock: {make} in {self.shown}"
+            return f"there is no lock: {builder} creates it in {self.shown}"
         if signature(self.folder / file) is None:
-            return f"it is not in the lock ({path}); {make}"
+            return f"it is not in the lock ({path}); {builder} adds it"
         data = self.data(file)
         if data is None:
-            return f"{path} is no whole lock file (a conflict that was left?); {make} anew"
+            problem = "is not a whole lock file (did a merge leave a conflict in it?)"
+            return f"{path} {problem}; {builder} recreates it"
         if data.request != readable(request):
             differences = differing(readable(request), data.request)
-            return f"{path} was made for another request: {differences}; {make} anew"
+            return f"{path} was made for another request: {differences}; {builder} recreates it"
         return ""
 
     def flush(self) -> None:

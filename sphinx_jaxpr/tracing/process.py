@@ -57,7 +57,7 @@ def patience(seconds: float) -> float:
 
 
 class Streams:
-    """What a process says, in pieces, and what is said to it."""
+    """What a process writes, in pieces, and what is written to it."""
 
     def __init__(self, child: subprocess.Popen[bytes], life: socket.socket | None) -> None:
         assert child.stdin is not None and child.stdout is not None and child.stderr is not None
@@ -98,7 +98,7 @@ class Streams:
 
     def wait(self, seconds: float) -> list[tuple[str, bytes]]:
         """What comes within ``seconds``: each piece with its stream, empty at its end."""
-        found = []
+        pieces = []
         for key, events in self.selector.select(patience(seconds)):
             if events & selectors.EVENT_WRITE:
                 self._write()
@@ -111,8 +111,8 @@ class Streams:
                 piece = b""
             if not piece:
                 self.selector.unregister(key.fd)
-            found.append((self.sources[key.fd], piece))
-        return found
+            pieces.append((self.sources[key.fd], piece))
+        return pieces
 
     def close(self) -> None:
         """Let go of all ends."""
@@ -158,12 +158,12 @@ class ThreadedStreams(Streams):
         self.requests.put(data)
 
     def wait(self, seconds: float) -> list[tuple[str, bytes]]:
-        found = []
+        pieces = []
         with contextlib.suppress(queue.Empty):
-            found.append(self.pieces.get(timeout=max(patience(seconds), 0.001)))
+            pieces.append(self.pieces.get(timeout=max(patience(seconds), 0.001)))
             while True:
-                found.append(self.pieces.get_nowait())
-        return found
+                pieces.append(self.pieces.get_nowait())
+        return pieces
 
     def close(self) -> None:
         self.closed = True
@@ -232,8 +232,8 @@ class Process:
         """Wait until JAX is there, ``until`` at the longest; what went wrong, or ``""``."""
         if self.child is None:
             return f"jaxpr_python: {self.problem}"
-        # JAX reads its flags at the first use of a device, which is soon enough for
-        # a wrong one to be told as what it is only here.
+        # JAX reads its flags at the first use of a device: asked for here, a wrong one
+        # is reported as such.
         setup = self.setup
         greeting = {"token": self.token, "roots": list(setup.roots), "memory": setup.memory}
         self.say({**greeting, "devices": bool(self.setup.flags)})
@@ -249,18 +249,20 @@ class Process:
             return text + self._hint()
         if message.get("ready") is True:
             return ""
-        told = message.get("broken")
-        told = told[:2000] if isinstance(told, str) and is_text(told) else "it does not say why"
-        return f"the tracing process could not start JAX: {told}{self._hint()}"
+        reason = message.get("broken")
+        reason = (
+            reason[:2000] if isinstance(reason, str) and is_text(reason) else "it does not say why"
+        )
+        return f"the tracing process could not start JAX: {reason}{self._hint()}"
 
     def _hint(self) -> str:
         """What may be wrong: the interpreter, the environment."""
-        told = dict.fromkeys(f"{key}={text}" for key, text in self.setup.flags)
+        variables = dict.fromkeys(f"{key}={text}" for key, text in self.setup.flags)
         flags = dict(self.setup.flags)
-        told.update({key: None for key, _ in self.setup.settings if key not in flags})
+        variables.update({key: None for key, _ in self.setup.settings if key not in flags})
         hint = f" (interpreter {self.setup.python}"
         # Of the others the name alone: a value may be a secret.
-        return hint + (f"; its environment sets {', '.join(told)})" if told else ")")
+        return hint + (f"; its environment sets {', '.join(variables)})" if variables else ")")
 
     def say(self, message: Message) -> None:
         """Send one message."""

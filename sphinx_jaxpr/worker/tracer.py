@@ -32,14 +32,14 @@ from .targets.reach import ReachableNames
 from .targets.target import check_allowed, load_module, modules_around, resolve
 from .transforms.table import BUILTIN
 
-# --- what to try where a trace fails for a reason that the page can mend.
+# --- hints for errors that the page can fix
 
-#: What JAX, and Python, say of a traced value where a static one is needed.
+#: What JAX and Python say where a traced value should have been static.
 _STATIC = re.compile(
     r"Non-hashable static arguments|nondiff_argnums|Shapes must be 1D sequences of concrete"
 )
 
-#: What they say where that may be the reason.
+#: What they say where that is only likely.
 _LIKELY = re.compile(
     r"unhashable type: '\w*Tracer'|must have __hash__ and __eq__|must (be|have) static"
     r"|unsupported operand type\(s\) for \*: '(list|tuple|str)' and '\w*Tracer'"
@@ -63,13 +63,13 @@ def hinting(request: Request) -> Iterator[None]:
 
 
 def _static_hint(error: Exception, request: Request) -> str:
-    said = message_of(error)
-    sure = _STATIC.search(said) is not None
-    if not sure and not isinstance(error, _CONCRETE) and not _LIKELY.search(said):
+    text = message_of(error)
+    sure = _STATIC.search(text) is not None
+    if not sure and not isinstance(error, _CONCRETE) and not _LIKELY.search(text):
         return ""
     plain = [
-        (name or str(place), value)
-        for place, (name, value) in enumerate(request.args)
+        (name or str(position), value)
+        for position, (name, value) in enumerate(request.args)
         if not _holds_array(value)
     ]
     if plain:
@@ -86,7 +86,7 @@ def _holds_array(value: Any) -> bool:
     return isinstance(value, (Aval, Ref))
 
 
-# --- carries out one request: target, arguments, transforms, trace, facts.
+# --- requests
 
 #: Stages kept, so that the variants of one directive share what they build on.
 KEPT_STAGES = 64
@@ -107,7 +107,7 @@ class Tracer:
     ) -> tuple[Any, ModuleType, str]:
         """Import the target: the part of the work that runs modules' own code.
 
-        ``importing`` is told each module before it is imported.
+        ``importing`` is called with the name of each module before its import.
         """
 
         def load(name: str) -> ModuleType:
@@ -219,7 +219,8 @@ class Tracer:
         if not callable(fn):
             raise RequestError(
                 ErrorKind.TARGET,
-                f"transform {step.name!r}: {paths[step.name]!r} is no function (jaxpr_transforms)",
+                f"transform {step.name!r}: {paths[step.name]!r} is not a function"
+                " (jaxpr_transforms)",
                 option="transforms",
             )
         options = {key: _plain(value) for key, value in step.options}
@@ -233,7 +234,7 @@ class Tracer:
             )
         args = tuple(made[1])
         same = len(args) == len(stage.args)
-        names = stage.names if same else tuple(f"x{place}" for place in range(len(args)))
+        names = stage.names if same else tuple(f"x{position}" for position in range(len(args)))
         options_text = "".join(f", {key}={source_text(value)}" for key, value in step.options)
         shown_args = abstract_source(tuple(stage.args), stage.trees)
         call = f"{attribute}({stage.call}, {shown_args}{options_text})[0]"
@@ -285,7 +286,7 @@ def _from_jaxpr(target: Any, shown: str) -> Stage:
     args = [plain(var.aval) for var in body.invars]
     texts = [leaf for _, leaf in _own_names(target)]
     if not all(name.isidentifier() for name in texts):
-        texts = [f"x{place}" for place in range(len(args))]
+        texts = [f"x{position}" for position in range(len(args))]
     call = f"jax.extend.core.jaxpr_as_fun({shown})"
     return Stage.of(jax.extend.core.jaxpr_as_fun(target), args, texts, call)
 
@@ -297,7 +298,7 @@ def _own_names(target: Any) -> Pairs:
     leaves = [str(name) for name in noted]
     roots = [re.split(r"[.\[]", leaf, maxsplit=1)[0] for leaf in leaves]
     if len(leaves) != len(body.invars) or not all(root.isidentifier() for root in roots):
-        leaves = roots = [f"x{place}" for place in range(len(body.invars))]
+        leaves = roots = [f"x{position}" for position in range(len(body.invars))]
     return tuple(zip(roots, leaves, strict=True))
 
 

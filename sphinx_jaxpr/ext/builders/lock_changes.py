@@ -70,7 +70,7 @@ def compared(
     for file in lock.stored(session.locks.folder):
         if file not in asked:
             damaged = session.locks.data(file) is None
-            more = "it is no whole lock file either" if damaged else f"{_MAKE} removes it"
+            more = "it is not a whole lock file either" if damaged else f"{_MAKE} removes it"
             message = f"no block asks for it; {more}"
             place = str(Path(session.locks.folder) / file)
             found.findings.append(Finding("lock", message, place, 1))

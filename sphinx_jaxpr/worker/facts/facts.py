@@ -82,7 +82,7 @@ def _bytes(aval: Any) -> int:
 def _identity(value: Any) -> Any:
     """What tells an array from others: where its memory is, or the object itself.
 
-    Older JAX wraps a NumPy array anew for each program that captures it.
+    Older JAX wraps a NumPy array again for each program that captures it.
     """
     value = getattr(value, "val", value)
     try:
@@ -253,7 +253,7 @@ def _is_of_numpy(value: Any) -> bool:
 
 
 def plain_value(value: Any, depth: int = 0) -> Plain:
-    """``value`` as JSON data, or ``ValueError`` where it is no plain data."""
+    """``value`` as JSON data; raises :class:`ValueError` where it is not plain data."""
     if value is None or isinstance(value, (bool, str)):
         return value
     if isinstance(value, int):

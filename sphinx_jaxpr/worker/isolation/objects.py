@@ -164,10 +164,10 @@ class Walk:
         key = (id(thing), part)
         if key not in self.known:
             try:
-                place = make()
+                slot = make()
             except Exception:  # an object that can't be read has no place
                 return
-            self.known[key] = place
+            self.known[key] = slot
             self.kept.append(thing)
         self.found.append(self.known[key])
 
@@ -327,8 +327,8 @@ def _listed(item: Any) -> Any:
 def _slots(value: Any) -> Content:
     names: set[str] = set()
     for cls in type(value).__mro__:
-        found = vars(cls).get("__slots__", ())
-        names.update((found,) if isinstance(found, str) else found)
+        own = vars(cls).get("__slots__", ())
+        names.update((own,) if isinstance(own, str) else own)
     found_slots: Content = {}
     for name in sorted(names - {"__dict__", "__weakref__"}):
         try:

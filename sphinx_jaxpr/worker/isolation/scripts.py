@@ -40,6 +40,8 @@ class Script:
             self.steps.append(name)
 
 
-def equal(one: State, two: State) -> bool:
+def equal(first: State, second: State) -> bool:
     """Whether two states are the same."""
-    return len(one) == len(two) and all(same(v, two.get(k, MISSING)) for k, v in one.items())
+    return len(first) == len(second) and all(
+        same(v, second.get(k, MISSING)) for k, v in first.items()
+    )

@@ -25,18 +25,18 @@ MISSING: Final = _Missing()
 _PLAIN: Final = frozenset({int, str, bytes, bool, complex, type(None)})
 
 
-def same(one: Any, two: Any) -> bool:
+def same(first: Any, second: Any) -> bool:
     """Whether two values are one object, or plain and equal."""
-    if one is two:
+    if first is second:
         return True
-    kind = type(one)
-    if kind is not type(two):
+    kind = type(first)
+    if kind is not type(second):
         return False
     if kind is float:
-        return repr(one) == repr(two)  # nan, and the sign of 0.0
+        return repr(first) == repr(second)  # nan, and the sign of 0.0
     if kind is tuple:
-        return len(one) == len(two) and all(map(same, one, two))
-    return kind in _PLAIN and one == two
+        return len(first) == len(second) and all(map(same, first, second))
+    return kind in _PLAIN and first == second
 
 
 class StateSlot:
@@ -70,14 +70,14 @@ class StateSlot:
     def changes(self) -> list[tuple[Hashable, Any, Any]]:
         """What changed since the last look: key, before, after."""
         now, last = self.read(), self.last
-        found = [
+        changes = [
             (key, old, now.get(key, MISSING))
             for key, old in last.items()
             if not same(old, now.get(key, MISSING))
         ]
-        found += [(key, MISSING, new) for key, new in now.items() if key not in last]
+        changes += [(key, MISSING, new) for key, new in now.items() if key not in last]
         self.last = now
-        return [change for change in found if self.counts(*change)]
+        return [change for change in changes if self.counts(*change)]
 
     def put(self, key: Hashable, value: Any) -> bool:
         """Set one entry as it was seen before; whether that is so now."""
@@ -103,11 +103,11 @@ class StateSlot:
         return not self._differs()
 
     def _differs(self) -> bool:
-        one, two = self.base, self.last
+        base, last = self.base, self.last
         return any(
-            not same(one.get(key, MISSING), two.get(key, MISSING))
-            and self.counts(key, one.get(key, MISSING), two.get(key, MISSING))
-            for key in {*one, *two}
+            not same(base.get(key, MISSING), last.get(key, MISSING))
+            and self.counts(key, base.get(key, MISSING), last.get(key, MISSING))
+            for key in {*base, *last}
         )
 
 
@@ -131,11 +131,11 @@ class Mapped(StateSlot):
     def changes(self) -> list[tuple[Hashable, Any, Any]]:
         """What changed; where that is the order of the keys alone, the first that moved."""
         last = self.last
-        found = super().changes()
-        if not found and self.ordered and self.last.keys() == last.keys():
+        changes = super().changes()
+        if not changes and self.ordered and self.last.keys() == last.keys():
             moved = (key for key, before in zip(self.last, last, strict=False) if key != before)
-            found = [(key, last[key], last[key]) for key in moved][:1]
-        return found
+            changes = [(key, last[key], last[key]) for key in moved][:1]
+        return changes
 
     def unchanged(self) -> bool:
         """The fast way: the same objects in the same order."""
@@ -150,7 +150,7 @@ class Mapped(StateSlot):
         return False
 
     def write(self, content: Content) -> None:
-        """Item by item; anew where the order would be another."""
+        """Item by item; all items again where the order would differ."""
         mapping = self.mapping
         for key in [key for key in mapping if key not in content]:
             del mapping[key]
@@ -273,8 +273,8 @@ class Listed(StateSlot):
 
     def unchanged(self) -> bool:
         """The fast way: the same objects in the same order."""
-        known = self.last["items"]
-        return len(known) == len(self.items) and all(map(operator.is_, self.items, known))
+        last = self.last["items"]
+        return len(last) == len(self.items) and all(map(operator.is_, self.items, last))
 
     def write(self, content: Content) -> None:
         """In place: others hold the same list."""
@@ -299,8 +299,8 @@ class Members(StateSlot):
 
     def unchanged(self) -> bool:
         """The fast way: the same objects in the same order."""
-        known = self.last
-        return len(known) == len(self.members) and all(map(operator.is_, self.members, known))
+        last = self.last
+        return len(last) == len(self.members) and all(map(operator.is_, self.members, last))
 
     def write(self, content: Content) -> None:
         """In place: others hold the same set."""

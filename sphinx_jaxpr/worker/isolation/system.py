@@ -18,7 +18,7 @@ from .state import MISSING, Content, Settings, SlotValue, StateSlot
 
 def system_settings() -> list[tuple[StateSlot, str]]:
     """Those of this file, and words that code which changes them has."""
-    found: list[tuple[StateSlot, str]] = [
+    slots: list[tuple[StateSlot, str]] = [
         (_Environment(), "os environ putenv unsetenv environb"),
         (SlotValue("the working folder", _folder, os.chdir), "chdir fchdir"),
         (
@@ -34,8 +34,8 @@ def system_settings() -> list[tuple[StateSlot, str]]:
         (Settings("decimal.DefaultContext", _digits, _set_digit), "DefaultContext"),
     ]
     with contextlib.suppress(ImportError):  # not a Unix
-        found.append((_limits(), "resource setrlimit prlimit"))
-    return found
+        slots.append((_limits(), "resource setrlimit prlimit"))
+    return slots
 
 
 def stop_timers() -> None:
@@ -60,8 +60,8 @@ class _Environment(Settings):
 
     def unchanged(self) -> bool:
         """Whether none was set since the last look."""
-        told, self.told = self.told, False
-        return not told
+        changed, self.told = self.told, False
+        return not changed
 
 
 def _set_environment(key: str, value: Any) -> None:
@@ -81,12 +81,12 @@ def _folder() -> Any:
 def _levels() -> Content:
     """Of the loggers that have one, and the level up to which all are silent."""
     named = {"root": logging.root, **logging.root.manager.loggerDict}
-    found: Content = {
+    levels: Content = {
         name: logger.level
         for name, logger in named.items()
         if isinstance(logger, logging.Logger) and logger.level
     }
-    return {**found, _ALL_LOGGERS: logging.root.manager.disable}
+    return {**levels, _ALL_LOGGERS: logging.root.manager.disable}
 
 
 _ALL_LOGGERS: Final = "logging.disable"

@@ -277,7 +277,7 @@ OWN = (("own", f"{special.__name__}:doubled"),)
 
 REFUSED = [
     ("plain", "f32[4@a,8]", "", 'add the option mesh: {a: 2}, axis_types="Explicit"'),
-    ("plain", "f32[4@c,8]", "MESH", "'c', which is no axis of the mesh"),
+    ("plain", "f32[4@c,8]", "MESH", "'c', which is not an axis of the mesh"),
     ("plain", "x=f32[5@a]", "MESH", "x: 2 shards do not divide dimension 0 of f32[5@a]"),
     ("plain", "f32[4@a]", "{a: 2}", "which is Auto: types name Explicit axes only"),
     ("plain", "Ref{f32[3@a]}", "", "is split over a mesh, and there is none"),
@@ -390,7 +390,7 @@ GAPS = [
     ("late", "f32[2]", "2=3", "takes 2 positional arguments; give others by name, as in k=3"),
     ("keywords", "f32[4]", "w=W",
      "args has 1 spec, but keywords(*, w, x, n=2, limits=...) takes 0 positional arguments"),
-    ("given", "f32[4]", "n=3", "static names 'n', which is no parameter of given(x)"),
+    ("given", "f32[4]", "n=3", "static names 'n', which is not a parameter of given(x)"),
     ("given_loosely", "", "", "no spec for 'w', 'x' of given_loosely(w, x, n=2, *, limits=...)"),
     ("scaled_layer", "f32[4,4]", "", "no spec for 'x' of scaled_layer(w, x, n=2, *, limits=...)"),
 ]  # fmt: skip

@@ -147,7 +147,7 @@ def trace(
 
     from .worker.failures import RequestError
     from .worker.recorder import DependencyRecorder
-    from .worker.targets.target import resolve
+    from .worker.targets.target import Target, resolve
     from .worker.tracer import Tracer
 
     recorder = DependencyRecorder(_FOLDER)  # never installed: it records nothing here
@@ -156,11 +156,11 @@ def trace(
         if isinstance(function, str):
             if not is_target(function) or not {":", "."} & set(function):
                 raise ValueError(f"{function!r} names no function; expected package.module:name")
-            found = resolve(Request(function), recorder.load, tracer.roots)
+            named = resolve(Request(function), recorder.load, tracer.roots)
             target = function
         else:
-            found = (function, *_place(function))
-            target = f"{found[1].__name__}:{found[2]}"
+            named = Target(function, *_place(function))
+            target = f"{named.module.__name__}:{named.name}"
         name = _checked(name, target)
         base = Request(
             target,
@@ -174,7 +174,7 @@ def trace(
         blocks: dict[str, QueryBlock] = {}
         for label, request in requests:
             full = f"{name}.{label}" if label else name
-            result: JsonObject = spelled_all(tracer.trace(request, found).to_json())
+            result: JsonObject = spelled_all(tracer.trace(request, named).to_json())
             blocks[full] = _block(full, result, blocks.get(name))
     except RequestError as error:
         raise ValueError(str(error)) from None

@@ -77,13 +77,13 @@ class Folders:
     def _file(self, folder: str, name: str) -> str:
         names = self.names(folder) or {}
         start = f"{name}."
-        if not any(found.startswith(start) for found in names):
+        if not any(file.startswith(start) for file in names):
             return ""
-        for found in sorted(names):
-            if found.startswith(start) and found.endswith(_EXTENSIONS) and not names[found]:
-                return found
+        for file in sorted(names):
+            if file.startswith(start) and file.endswith(_EXTENSIONS) and not names[file]:
+                return file
         plain = (name + ending for ending in _PLAIN)
-        return next((found for found in plain if names.get(found) is False), "")
+        return next((file for file in plain if names.get(file) is False), "")
 
     def search(self, name: str, folders: Iterable[str]) -> dict[str, str]:
         """Each folder up to the one where an import finds ``name``, with what it has of it."""

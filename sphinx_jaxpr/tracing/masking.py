@@ -61,7 +61,7 @@ class PathMasker:
         """``text`` with the folders of this machine masked in place."""
         return self.masks.masked(self._without_site(text))
 
-    def place(self, file: str) -> str:
+    def displayed(self, file: str) -> str:
         """A file of the user's code as it is shown: whatever is above the project is hidden."""
         return self.wide.masked(self._without_site(file))
 
@@ -91,10 +91,10 @@ class PathMasker:
         """A result, or an error in one, without the folders of this machine."""
         data = result.to_json()
         if result.source is not None:
-            data["source"]["file"] = self.place(result.source.file)
+            data["source"]["file"] = self.displayed(result.source.file)
         if result.program is not None:
             for source in data["facts"]["sources"]:
-                source[0] = self.place(source[0])
+                source[0] = self.displayed(source[0])
         hidden = Result.from_json(self.hide_all(data))
         return replace(hidden, error=self.error(result.error)) if result.error else hidden
 
@@ -105,7 +105,7 @@ class PathMasker:
         """
         data = error.to_json()
         for frame in data["frames"]:
-            frame["file"] = self.place(frame["file"])
+            frame["file"] = self.displayed(frame["file"])
         return TraceError.from_json(spelled_all(self.hide_all(data)))
 
     def stored(self, file: str) -> str:

@@ -29,7 +29,7 @@ from .stage import Options, Stage
 from .targets.arguments import abstract_source, attribute, call, describe, source_text
 from .targets.binding import bind
 from .targets.reach import ReachableNames
-from .targets.target import check_allowed, load_module, modules_around, resolve
+from .targets.target import Target, check_allowed, load_module, modules_around, resolve
 from .transforms.table import BUILTIN
 
 # --- hints for errors that the page can fix
@@ -102,9 +102,7 @@ class Tracer:
         self.texts: dict[tuple[str, ...], list[ModuleType]] = {}
         self.known = Result()
 
-    def prepare(
-        self, request: Request, importing: Callable[[str], None]
-    ) -> tuple[Any, ModuleType, str]:
+    def prepare(self, request: Request, importing: Callable[[str], None]) -> Target:
         """Import the target: the part of the work that runs modules' own code.
 
         ``importing`` is called with the name of each module before its import.
@@ -128,19 +126,23 @@ class Tracer:
         self.texts[request.around] = around
         return resolve(request, load_allowed, self.roots, around)
 
-    def trace(self, request: Request, found: tuple[Any, ModuleType, str]) -> Result:
-        """The result of a request; ``known`` has the parts that are there before an error."""
-        target, module, shown = found
+    def trace(self, request: Request, target: Target) -> Result:
+        """The result of a request for its target.
+
+        Raises whatever the function raises while it is traced, and :class:`RequestError` for
+        an option; ``known`` then has the parts of the result that were there before.
+        """
+        value, module, name = target
         self.known = Result(jax.__version__)
         if not request.steps:
-            self.known = replace(self.known, source=_source(target))
-        if is_jaxpr(target) and not request.steps and not request.jit:
-            self.known = replace(self.known, call=shown, args=(), inputs=_own_names(target))
-            return replace(self.known, program=_program(target, ()))
+            self.known = replace(self.known, source=_source(value))
+        if is_jaxpr(value) and not request.steps and not request.jit:
+            self.known = replace(self.known, call=name, args=(), inputs=_own_names(value))
+            return replace(self.known, program=_program(value, ()))
         with self._mesh(request, module), hinting(request):
-            stage = self._stage(request, target, module, shown)
+            stage = self._stage(request, value, module, name)
             pairs = zip(stage.known_as, stage.args, strict=True)
-            args = tuple((name, describe(arg)) for name, arg in pairs)
+            args = tuple((known, describe(arg)) for known, arg in pairs)
             self.known = replace(self.known, call=stage.call, args=args)
             jaxpr, out = jax.make_jaxpr(stage.fn, return_shape=True)(*stage.args)
             stage.result = results(jaxpr, out)

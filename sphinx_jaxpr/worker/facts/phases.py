@@ -292,14 +292,14 @@ def phases(
     wanted = frozenset(tangents)
     marks = tuple(SURE if index in wanted else 0 for index in range(len(body.invars)))
     work.visit((body, Context(), marks, True))
-    return work.found
+    return work.phases
 
 
 class _Phases:
     def __init__(self, held: HeldJaxpr, has_remat: bool) -> None:
         self.held = held
         self.has_remat = has_remat
-        self.found: dict[int, str] = {}
+        self.phases: dict[int, str] = {}
         self.known: dict[_Key, Answer] = {}
         self.written: set[_Key] = set()
         self.contexts: dict[tuple[Context, int, bool, bool], Context] = {}
@@ -343,8 +343,8 @@ class _Phases:
                     marks[id(var)] = after
             if write:
                 phase = _phase(here, operands)
-                if self.found.setdefault(id(equation), phase) != phase:
-                    self.found[id(equation)] = ""
+                if self.phases.setdefault(id(equation), phase) != phase:
+                    self.phases[id(equation)] = ""
         ends = (
             tuple(marks.get(id(var), 0) for var in some) for some in (body.outvars, body.invars)
         )

@@ -43,7 +43,7 @@ from .objects import (
 from .registrations import Devices, Registrations
 from .scripts import Refused, Script, State, StateChange, equal
 from .settings import all_settings, seed
-from .state import MISSING, Foreign, Kind, Namespace, StateSlot, same
+from .state import MISSING, ClassSlot, Foreign, Namespace, StateSlot, same
 from .system import stop_timers
 
 # --- keeps what one request changes from the others
@@ -98,7 +98,7 @@ class Isolation:
         self.near += registries(public)
         self.spaces = dict(namespaces(name for name in loaded if not is_public(name)))
         self.far = [*self.spaces.values(), *details(public), *traced_kinds()]
-        self.places: dict[str, list[StateSlot]] = {}  # of each module of the project
+        self.slots: dict[str, list[StateSlot]] = {}  # of each module of the project
 
     # -- one request
 
@@ -125,7 +125,7 @@ class Isolation:
         self.now: State = {}
         self.touched: dict[int, StateSlot] = {}
         self.active: set[str] = set()
-        self.current: list[StateSlot] = []  # places of the active modules
+        self.current: list[StateSlot] = []  # slots of the active modules
         self.functions: list[StateSlot] = []  # of those, functions and the classes of objects
         self.stack: list[Script] = []
         self.load: list[str] = []  # modules that one import ran
@@ -218,9 +218,9 @@ class Isolation:
             self._look(self.functions)
             self.unseen = True
 
-    def _look(self, places: Iterable[StateSlot]) -> None:
+    def _look(self, slots: Iterable[StateSlot]) -> None:
         script = self.stack[-1] if self.stack else None
-        for slot in places:
+        for slot in slots:
             try:
                 changes = () if slot.unchanged() else slot.changes()
             except Exception as error:  # what it is read with was changed
@@ -300,13 +300,13 @@ class Isolation:
             if isinstance(step, str):
                 self._play(step)
             elif self._again(step):
-                self._set(step.place, step.key, step.new)
+                self._set(step.slot, step.key, step.new)
             else:
-                self._refuse(f"{step.place.label(step.key)} can't be set again as {name} does it")
+                self._refuse(f"{step.slot.label(step.key)} can't be set again as {name} does it")
 
     def _again(self, step: StateChange) -> bool:
-        self.touched[id(step.place)] = step.place
-        return step.place.put(step.key, step.new)
+        self.touched[id(step.slot)] = step.slot
+        return step.slot.put(step.key, step.new)
 
     def _difference(self, script: Script) -> str:
         for key in {**script.given, **self.now}:
@@ -330,8 +330,10 @@ class Isolation:
 
     def _attend(self, name: str) -> None:
         """Look at what a module holds from now on in this request."""
-        for slot in self.places.get(name, ()):
-            (self.functions if isinstance(slot, (Function, Kind)) else self.current).append(slot)
+        for slot in self.slots.get(name, ()):
+            (self.functions if isinstance(slot, (Function, ClassSlot)) else self.current).append(
+                slot
+            )
         self.meddled = self.meddled or name in self.meddling
         self._watch(self.setting.get(name, ()))
 
@@ -407,7 +409,7 @@ class Isolation:
             walk = Walk(
                 self.known, lambda name_met: name_met in self.scripts and bool(self.ours(name_met))
             )
-            self.places[name] = walk.module(module)
+            self.slots[name] = walk.module(module)
             self.kept.append(walk.kept)
             self._attend(name)
         else:

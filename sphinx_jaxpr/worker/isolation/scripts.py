@@ -8,7 +8,7 @@ from typing import Any
 
 from .state import MISSING, StateSlot, same
 
-#: How the state differs from that of the start, place by place and key by key.
+#: How the state differs from that of the start, slot by slot and key by key.
 State = dict[tuple[StateSlot, Hashable], Any]
 
 
@@ -18,9 +18,9 @@ class Refused(BaseException):
 
 @dataclass(frozen=True)
 class StateChange:
-    """One entry of one place, and what a module's body made of it."""
+    """One entry of one slot, and what a module's body made of it."""
 
-    place: StateSlot
+    slot: StateSlot
     key: Hashable
     new: Any
 

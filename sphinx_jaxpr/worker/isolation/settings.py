@@ -18,7 +18,7 @@ from typing import Any, Final
 import jax
 import numpy as np
 
-from .state import MISSING, Content, Foreign, Listed, Settings, SlotValue, StateSlot
+from .state import MISSING, Content, Foreign, ListSlot, Settings, StateSlot, ValueSlot
 from .system import system_settings
 
 # Code may set others.
@@ -48,14 +48,14 @@ def all_settings() -> list[tuple[StateSlot, frozenset[str]]]:
         (Settings("sys", _interpreter, _set_interpreter, "{key}"), "sys"),
         (Settings("sys.modules", _made_modules, _set_module), "modules"),
         (_Filters("warnings.filters", warnings.filters), "warnings"),
-        (SlotValue("the state of random", _random_state, _set_random_state), "random"),
+        (ValueSlot("the state of random", _random_state, _set_random_state), "random"),
         (_NumpyRandom("the state of numpy.random", _numpy_state, _set_numpy_state), "random"),
         (Settings("numpy.seterr", lambda: {**np.geterr()}, _set_error), "seterr errstate"),
         (
             Settings("numpy.set_printoptions", _print_options, _set_print_option),
             "set_printoptions printoptions set_string_function",
         ),
-        (SlotValue("the garbage collector", _gc, _set_gc), "gc"),
+        (ValueSlot("the garbage collector", _gc, _set_gc), "gc"),
         *system_settings(),
         (
             _Context("contextvars", _variables, _set_variable),
@@ -97,7 +97,7 @@ def _set_config(key: str, value: Any) -> None:
         _CONFIG.update(key, value)
 
 
-class _Mesh(SlotValue):
+class _Mesh(ValueSlot):
     """The mesh in force.  While something is traced JAX tells its abstract form alone."""
 
     def __init__(self) -> None:
@@ -140,10 +140,10 @@ def _lists() -> list[StateSlot]:
     slots: list[StateSlot] = [
         _Paths(f"sys.{name}", getattr(sys, name)) for name in ("path", "meta_path", "path_hooks")
     ]
-    return [*slots, Listed("sys.argv", sys.argv)]
+    return [*slots, ListSlot("sys.argv", sys.argv)]
 
 
-class _Paths(Listed):
+class _Paths(ListSlot):
     """Where modules are looked for."""
 
     def write(self, content: Content) -> None:
@@ -152,7 +152,7 @@ class _Paths(Listed):
         importlib.invalidate_caches()
 
 
-class _Filters(Listed):
+class _Filters(ListSlot):
     """The filters of warnings, with what Python derived from them."""
 
     def write(self, content: Content) -> None:
@@ -241,7 +241,7 @@ def _set_gc(state: tuple[bool, tuple[int, int, int]]) -> None:
 # -- NumPy
 
 
-class _NumpyRandom(SlotValue):
+class _NumpyRandom(ValueSlot):
     """The state of NumPy's global generator; its memory is compared."""
 
     def __init__(self, name: str, get: Callable[[], Any], put: Callable[[Any], None]) -> None:

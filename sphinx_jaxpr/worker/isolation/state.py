@@ -1,6 +1,6 @@
-"""Where state lives: what can be read, compared with before, and put back.
+"""Slots of state: each can be read, compared with before, and put back.
 
-A place has a content, a mapping.  Of objects its values are compared by
+A slot has a content, a mapping.  Of objects its values are compared by
 identity, so that comparing runs no code of theirs: what matters is that a
 name was bound to something else, not what that is.
 """
@@ -111,7 +111,7 @@ class StateSlot:
         )
 
 
-class Mapped(StateSlot):
+class MappingSlot(StateSlot):
     """A mapping that is changed in place: a namespace, a registry."""
 
     ordered: ClassVar = True  # whether programs may see in which order it is
@@ -163,7 +163,7 @@ class Mapped(StateSlot):
         self._look()
 
 
-class Namespace(Mapped):
+class Namespace(MappingSlot):
     """The names of a module of the project, or the attributes of an object."""
 
     def label(self, key: Hashable) -> str:
@@ -220,7 +220,7 @@ def _is_module(value: Any) -> bool:
     return isinstance(value, type(operator))
 
 
-class Attributes(StateSlot):
+class AttributesSlot(StateSlot):
     """The attributes of a class, or those in the slots of an object."""
 
     def __init__(self, name: str, owner: Any, names: Callable[[], Content]) -> None:
@@ -260,7 +260,7 @@ _KEPT_BY_CLASSES: Final = frozenset(
 )
 
 
-class Listed(StateSlot):
+class ListSlot(StateSlot):
     """A list or another sequence that is changed in place."""
 
     def __init__(self, name: str, items: Any) -> None:
@@ -268,7 +268,7 @@ class Listed(StateSlot):
         super().__init__(name)
 
     def read(self) -> Content:
-        """All items, under one key: they have places, not names."""
+        """All items, under one key: they have indices, not names."""
         return {"items": tuple(self.items)}
 
     def unchanged(self) -> bool:
@@ -286,7 +286,7 @@ class Listed(StateSlot):
         return self.name
 
 
-class Members(StateSlot):
+class SetSlot(StateSlot):
     """A set."""
 
     def __init__(self, name: str, members: MutableSet[Any]) -> None:
@@ -312,7 +312,7 @@ class Members(StateSlot):
         return self.name
 
 
-class Kind(StateSlot):
+class ClassSlot(StateSlot):
     """The class of an object."""
 
     def __init__(self, name: str, thing: Any) -> None:
@@ -338,7 +338,7 @@ class Kind(StateSlot):
         return f"{self.name}.{key}"
 
 
-class SlotValue(StateSlot):
+class ValueSlot(StateSlot):
     """One value that is read and written as a whole: a cell, a random state, an array's bytes."""
 
     def __init__(

@@ -13,24 +13,24 @@ import sys
 import time
 from typing import Any, Final
 
-from .state import MISSING, Content, Settings, SlotValue, StateSlot
+from .state import MISSING, Content, Settings, StateSlot, ValueSlot
 
 
 def system_settings() -> list[tuple[StateSlot, str]]:
     """Those of this file, and words that code which changes them has."""
     slots: list[tuple[StateSlot, str]] = [
         (_Environment(), "os environ putenv unsetenv environb"),
-        (SlotValue("the working folder", _folder, os.chdir), "chdir fchdir"),
+        (ValueSlot("the working folder", _folder, os.chdir), "chdir fchdir"),
         (
-            SlotValue("the locale", lambda: locale.setlocale(locale.LC_ALL, None), _set_locale),
+            ValueSlot("the locale", lambda: locale.setlocale(locale.LC_ALL, None), _set_locale),
             "locale",
         ),
         (Settings("signal", _handlers, _restore_handler), "signal"),
         (Settings("logging", _levels, _set_level, "the level of the logger {key!r}"), "logging"),
-        (SlotValue("the umask", _umask, _set_umask), "umask"),
+        (ValueSlot("the umask", _umask, _set_umask), "umask"),
         # Behind the environment, which it is read from.
-        (SlotValue("the time zone", lambda: (time.tzname, time.timezone), _set_zone), "tzset"),
-        (SlotValue("the standard streams", _closed, None), "close closefd"),
+        (ValueSlot("the time zone", lambda: (time.tzname, time.timezone), _set_zone), "tzset"),
+        (ValueSlot("the standard streams", _closed, None), "close closefd"),
         (Settings("decimal.DefaultContext", _digits, _set_digit), "DefaultContext"),
     ]
     with contextlib.suppress(ImportError):  # not a Unix
@@ -50,17 +50,17 @@ class _Environment(Settings):
     """The environment's variables; Python says when one is set."""
 
     def __init__(self) -> None:
-        self.told = True
+        self.reported = True
         super().__init__("os.environ", lambda: dict(os.environ), _set_environment)
         sys.addaudithook(self._audit)
 
     def _audit(self, event: str, args: tuple[Any, ...]) -> None:
         if event in ("os.putenv", "os.unsetenv"):
-            self.told = True
+            self.reported = True
 
     def unchanged(self) -> bool:
         """Whether none was set since the last look."""
-        changed, self.told = self.told, False
+        changed, self.reported = self.reported, False
         return not changed
 
 

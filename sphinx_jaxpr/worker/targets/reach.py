@@ -95,7 +95,7 @@ def _is_dtype(value: Any) -> bool:
 
 
 #: Objects of JAX that a page may pass on, by their identity: as they were before user code ran.
-PURE: Final = {id(found): found for found, _ in _documented()}
+PURE: Final = {id(member): member for member, _ in _documented()}
 #: Of the same, the modules that publish them: a listed one may be such a module.
 PUBLISHED: Final[dict[int, set[str]]] = {}
 for _found, _module in _documented():

@@ -10,7 +10,7 @@ import re
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from types import ModuleType
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from ...tracing.folders import Folders, beneath
 from ...tracing.grammar import nearest
@@ -26,25 +26,34 @@ from .reach import ReachableNames, Unreachable, name_of
 _LISTED: Final = 3
 
 
+class Target(NamedTuple):
+    """What a request names: an object, its module, and its qualified name in that module."""
+
+    value: Any
+    module: ModuleType
+    name: str
+
+
 def resolve(
     request: Request,
     load: Callable[[str], ModuleType],
     roots: Sequence[str],
     around: Sequence[ModuleType] = (),
-) -> tuple[Any, ModuleType, str]:
+) -> Target:
     """The object that ``module:qualname`` or ``module.qualname`` names.
 
     ``load`` imports a module by name.  ``around`` are the modules of the text that the
-    target was read in: a bare name is looked up there.  Returns the object, its module
-    and the qualified name inside the module.
+    target was read in: a bare name is looked up there.  Raises :class:`RequestError` where
+    there is no such object, and whatever an import raises.
     """
     target, allowed = request.target, request.allowed
     if request.bare and around:
         path = target.partition(":")[2]
-        return *_attribute(ReachableNames(around[0], allowed, tuple(around[1:])), path, roots), path
+        names = ReachableNames(around[0], allowed, tuple(around[1:]))
+        return Target(*_attribute(names, path, roots), path)
     if ":" in target:
         name, _, path = target.partition(":")
-        return *_attribute(ReachableNames(load(name), allowed), path, roots), path
+        return Target(*_attribute(ReachableNames(load(name), allowed), path, roots), path)
     try:
         module, path = longest(target, load, allowed)
     except RequestError as error:
@@ -58,7 +67,7 @@ def resolve(
                 wanted=report.wanted,
             ) from None
         raise
-    return *_attribute(ReachableNames(module, allowed), path, roots), path
+    return Target(*_attribute(ReachableNames(module, allowed), path, roots), path)
 
 
 def longest(

@@ -386,7 +386,7 @@ GAPS = [
     ("late", "f32[2]", "4=3", "static position 4: late(x, n=2, *, k=1.0, **named) takes 2"),
     ("late", "f32[2]", "999999999=3", "static position 999999999: late("),
     ("named", "f32[2]", "1=3, n=3", "static gives 'n' by position and by name"),
-    ("starred", "f32[2], rest=f32[2]", "", "args names 'rest', which is no parameter"),
+    ("starred", "f32[2], rest=f32[2]", "", "args names 'rest', which is not a parameter"),
     ("late", "f32[2]", "2=3", "takes 2 positional arguments; give others by name, as in k=3"),
     ("keywords", "f32[4]", "w=W",
      "args has 1 spec, but keywords(*, w, x, n=2, limits=...) takes 0 positional arguments"),

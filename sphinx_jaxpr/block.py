@@ -15,7 +15,7 @@ from .program.matching.summary import SummaryPart
 from .program.model import Equation, Printed
 from .program.parser.parser import parse
 from .program.query.blocks import BlockIndex, QueryBlock
-from .tracing import reports
+from .tracing import result
 from .tracing.result import Result, TracedProgram, TraceError
 
 
@@ -71,7 +71,7 @@ class TracedBlock:
     @property
     def unmet(self) -> str:
         """How the error differs from the expected one; ``""`` if it does not."""
-        return reports.unmet(self.raises, self.error) if self.raises else ""
+        return result.unmet(self.raises, self.error) if self.raises else ""
 
     @property
     def is_expected(self) -> bool:
@@ -193,7 +193,7 @@ class TracedBlock:
     @property
     def remarks(self) -> list[str]:
         """Effects, effects that a transform lost, captured arrays."""
-        return reports.remarks(self.result, self.base.result if self.base is not None else None)
+        return result.remarks(self.result, self.base.result if self.base is not None else None)
 
     @property
     def about(self) -> list[str]:

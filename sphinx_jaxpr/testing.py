@@ -148,7 +148,7 @@ def trace(
 
     from .worker.failures import RequestError
     from .worker.recorder import DependencyRecorder
-    from .worker.targets.target import resolve
+    from .worker.targets.target import Target, resolve
     from .worker.tracer import Tracer
 
     recorder = DependencyRecorder(_FOLDER)  # never installed: it records nothing here
@@ -159,11 +159,11 @@ def trace(
                 raise ValueError(
                     f"{function!r} does not name a function; expected package.module:name"
                 )
-            resolved = resolve(Request(function), recorder.load, tracer.roots)
+            named = resolve(Request(function), recorder.load, tracer.roots)
             target = function
         else:
-            resolved = (function, *_home(function))
-            target = f"{resolved[1].__name__}:{resolved[2]}"
+            named = Target(function, *_home(function))
+            target = f"{named.module.__name__}:{named.name}"
         name = _checked(name, target)
         options = _options(args, static, transforms, mesh)
         base = options.request(target, jit=jit)
@@ -171,7 +171,7 @@ def trace(
         blocks: list[TracedBlock] = []
         for label, request in requests:
             full = f"{name}.{label}" if label else name
-            result = Result.from_json(spelled_all(tracer.trace(request, resolved).to_json()))
+            result = Result.from_json(spelled_all(tracer.trace(request, named).to_json()))
             above = blocks[0] if label else None
             blocks.append(TracedBlock(full, label, result=result, base=above))
     except RequestError as error:

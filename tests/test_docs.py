@@ -22,7 +22,8 @@ from sphinx_jaxpr.ext.judging import findings
 from sphinx_jaxpr.ext.reading.pasted import OPTIONS as PASTED_OPTIONS
 from sphinx_jaxpr.ext.reading.transform import OPTIONS as DIRECTIVE_OPTIONS
 from sphinx_jaxpr.lesson.records import CARDS
-from sphinx_jaxpr.tracing.request import RESERVED, TRANSFORMS
+from sphinx_jaxpr.tracing.request import RESERVED
+from sphinx_jaxpr.tracing.transforms import TRANSFORMS
 from tests.support import PROJECT, Build, Project
 from tests.walkthrough import plain, run_in, steps, walk
 
@@ -131,9 +132,9 @@ def test_every_option_of_the_directive_is_documented(site: Build) -> None:
 def test_every_transform_and_reserved_word_is_documented(site: Build) -> None:
     page = site.page("reference/directive")
     terms = {dt.get_text(strip=True): dt.find_next("dd").get_text() for dt in page.select("dl dt")}
-    for name, options in TRANSFORMS.items():
+    for name, transform in TRANSFORMS.items():
         assert name in terms
-        assert all(option in terms[name] for option in options), name
+        assert all(option in terms[name] for option in transform.options), name
     words = page.find(id="names-and-labels")
     assert words is not None
     assert {code.get_text() for code in words.select("code")} >= RESERVED

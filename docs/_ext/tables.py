@@ -22,69 +22,8 @@ from sphinx_jaxpr.ext.assets import STATIC, STYLE
 from sphinx_jaxpr.ext.config import OPTIONS
 from sphinx_jaxpr.program.glossary.formats import FORMATS
 from sphinx_jaxpr.tracing.grammar import DTYPES, KEYS
-from sphinx_jaxpr.tracing.request import RESERVED, TRANSFORMS
-
-_ARGNUMS: Final = {"argnums": "first argument"}
-_SUMMED: Final = {**_ARGNUMS, "sum": "True"}
-
-#: For each transform what its options are without being written, and what it does.
-RULES: Final[dict[str, tuple[dict[str, str], str]]] = {
-    "jit": ({}, "`jax.jit`: the program becomes one equation around a nested one."),
-    "grad": (
-        _SUMMED,
-        "`jax.grad`. A result that is no scalar is summed first, and the call in the header"
-        " says so; with `sum=False` JAX's own error comes through.",
-    ),
-    "value_and_grad": (_SUMMED, "`jax.value_and_grad`, with the same sum."),
-    "hessian": (_SUMMED, "`jax.hessian`, with the same sum."),
-    "jvp": (_ARGNUMS, "`jax.jvp`: a tangent for each argument of `argnums` becomes an argument."),
-    "vjp": (_ARGNUMS, "`jax.vjp`: the cotangent of the result becomes the last argument."),
-    "linearize": (
-        _ARGNUMS,
-        "`jax.linearize`, its linear function applied to tangents that become arguments.",
-    ),
-    "jacfwd": (_ARGNUMS, "`jax.jacfwd`."),
-    "jacrev": (_ARGNUMS, "`jax.jacrev`."),
-    "vmap": (
-        {
-            "in_axes": "first argument, axis 0",
-            "out_axes": "0",
-            "axis_size": "8",
-            "axis_name": "None",
-        },
-        "`jax.vmap`. The types of mapped arguments gain the axis. `in_axes` is an argument's"
-        " name (its axis 0), a dict such as `{x: 0, w: None}`, or one axis for each argument.",
-    ),
-    "scan": (
-        {
-            "over": "second argument",
-            "length": "4",
-            "carry": "first argument",
-            "reverse": "False",
-            "unroll": "1",
-        },
-        "`jax.lax.scan`. The argument `over` (or several, as a tuple) is stacked `length`"
-        " times; all others but the carry stay as they are. The function returns the carry's"
-        " type, or a pair of that and an output for each step.",
-    ),
-    "checkpoint": (
-        {"policy": "None"},
-        "`jax.checkpoint`. `policy` is a name of `jax.checkpoint_policies`, with strings"
-        ' where it takes some: `policy=save_only_these_names("a")`.',
-    ),
-    "remat": ({"policy": "None"}, "The same under its other name, `jax.remat`."),
-    "shard_map": (
-        {
-            "mesh": '{"data": 8}',
-            "in_specs": "first argument by its first axis",
-            "out_specs": "like the first split argument",
-        },
-        "`jax.shard_map` over an abstract mesh, so no devices are needed."
-        ' `in_specs={x: ("data", None)}` splits `x` by its first axis; arguments that are not'
-        " named are on every device whole. The result is split like the first split argument"
-        " if its leading size is the same, else it is whole.",
-    ),
-}
+from sphinx_jaxpr.tracing.request import RESERVED
+from sphinx_jaxpr.tracing.transforms import TRANSFORMS
 
 #: What each variable of the style sheet colours.
 VARIABLES: Final[dict[str, str]] = {
@@ -187,14 +126,11 @@ def config_table() -> str:
 
 def transform_table() -> str:
     """Every built-in transform with its options."""
-    _same("transforms", RULES, TRANSFORMS)
     parts = []
-    for name, options in TRANSFORMS.items():
-        defaults, meaning = RULES[name]
-        _same(f"options of {name}", defaults, options)
-        listed = ", ".join(_option(key, defaults[key]) for key in options)
-        tail = f" Options: {listed}." if options else ""
-        parts.append(f"`{name}`\n: {meaning}{tail}")
+    for name, transform in TRANSFORMS.items():
+        listed = ", ".join(_option(key, default) for key, default in transform.options.items())
+        tail = f" Options: {listed}." if listed else ""
+        parts.append(f"`{name}`\n: {transform.rule}{tail}")
     return "\n\n".join(parts)
 
 

@@ -15,7 +15,7 @@ from ..program.html import definitions, markup
 from ..program.html.code import Marks, code, equation_ids
 from ..program.html.folding import folds
 from ..tracing.options import starts_open
-from ..tracing.reports import error_parts
+from ..tracing.result import error_parts
 
 STATIC: Final = Path(__file__).parents[1] / "static"
 #: The page around the blocks; these bring colours of their own.

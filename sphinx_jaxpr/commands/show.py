@@ -22,9 +22,8 @@ from ..tracing import client, fingerprint
 from ..tracing.grammar import nearest, shorten
 from ..tracing.masking import PathMasker
 from ..tracing.options import OPEN_WORDS, names_function, narrowed, read_open, read_options
-from ..tracing.reports import describe, error_parts
 from ..tracing.request import Job, Request, check_name, is_target, local_name, seconds, variants
-from ..tracing.result import ErrorKind, Result
+from ..tracing.result import ErrorKind, Result, describe, error_parts
 from .usage import FAILED, WRONG, UsageError
 
 # --- programs as text: what JAX prints, and lines around it that begin with ``#``

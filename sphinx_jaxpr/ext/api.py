@@ -39,13 +39,13 @@ from .records import BlockReport, Finding
 __all__ = [
     "HIDDEN",
     "PLAIN",
-    "BlockIndex",
     "BlockReport",
     "CheckedDirective",
     "Finding",
     "HtmlNode",
     "PageDomain",
     "PageTransform",
+    "ProjectBlocks",
     "SourceSpan",
     "Visitors",
     "add_catalog",
@@ -67,7 +67,7 @@ __all__ = [
 logger = logging.getLogger(__name__)
 
 
-class BlockIndex:
+class ProjectBlocks:
     """The jaxpr blocks of a project; none where ``sphinx_jaxpr`` isn't among its extensions."""
 
     def __init__(self, env: BuildEnvironment) -> None:

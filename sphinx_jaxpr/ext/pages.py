@@ -56,8 +56,7 @@ class PageDigests:
 
     def before(self) -> dict[str, str]:
         """The digests as of the last finished build of this builder."""
-        stored = self.cache.data(self.file)
-        return stored if isinstance(stored, dict) else {}
+        return self.cache.load(self.file, _texts_by_name) or {}
 
     def outdated(self) -> list[str]:
         """Pages that show something other than when they were last written."""
@@ -203,3 +202,8 @@ class PageTransform(SphinxPostTransform):
     def app(self) -> Sphinx:
         """The application that builds."""
         return cast(PageDomain, self.env.get_domain(self.domain_name)).app
+
+
+def _texts_by_name(data: Any) -> dict[str, str] | None:
+    fits = type(data) is dict and all(type(text) is str for text in data.values())
+    return data if fits else None

@@ -15,7 +15,7 @@ from sphinx import addnodes
 from sphinx.environment import BuildEnvironment
 from sphinx.util import docname_join
 
-from ..ext.api import BlockIndex, PageTransform, jaxpr_blocks
+from ..ext.api import PageTransform, ProjectBlocks, jaxpr_blocks
 from . import records as settings
 from .domain import LessonDomain
 from .nodes import element, is_interactive, lesson_element, words
@@ -80,7 +80,7 @@ class GlossaryTerms:
 def digests(env: BuildEnvironment, domain: LessonDomain) -> dict[str, str]:
     """For each page that links terms what its cards show."""
     terms = GlossaryTerms(env)
-    blocks = BlockIndex(env)
+    blocks = ProjectBlocks(env)
     by_page: dict[str, str] = {}
     for page, names in domain.uses.items():
         parts: list[str | None] = []

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from sphinx.environment import BuildEnvironment
 
-from ..ext.api import BlockIndex, Finding, nearest
+from ..ext.api import Finding, ProjectBlocks, nearest
 from .directives import VERBS
 from .domain import LessonDomain
 from .records import Auto, Lesson
@@ -28,7 +28,7 @@ def _autos(env: BuildEnvironment, domain: LessonDomain) -> Iterator[Finding]:
 
 
 def _targets(env: BuildEnvironment, docname: str, lesson: Lesson) -> dict[str, dict[str, str]]:
-    return {"open": BlockIndex(env).ids(docname), "answer": dict(lesson.questions)}
+    return {"open": ProjectBlocks(env).ids(docname), "answer": dict(lesson.questions)}
 
 
 def _problem(auto: Auto, targets: dict[str, dict[str, str]]) -> str:

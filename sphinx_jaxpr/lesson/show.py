@@ -6,7 +6,7 @@ from typing import Any
 
 from docutils import nodes
 
-from ..ext.api import BlockIndex, PageTransform, translator
+from ..ext.api import PageTransform, ProjectBlocks, translator
 from .directives import VERBS, auto_of, autos_of
 from .domain import LessonDomain
 from .nodes import (
@@ -142,7 +142,7 @@ class ShowChecklists(PageTransform):
         """The id of the block or question that ticks an item, or ``""``."""
         auto = auto_of(node)
         if auto.verb == "open":
-            return BlockIndex(self.env).shown_id(page, auto.target)
+            return ProjectBlocks(self.env).shown_id(page, auto.target)
         lessons = LessonDomain.of(self.env).lessons
         questions = dict(lessons.get(page, Lesson()).questions)
         return questions.get(auto.target, "") if auto.verb == VERBS[1] else ""

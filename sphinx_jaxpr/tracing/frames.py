@@ -1,9 +1,9 @@
-"""How messages of the worker are told from what user code writes to the same pipe.
+"""Separates messages of the worker from what user code writes to the same pipe.
 
 A message is a *frame*: a head of a mark, the token of this process and the length of the
 message, then the message, then a newline.  The token is random and new for each process.  A
-stray write, of whatever length and with or without a newline, is thus no frame, which shows
-at its first byte; whoever wants to forge one has to search the process for the token.
+stray write, of any length and with or without a newline, is not a frame, which shows at its
+first byte; whoever wants to forge one has to search the process for the token.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _SHOWN: Final = 60
 
 
 class Unusable(ValueError):
-    """What was read is no message; the text of the exception says what it is."""
+    """What was read is not a message; the text of the exception says what it is."""
 
 
 def frame(token: str, message: Message) -> bytes:
@@ -75,34 +75,34 @@ class Frames:
 
     def _begin(self) -> bool:
         """Find the first frame, behind what was printed before."""
-        place = self.buffer.find(self.head)
-        if place < 0:
+        start = self.buffer.find(self.head)
+        if start < 0:
             if len(self.buffer) > NOISE:
                 raise Unusable(f"it wrote {self._shown()} and more, and no message")
             return False
-        self.noise = bytes(self.buffer[:place])
-        del self.buffer[:place]
+        self.noise = bytes(self.buffer[:start])
+        del self.buffer[:start]
         self.began = True
         return True
 
     def _shown(self) -> str:
         """The beginning of what is there, up to a message: none is like another."""
-        found = bytes(self.buffer[: 2 * _SHOWN]).partition(self.head)[0]
-        text = ascii(found[:_SHOWN].decode("utf-8", "replace"))
-        return text if len(found) <= _SHOWN else text + "..."
+        piece = bytes(self.buffer[: 2 * _SHOWN]).partition(self.head)[0]
+        text = ascii(piece[:_SHOWN].decode("utf-8", "replace"))
+        return text if len(piece) <= _SHOWN else text + "..."
 
 
 def loads(text: bytes) -> Message:
     """An object from JSON that may be anything; NaN and infinity are none of JSON's."""
     try:
-        found = json.loads(text.decode("utf-8"), parse_constant=_refuse)
+        data = json.loads(text.decode("utf-8"), parse_constant=_refuse)
     except (ValueError, RecursionError, MemoryError) as error:
         reason = str(error) or type(error).__name__
         raise Unusable(f"it is not JSON: {reason[:120]}") from None
-    if type(found) is not dict:
-        raise Unusable(f"it is JSON, but {type(found).__name__} and not an object")
-    return found
+    if type(data) is not dict:
+        raise Unusable(f"it is JSON, but {type(data).__name__} and not an object")
+    return data
 
 
 def _refuse(name: str) -> Any:
-    raise ValueError(f"{name} is no number of JSON")
+    raise ValueError(f"{name} is not a number in JSON")

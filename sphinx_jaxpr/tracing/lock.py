@@ -25,6 +25,7 @@ from .grammar import Aval, Call, Mesh, Name, Ref, Value
 from .packs import Seen, read_seen, seen
 from .request import Request
 from .result import Result
+from .specs import nested_source
 
 # --- the lock: of each block one JSON file, to be read by people and kept in git
 
@@ -72,13 +73,13 @@ def _segment(name: str) -> str:
 
 def stored(folder: Path) -> Iterator[str]:
     """The files of a lock's folder, relative to it, with ``/``."""
-    found = []
+    paths = []
     for above, _, names in os.walk(folder):  # what can't be read is as if it were not there
         for name in names:
             path = Path(above, name)
             if name.endswith(".json") and path.is_file():
-                found.append(path.relative_to(folder))
-    yield from (path.as_posix() for path in sorted(found))
+                paths.append(path.relative_to(folder))
+    yield from (path.as_posix() for path in sorted(paths))
 
 
 # -- what was asked for ----------------------------------------------------------------
@@ -123,15 +124,7 @@ def written(value: Value) -> str:
             return str(value)
         case Call(name, items):
             return f"{name}({', '.join(map(written, items))})"
-        case tuple():
-            inner = ", ".join(map(written, value))
-            return f"({inner},)" if len(value) == 1 else f"({inner})"
-        case list():
-            return f"[{', '.join(map(written, value))}]"
-        case dict():
-            # A plain word as a key is a string here, whether quoted or not.
-            return "{" + ", ".join(f"{k!r}: {written(v)}" for k, v in value.items()) + "}"
-    return repr(value)
+    return nested_source(value, written) or repr(value)
 
 
 def differing(asked: WrittenRequest, locked: WrittenRequest) -> str:
@@ -227,7 +220,7 @@ def _json(value: Any) -> str:
     text = json.dumps(value, sort_keys=True, allow_nan=False, ensure_ascii=False)
     try:
         text.encode()
-    except UnicodeEncodeError:  # half of a pair: only an escape can stand for it
+    except UnicodeEncodeError:  # a lone surrogate can only be escaped
         return json.dumps(value, sort_keys=True, allow_nan=False)
     return text
 
@@ -316,13 +309,20 @@ class _LockRow(NamedTuple):
         if type(data) is not list or len(data) != 3:
             return None
         state, asked, kept = data
-        known = read_seen(kept)
+        shows = read_seen(kept)
         texts = type(state) is str and type(asked) is str
-        return cls(state, asked, known) if texts and known is not None else None
+        return cls(state, asked, shows) if texts and shows is not None else None
 
     def to_json(self) -> list[Any]:
         """Plain data."""
         return [self.state, self.asked, [*self.seen]]
+
+
+def _rows(data: Any) -> dict[str, _LockRow]:
+    """The rows of the index by file, without damaged ones."""
+    files = data.get("files")
+    rows = files.items() if type(files) is dict else ()
+    return {file: row for file, item in rows if (row := _LockRow.from_json(item))}
 
 
 class LockFolder:
@@ -338,11 +338,7 @@ class LockFolder:
         self.shown = shown
         self.cache = cache
         self.loaded: dict[str, LockFile | None] = {}
-        data = cache.data(INDEX)
-        fits = type(data) is dict and data.get("schema") == _SCHEMA
-        files = data.get("files") if fits else None
-        rows = files.items() if type(files) is dict else ()
-        self.rows = {file: row for file, item in rows if (row := _LockRow.from_json(item))}
+        self.rows = cache.load(INDEX, _rows, _SCHEMA) or {}
 
     @property
     def exists(self) -> bool:
@@ -379,18 +375,19 @@ class LockFolder:
 
     def problem(self, file: str, request: Request) -> str:
         """Why a file can't be used for a request, or ``""``."""
-        make = "`sphinx-build -b jaxpr-lock` makes it"
+        builder = "`sphinx-build -b jaxpr-lock`"
         path = f"{self.shown}/{file}"
         if not self.exists:
-            return f"there is no lock: {make} in {self.shown}"
+            return f"there is no lock: {builder} creates it in {self.shown}"
         if signature(self.folder / file) is None:
-            return f"it is not in the lock ({path}); {make}"
+            return f"it is not in the lock ({path}); {builder} adds it"
         data = self.data(file)
         if data is None:
-            return f"{path} is no whole lock file (a conflict that was left?); {make} anew"
+            problem = "is not a whole lock file (did a merge leave a conflict in it?)"
+            return f"{path} {problem}; {builder} recreates it"
         if data.request != readable(request):
             differences = differing(readable(request), data.request)
-            return f"{path} was made for another request: {differences}; {make} anew"
+            return f"{path} was made for another request: {differences}; {builder} recreates it"
         return ""
 
     def flush(self) -> None:
@@ -400,4 +397,4 @@ class LockFolder:
             for file, row in self.rows.items()
             if os.path.exists(self.folder / file)
         }
-        self.cache.keep(INDEX, {"schema": _SCHEMA, "files": rows})
+        self.cache.keep(INDEX, {"files": rows}, _SCHEMA)

@@ -29,7 +29,7 @@ Stored = dict[str, dict[str, str]]
 class Present:
     """What is there now; each thing is looked at once a build.
 
-    ``depends`` are the patterns of ``jaxpr_depends`` with a digest of what each leads to,
+    ``depends`` are the patterns of ``jaxpr_depends`` with a digest of the files that each matches,
     ``outputs`` the folders that the build itself fills, so that what is in them says nothing.
     """
 
@@ -71,18 +71,18 @@ class Present:
 
     def _variable(self, name: str) -> str:
         """A short digest: a variable may hold a secret, which a long one could confirm."""
-        found = self.installed.environment.get(name)
-        if found is None:
+        value = self.installed.environment.get(name)
+        if value is None:
             return ""
-        text = f"{name}={found}".encode(errors="surrogateescape")
+        text = f"{name}={value}".encode(errors="surrogateescape")
         return hashlib.sha256(text).hexdigest()[:8]
 
     def stored(self, needs: Needs, tops: Iterable[str]) -> Stored:
         """What to keep; ``tops`` are the top-level modules that the request names itself."""
         kept: Stored = {
             part: {
-                self.paths.stored(path): known
-                for path, known in getattr(needs, part).items()
+                self.paths.stored(path): state
+                for path, state in getattr(needs, part).items()
                 if part != "folders" or not (path + os.sep).startswith(self.outputs)
             }
             for part in _PLACES
@@ -93,17 +93,17 @@ class Present:
         return {**kept, DEPENDS: self.depends}
 
     def changed(self, needs: Stored) -> str:
-        """What of ``needs`` is no longer as it was, ``""`` where all of it is."""
+        """What of ``needs`` has changed, in words; ``""`` where nothing has."""
         for part in PARTS:
             for name, before in needs[part].items():
                 now = self.value(part, name)
                 if now != before:
-                    return _told(part, name, before, now)
+                    return _change(part, name, before, now)
         added = self.depends.keys() - needs[DEPENDS].keys()
         return f"jaxpr_depends has {min(added)!r}, which is new" if added else ""
 
 
-def _told(part: str, name: str, before: str, now: str) -> str:
+def _change(part: str, name: str, before: str, now: str) -> str:
     came = "is there now" if not before else "is gone" if not now else "changed"
     match part:
         case "folders":

@@ -28,7 +28,7 @@ from .result import Result
 # --- packs: files to which one build each appends, a line for every result
 
 NAME: Final = re.compile(rf"{SCHEMA}-[0-9a-f]{{16}}\.pack")
-#: Where there are no locks: after so many seconds no build writes a pack any more.
+#: Without file locks: seconds after which a pack counts as abandoned by its build.
 _ABANDONED: Final = 7 * 24 * 3600
 #: New packs that another build may take away before they are locked.
 _TRIES: Final = 8
@@ -36,7 +36,7 @@ _BINARY: Final = getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0)
 
 
 class Record(NamedTuple):
-    """A whole line of a pack: where it stands, its digest, and its two parts."""
+    """A whole line of a pack: its position, its digest, and its two parts."""
 
     offset: int
     length: int
@@ -115,15 +115,15 @@ def _lock(handle: int) -> bool | None:
 
 def listed(folder: Path) -> dict[str, int]:
     """The packs of a folder with their sizes, in the order of their names."""
-    found = {}
+    sizes = {}
     with contextlib.suppress(OSError, ValueError), os.scandir(folder) as entries:
         for entry in entries:
             if NAME.fullmatch(entry.name):
                 with contextlib.suppress(OSError):
                     state = entry.stat()
                     if stat.S_ISREG(state.st_mode):
-                        found[entry.name] = state.st_size
-    return dict(sorted(found.items()))
+                        sizes[entry.name] = state.st_size
+    return dict(sorted(sizes.items()))
 
 
 def lines(path: Path, start: int) -> Iterator[tuple[int, int, bytes]]:
@@ -147,7 +147,7 @@ def lines(path: Path, start: int) -> Iterator[tuple[int, int, bytes]]:
 
 
 def raw(path: Path, offset: int, length: int) -> bytes:
-    """What stands at a place of a pack."""
+    """The bytes at a position of a pack."""
     with opened(path) as stream:
         try:
             stream.seek(offset)
@@ -189,7 +189,7 @@ def held(path: Path, size: int) -> Iterator[bool]:
 
 # --- what the store knows of a result without reading it, and the check of all that it reads
 
-#: What a key may end with: under it lies a failure that is tried again where it matters.
+#: What a key may end with: its result is a failure, which is tried again where it matters.
 FAILED: Final = "-failed"
 _KEY: Final = re.compile(rf"[0-9a-f]{{40}}({FAILED})?")
 _DIGEST: Final = re.compile(r"[0-9a-f]{64}")
@@ -203,8 +203,8 @@ class Seen(NamedTuple):
     ``program`` and ``source`` are digests of what a page can show; they decide
     what is written again.  ``captured`` is the size of closed-over arrays in bytes,
     ``primitives`` are the names of the primitives, one a line.
-    Where in a file a line of the function stands is not shown, so a comment
-    above it changes neither.  The source counts only where it was asked for.
+    Line numbers are not shown, so a comment above the function changes neither.
+    The source counts only where a page shows it.
     """
 
     program: str
@@ -309,7 +309,6 @@ class PackIndex:
             sorted({row.made for row in rows}),
         )
         return {
-            "schema": SCHEMA,
             "packs": [[name, self.sizes[name]] for name in names.packs],
             "needs": [self.needs[name] for name in names.needs],
             "made": [self.made[name] for name in names.made],
@@ -319,10 +318,10 @@ class PackIndex:
     @classmethod
     def from_json(cls, data: Any) -> PackIndex | None:
         """Read what :meth:`to_json` wrote; ``None`` for anything else."""
-        parts = ["made", "needs", "packs", "rows", "schema"]
-        if type(data) is not dict or sorted(data) != parts or data["schema"] != SCHEMA:
+        parts = ["made", "needs", "packs", "rows"]
+        if type(data) is not dict or sorted(data) != parts:
             return None
-        if not all(type(data[part]) is list for part in parts[:-1]):
+        if not all(type(data[part]) is list for part in parts):
             return None
         if not (
             all(map(_is_pack, data["packs"]))
@@ -378,12 +377,12 @@ class _Names(NamedTuple):
             and _is_digest(request)
             and type(raised) is bool
         )
-        known = read_seen(kept) if fits and kept is not None else None
-        if not fits or (kept is not None and known is None):
+        shows = read_seen(kept) if fits and kept is not None else None
+        if not fits or (kept is not None and shows is None):
             return None
         return IndexRow(
             key, self.packs[pack], offset, length, line, at, asked, request, self.needs[needs],
-            self.made[made], raised, known,
+            self.made[made], raised, shows,
         )  # fmt: skip
 
 

@@ -83,8 +83,8 @@ def outlived(rows: list[IndexRow], today: int) -> list[IndexRow]:
 def sweep(folder: Path, now: float) -> None:
     """Remove files that no build of this version reads or writes.
 
-    The folder may hold files of others, and a link in it may lead to some: what goes has a
-    name that we alone give, or begins as ours do.
+    The folder may hold files of others, and so may folders that its links point to: only
+    files go whose name no other program gives, or that begin as ours do.
     """
     before = now - DAYS * _DAY
     remove_temporary(folder, now)
@@ -149,8 +149,8 @@ def _copied(folder: Path, index: PackIndex, rows: list[IndexRow]) -> bool:
         pack = packs.Pack(folder)
         for row in rows:
             text = packs.raw(folder / row.pack, row.offset, row.length)
-            found = packs.record(text)
-            if found is not None and found.digest == row.digest:
+            record = packs.record(text)
+            if record is not None and record.digest == row.digest:
                 places.append((row, pack.append(text)))
     except OSError:
         if pack is not None:
@@ -203,7 +203,7 @@ class Store:
         self._latest: dict[str, str] | None = None
         self._pack: packs.Pack | None = None
         self._stamp = cache.stamp(INDEX)
-        self.index = PackIndex.from_json(cache.data(INDEX)) or PackIndex()
+        self.index = cache.load(INDEX, PackIndex.from_json, SCHEMA) or PackIndex()
         self._look()  # after the index was read: a pack that is gone by then has a successor
 
     # -- reading
@@ -244,7 +244,7 @@ class Store:
         return result is not None
 
     def _result(self, row: IndexRow) -> Result | None:
-        """The result of a row, which is forgotten where its record is no such thing any more."""
+        """The result of a row, which is dropped where its record is damaged."""
         record = self._record(row)
         result = read_result(record, row.key) if record else None
         if result is None:
@@ -257,12 +257,12 @@ class Store:
     def _record(self, row: IndexRow) -> packs.Record | None:
         for _ in range(2):
             try:
-                found = packs.record(packs.raw(self.folder / row.pack, row.offset, row.length))
+                record = packs.record(packs.raw(self.folder / row.pack, row.offset, row.length))
             except OSError:  # another build may have made one pack of several
                 self._look()
                 row = self.index.rows.get(row.key, {}).get(row.digest, row)
             else:
-                return found if found and found.digest == row.digest else None
+                return record if record and record.digest == row.digest else None
         return None
 
     def _look(self) -> None:
@@ -312,13 +312,13 @@ class Store:
         self.index.rows.setdefault(head.key, {})[record.digest] = row
 
     def _changed(self, name: str) -> str:
-        """What is no longer as a set of needs has it, ``""`` for nothing; judged once a build."""
+        """What has changed of a set of needs, ``""`` for nothing; looked up once a build."""
         if name not in self._changes:
             self._changes[name] = self.present.changed(self.index.needs[name])
         return self._changes[name]
 
     def why(self, key: str, request: str, made: Mapping[str, str]) -> str:
-        """Why there is no result for a request under ``key``, ``""`` where there never was one."""
+        """Why a request has no result under ``key``, ``""`` where it never had one."""
         for row in self.index.newest(key):
             return self._changed(row.needs)
         if self._latest is None:
@@ -352,13 +352,13 @@ class Store:
         offset = self._append(line)
         if self._pack is not None and offset is not None:
             names = self.index.share(stored, dict(made))
-            known = line[:64].decode()
+            line_digest = line[:64].decode()
             row = IndexRow(
-                key, self._pack.name, offset, len(line), known, head.at, self.today, head.request,
-                *names, result.error is not None, visible,
+                key, self._pack.name, offset, len(line), line_digest, head.at, self.today,
+                head.request, *names, result.error is not None, visible,
             )  # fmt: skip
             self.index.drop(old for old in before if old.needs == row.needs)
-            self.index.rows.setdefault(key, {})[known] = row
+            self.index.rows.setdefault(key, {})[line_digest] = row
             self.index.sizes[self._pack.name] = self._pack.size
             self.changed = True
         return visible
@@ -390,7 +390,7 @@ class Store:
         self.index.drop(outlived(self.index.all(), self.today))
         rewrite(self.folder, self.index)
         sweep(self.folder, self.clock())
-        self.cache.keep(INDEX, self.index.to_json())
+        self.cache.keep(INDEX, self.index.to_json(), SCHEMA)
         self._stamp = self.cache.stamp(INDEX)
         self.changed = False
 
@@ -398,7 +398,7 @@ class Store:
         """Take over what other builds found out since the index was read."""
         if self.cache.stamp(INDEX) == self._stamp:
             return
-        other = PackIndex.from_json(self.cache.data(INDEX)) or PackIndex()
+        other = self.cache.load(INDEX, PackIndex.from_json, SCHEMA) or PackIndex()
         new = other.sizes.keys() - self.index.sizes.keys()
         for row in other.all():
             mine = self.index.rows.get(row.key, {}).get(row.digest)
@@ -416,9 +416,9 @@ class Store:
 
 def _difference(before: Mapping[str, str], now: Mapping[str, str]) -> str:
     for name in sorted({*before, *now}):
-        one, two = before.get(name, ""), now.get(name, "")
-        if one != two and name.startswith("environment "):  # a digest: what it is stays unsaid
-            return f"the {name} {'changed' if one and two else 'is new' if two else 'is gone'}"
-        if one != two:
-            return f"{name} {one or '(none)'} is now {two or '(none)'}"
+        old, new = before.get(name, ""), now.get(name, "")
+        if old != new and name.startswith("environment "):  # a digest: what it is stays unsaid
+            return f"the {name} {'changed' if old and new else 'is new' if new else 'is gone'}"
+        if old != new:
+            return f"{name} {old or '(none)'} is now {new or '(none)'}"
     return ""

@@ -13,8 +13,8 @@ from typing import Any, Final
 
 from ..program.text import spelled
 from ..tracing.folders import is_project_file
+from ..tracing.masking import mask
 from ..tracing.result import ErrorKind, Frame, TraceError
-from .facts.facts import mask
 
 # --- lines of Python files, for errors and listings ; Imports nothing of JAX
 
@@ -49,33 +49,33 @@ def line_of(file: str, line: int, names: dict[str, object]) -> str:
 def listing(error: BaseException) -> str:
     """A traceback as Python prints it, with the lines of Python files alone."""
     try:
-        found = traceback.TracebackException(
+        report = traceback.TracebackException(
             type(error), error, error.__traceback__, lookup_lines=False
         )
-        _mute(found)
-        return "".join(found.format())
-    except Exception as problem:  # the exception is of a kind that lies
+        _mute(report)
+        return "".join(report.format())
+    except Exception as problem:  # the exception lies about itself
         return f"{type(problem).__name__} while its traceback was read"
 
 
 def _mute(error: traceback.TracebackException) -> None:
-    """Leave out the lines of what is no Python file."""
+    """Leave out the lines of files that are not Python."""
     todo: list[traceback.TracebackException | None] = [error]
     for _ in range(_CHAINED):
         if not todo:
             return
-        one = todo.pop()
-        if one is None:
+        exception = todo.pop()
+        if exception is None:
             continue
-        for place, frame in enumerate(one.stack or ()):
+        for index, frame in enumerate(exception.stack or ()):
             if not is_python(frame.filename):
-                one.stack[place] = traceback.FrameSummary(
+                exception.stack[index] = traceback.FrameSummary(
                     frame.filename, frame.lineno, frame.name, lookup_line=False, line=""
                 )
-        todo += [*(one.exceptions or ()), one.__cause__, one.__context__]
-    for one in filter(None, todo):  # too many to look at
-        one.stack.clear()
-        one.exceptions = one.__cause__ = one.__context__ = None
+        todo += [*(exception.exceptions or ()), exception.__cause__, exception.__context__]
+    for exception in filter(None, todo):  # too many to look at
+        exception.stack.clear()
+        exception.exceptions = exception.__cause__ = exception.__context__ = None
 
 
 # --- an exception of user code as plain data: the user's frames, nobody else's
@@ -168,8 +168,8 @@ def report_of(error: BaseException) -> TraceError:
 
 
 def _mro(kind: type) -> tuple[type, ...]:
-    found: tuple[type, ...] = type.__dict__["__mro__"].__get__(kind)
-    return found
+    classes: tuple[type, ...] = type.__dict__["__mro__"].__get__(kind)
+    return classes
 
 
 def _syntax(error: BaseException) -> SyntaxError | None:

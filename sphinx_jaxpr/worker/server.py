@@ -50,7 +50,7 @@ def _whole(data: Any) -> Any:
 
 
 class Server:
-    """Holds what requests share: what was imported, what failed, what was told."""
+    """Holds what requests share: what was imported, what failed, what was reported."""
 
     def __init__(self, replies: int, token: str, package_folder: str, roots: Sequence[str]) -> None:
         self.replies = replies
@@ -74,11 +74,11 @@ class Server:
         """Send one message, from this process alone: user code may have forked."""
         if os.getpid() != self.pid:
             os._exit(0)
-        found = frame(self.token, message)
-        if b"\\ud" in found:  # perhaps a half of a character, which no page can hold
-            shown = {key: _whole(part) for key, part in message.items() if key != "needs"}
-            found = frame(self.token, {**message, **shown})
-        data = memoryview(found)
+        text = frame(self.token, message)
+        if b"\\ud" in text:  # perhaps a half of a character, which no page can hold
+            spelled = {key: _whole(part) for key, part in message.items() if key != "needs"}
+            text = frame(self.token, {**message, **spelled})
+        data = memoryview(text)
         while data:
             data = data[write(self.replies, data) :]
 

@@ -50,8 +50,8 @@ class Stage:
         tangents: frozenset[int] = frozenset(),
     ) -> Stage:
         """A stage whose ``applied`` is the plain application of ``call``."""
-        shown = f"({call})" if call.startswith("lambda") else call
-        return cls(fn, tuple(args), tuple(names), call, f"{shown}({', '.join(names)})", tangents)
+        function = f"({call})" if call.startswith("lambda") else call
+        return cls(fn, tuple(args), tuple(names), call, f"{function}({', '.join(names)})", tangents)
 
     @classmethod
     def written(
@@ -112,7 +112,7 @@ class Stage:
             known = self.known_as
             raise RequestError(
                 ErrorKind.OPTION,
-                f"{option} names {text!r}, which is no argument"
+                f"{option} names {text!r}, which is not an argument"
                 f"{nearest(text, known)} (arguments: {', '.join(known) or 'none'})",
             )
         if isinstance(value, int) and not isinstance(value, bool):
@@ -133,10 +133,10 @@ class Stage:
             return tuple(self.position(item, option) for item in value)
         return self.position(value, option)
 
-    def need(self, what: str) -> None:
+    def need(self, transform: str) -> None:
         """Refuse a transform that needs an argument where there is none."""
         if not self.args:
-            raise RequestError(ErrorKind.OPTION, f"{what} needs a function with an argument")
+            raise RequestError(ErrorKind.OPTION, f"{transform} needs a function with an argument")
 
 
 def positive(options: Options, key: str, default: int) -> int:

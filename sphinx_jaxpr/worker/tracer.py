@@ -29,17 +29,17 @@ from .stage import Options, Stage
 from .targets.arguments import abstract_source, attribute, call, describe, source_text
 from .targets.binding import bind
 from .targets.reach import ReachableNames
-from .targets.target import check_allowed, load_module, modules_around, resolve
+from .targets.target import Target, check_allowed, load_module, modules_around, resolve
 from .transforms.table import BUILTIN
 
-# --- what to try where a trace fails for a reason that the page can mend.
+# --- hints for errors that the page can fix
 
-#: What JAX, and Python, say of a traced value where a static one is needed.
+#: What JAX and Python say where a traced value should have been static.
 _STATIC = re.compile(
     r"Non-hashable static arguments|nondiff_argnums|Shapes must be 1D sequences of concrete"
 )
 
-#: What they say where that may be the reason.
+#: What they say where that is only likely.
 _LIKELY = re.compile(
     r"unhashable type: '\w*Tracer'|must have __hash__ and __eq__|must (be|have) static"
     r"|unsupported operand type\(s\) for \*: '(list|tuple|str)' and '\w*Tracer'"
@@ -63,13 +63,13 @@ def hinting(request: Request) -> Iterator[None]:
 
 
 def _static_hint(error: Exception, request: Request) -> str:
-    said = message_of(error)
-    sure = _STATIC.search(said) is not None
-    if not sure and not isinstance(error, _CONCRETE) and not _LIKELY.search(said):
+    text = message_of(error)
+    sure = _STATIC.search(text) is not None
+    if not sure and not isinstance(error, _CONCRETE) and not _LIKELY.search(text):
         return ""
     plain = [
-        (name or str(place), value)
-        for place, (name, value) in enumerate(request.args)
+        (name or str(position), value)
+        for position, (name, value) in enumerate(request.args)
         if not _holds_array(value)
     ]
     if plain:
@@ -86,7 +86,7 @@ def _holds_array(value: Any) -> bool:
     return isinstance(value, (Aval, Ref))
 
 
-# --- carries out one request: target, arguments, transforms, trace, facts.
+# --- requests
 
 #: Stages kept, so that the variants of one directive share what they build on.
 KEPT_STAGES = 64
@@ -102,12 +102,10 @@ class Tracer:
         self.texts: dict[tuple[str, ...], list[ModuleType]] = {}
         self.known = Result()
 
-    def prepare(
-        self, request: Request, importing: Callable[[str], None]
-    ) -> tuple[Any, ModuleType, str]:
+    def prepare(self, request: Request, importing: Callable[[str], None]) -> Target:
         """Import the target: the part of the work that runs modules' own code.
 
-        ``importing`` is told each module before it is imported.
+        ``importing`` is called with the name of each module before its import.
         """
 
         def load(name: str) -> ModuleType:
@@ -128,19 +126,23 @@ class Tracer:
         self.texts[request.around] = around
         return resolve(request, load_allowed, self.roots, around)
 
-    def trace(self, request: Request, found: tuple[Any, ModuleType, str]) -> Result:
-        """The result of a request; ``known`` has the parts that are there before an error."""
-        target, module, shown = found
+    def trace(self, request: Request, target: Target) -> Result:
+        """The result of a request for its target.
+
+        Raises whatever the function raises while it is traced, and :class:`RequestError` for
+        an option; ``known`` then has the parts of the result that were there before.
+        """
+        value, module, name = target
         self.known = Result(jax.__version__)
         if not request.steps:
-            self.known = replace(self.known, source=_source(target))
-        if is_jaxpr(target) and not request.steps and not request.jit:
-            self.known = replace(self.known, call=shown, args=(), inputs=_own_names(target))
-            return replace(self.known, program=_program(target, ()))
+            self.known = replace(self.known, source=_source(value))
+        if is_jaxpr(value) and not request.steps and not request.jit:
+            self.known = replace(self.known, call=name, args=(), inputs=_own_names(value))
+            return replace(self.known, program=_program(value, ()))
         with self._mesh(request, module), hinting(request):
-            stage = self._stage(request, target, module, shown)
+            stage = self._stage(request, value, module, name)
             pairs = zip(stage.known_as, stage.args, strict=True)
-            args = tuple((name, describe(arg)) for name, arg in pairs)
+            args = tuple((known, describe(arg)) for known, arg in pairs)
             self.known = replace(self.known, call=stage.call, args=args)
             jaxpr, out = jax.make_jaxpr(stage.fn, return_shape=True)(*stage.args)
             stage.result = results(jaxpr, out)
@@ -219,7 +221,8 @@ class Tracer:
         if not callable(fn):
             raise RequestError(
                 ErrorKind.TARGET,
-                f"transform {step.name!r}: {paths[step.name]!r} is no function (jaxpr_transforms)",
+                f"transform {step.name!r}: {paths[step.name]!r} is not a function"
+                " (jaxpr_transforms)",
                 option="transforms",
             )
         options = {key: _plain(value) for key, value in step.options}
@@ -233,7 +236,7 @@ class Tracer:
             )
         args = tuple(made[1])
         same = len(args) == len(stage.args)
-        names = stage.names if same else tuple(f"x{place}" for place in range(len(args)))
+        names = stage.names if same else tuple(f"x{position}" for position in range(len(args)))
         options_text = "".join(f", {key}={source_text(value)}" for key, value in step.options)
         shown_args = abstract_source(tuple(stage.args), stage.trees)
         call = f"{attribute}({stage.call}, {shown_args}{options_text})[0]"
@@ -285,7 +288,7 @@ def _from_jaxpr(target: Any, shown: str) -> Stage:
     args = [plain(var.aval) for var in body.invars]
     texts = [leaf for _, leaf in _own_names(target)]
     if not all(name.isidentifier() for name in texts):
-        texts = [f"x{place}" for place in range(len(args))]
+        texts = [f"x{position}" for position in range(len(args))]
     call = f"jax.extend.core.jaxpr_as_fun({shown})"
     return Stage.of(jax.extend.core.jaxpr_as_fun(target), args, texts, call)
 
@@ -297,7 +300,7 @@ def _own_names(target: Any) -> Pairs:
     leaves = [str(name) for name in noted]
     roots = [re.split(r"[.\[]", leaf, maxsplit=1)[0] for leaf in leaves]
     if len(leaves) != len(body.invars) or not all(root.isidentifier() for root in roots):
-        leaves = roots = [f"x{place}" for place in range(len(body.invars))]
+        leaves = roots = [f"x{position}" for position in range(len(body.invars))]
     return tuple(zip(roots, leaves, strict=True))
 
 

@@ -217,7 +217,10 @@ def test_failures(shell: Shell) -> None:
             "module 'layers' has no attribute 'dens', did you mean",
         ),
         (("layer:dense",), "no module 'layer', did you mean 'layers'?"),
-        (("layers:dense", "--args", "x=f32[2], y=f32[2]"), "args names 'y', which is no parameter"),
+        (
+            ("layers:dense", "--args", "x=f32[2], y=f32[2]"),
+            "args names 'y', which is not a parameter",
+        ),
         (
             ("layers:dense", "--args", DENSE_ARGS, "--transforms", "grad(argnums=q)"),
             "argnums names",

@@ -29,7 +29,7 @@ def test_a_project_without_blocks_has_none() -> None:
         raise ExtensionError(f"no domain {name}")
 
     env: Any = SimpleNamespace(get_domain=get_domain)
-    index = api.BlockIndex(env)
+    index = api.ProjectBlocks(env)
     assert (index.ids("index"), index.shown_id("index", "dense")) == ({}, "")
     assert index.page_digest("index") is None
 
@@ -48,7 +48,7 @@ def test_blocks_of_a_page() -> None:
         digests=SimpleNamespace(current={"index": "abc"}),
     )
     env: Any = SimpleNamespace(get_domain=lambda name: domain)
-    index = api.BlockIndex(env)
+    index = api.ProjectBlocks(env)
     assert index.ids("index") == {"dense.grad": "jaxpr-dense.grad"}
     assert index.shown_id("index", "dense.grad") == "jaxpr-dense.grad-7"
     assert index.shown_id("index", "dense") == "" and index.ids("other") == {}

@@ -37,7 +37,7 @@ from sphinx_jaxpr.program.query.blocks import QueryBlock
 from sphinx_jaxpr.program.query.evaluate import evaluate
 from sphinx_jaxpr.program.query.syntax import PathError
 from sphinx_jaxpr.program.query.views import Scope
-from sphinx_jaxpr.tracing import checks, lock, reports
+from sphinx_jaxpr.tracing import checks, lock, result
 from sphinx_jaxpr.tracing.result import ErrorKind, TraceError
 from tests.program.recordings import facts as facts_of
 from tests.program.recordings import recording
@@ -326,9 +326,9 @@ def _failed(text: str) -> Callable[[], object]:
 
     error = TraceError(ErrorKind.TRACE, text, "E", ("E",))
     return lambda: (
-        markup.error(*reports.error_parts(error)),
-        reports.describe(error),
-        reports.unmet("E: x", error),
+        markup.error(*result.error_parts(error)),
+        result.describe(error),
+        result.unmet("E: x", error),
     )
 
 

@@ -28,7 +28,8 @@ NAMES = (
 
 def recorded(name: str) -> dict[str, Any]:
     """A program of the corpus as the worker records it."""
-    from sphinx_jaxpr.worker.facts.facts import collect, mask
+    from sphinx_jaxpr.tracing.masking import mask
+    from sphinx_jaxpr.worker.facts.facts import collect
     from tests.program.corpus import PROGRAMS
 
     jaxpr = PROGRAMS[name]()

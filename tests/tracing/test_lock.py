@@ -18,9 +18,8 @@ from sphinx_jaxpr.tracing.files import Cache, canonical, signed
 from sphinx_jaxpr.tracing.folders import file_digest
 from sphinx_jaxpr.tracing.grammar import arguments, static, transforms
 from sphinx_jaxpr.tracing.lock import LockFile, LockFolder
-from sphinx_jaxpr.tracing.reports import describe, remarks
 from sphinx_jaxpr.tracing.request import SCHEMA, Request
-from sphinx_jaxpr.tracing.result import Result
+from sphinx_jaxpr.tracing.result import Result, describe, remarks
 from sphinx_jaxpr.tracing.store import seen
 from tests.program.recordings import recording
 
@@ -244,7 +243,7 @@ def test_results_from_the_folder(tmp_path: Path) -> None:
     state = file.stat()
     file.write_bytes(b"x" * state.st_size)
     os.utime(file, (1, 1))
-    assert "no whole lock file" in folder(tmp_path).look("dense.json", REQUEST, "a")[1]
+    assert "not a whole lock file" in folder(tmp_path).look("dense.json", REQUEST, "a")[1]
 
 
 def test_another_request_is_told(tmp_path: Path) -> None:

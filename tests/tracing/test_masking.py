@@ -75,12 +75,12 @@ def test_a_project_where_libraries_are_installed() -> None:
     """Its own files are shown as anywhere else, those beside it as a library's."""
     site = "/opt/v/lib/python3.11/site-packages"
     paths = PathMasker(f"{site}/proj/docs", [f"{site}/proj/docs", f"{site}/proj"])
-    for hide in (paths.hide, paths.place):
+    for hide in (paths.hide, paths.displayed):
         assert hide(f"{site}/proj/docs/conf.py:1 and '{site}/proj/pkg/m.py'") == (
             "conf.py:1 and 'pkg/m.py'"
         )
         assert hide(f"{site}/jax/x.py|{site}/project/x.py") == "jax/x.py|project/x.py"
-    assert paths.place(f"{site}/proj/docs") == "."
+    assert paths.displayed(f"{site}/proj/docs") == "."
 
 
 def test_hide_as_url_and_as_literal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -119,7 +119,7 @@ def test_folders_above_are_the_projects_up_to_its_own(tmp_path: Path, home: Path
     loose = PathMasker(str(project / "a" / "docs"), [])
     assert loose.hide(text) == text.replace(f"{project}/a/docs/", "")
     # But a file of the user's code is the project's, wherever it lies.
-    assert loose.place(f"{tmp_path}/srv/other/m.py") == "../../../other/m.py"
+    assert loose.displayed(f"{tmp_path}/srv/other/m.py") == "../../../other/m.py"
     (project / "pyproject.toml").touch()
     known = PathMasker(str(project / "a" / "docs"), [])
     assert known.hide(text) == f"x ../y ../../z {tmp_path}/srv/other"
@@ -200,7 +200,8 @@ def test_a_project_at_the_top_of_the_file_system() -> None:
 
 
 def test_mask() -> None:
-    assert mask("<f at 0x7f3a2c001f40> 0xdeadbeef") == "<f at 0xXXXXXXXXXXXX> 0xdeadbeef"
+    assert mask("<f at 0x7f27fcf920>, 0x10") == "<f at 0xXXXXXXXXXXXX>, 0x10"
+    assert mask("<Thing default:0x7fa86f3e0090>") == "<Thing default:0xXXXXXXXXXXXX>"
 
 
 def test_module_is_the_one_that_an_import_would_find(tmp_path: Path) -> None:

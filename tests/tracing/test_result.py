@@ -13,9 +13,8 @@ import pytest
 from sphinx_jaxpr.program.facts import Facts
 from sphinx_jaxpr.tracing.checks import error_problem, problem, reply_problem
 from sphinx_jaxpr.tracing.lock import LockFile
-from sphinx_jaxpr.tracing.reports import remarks
 from sphinx_jaxpr.tracing.request import Request
-from sphinx_jaxpr.tracing.result import ErrorKind, Reply, Result, TracedProgram, TraceError
+from sphinx_jaxpr.tracing.result import ErrorKind, Reply, Result, TracedProgram, TraceError, remarks
 from tests.program.record_versions import FOLDER
 from tests.tracing.results import ERROR_JSON, RESULT, RESULT_JSON
 from tests.tracing.test_forged import mutations

@@ -18,7 +18,7 @@ import pytest
 
 from sphinx_jaxpr.tracing import packs, store
 from sphinx_jaxpr.tracing.files import Cache
-from sphinx_jaxpr.tracing.fingerprint import Installed
+from sphinx_jaxpr.tracing.fingerprint import Installed, _Answer
 from sphinx_jaxpr.tracing.folders import Folders, file_digest, kind
 from sphinx_jaxpr.tracing.masking import PathMasker
 from sphinx_jaxpr.tracing.needs import Present
@@ -232,7 +232,7 @@ def test_modules_that_an_interpreter_has(tmp_path: Path) -> None:
     own = Installed(sys.executable, {}, Cache(tmp_path), paths)
     assert [own.module(name) for name in ("pytest", "json", "no_such_mod")] == ["1", "1", ""]
     other = Installed("other", {}, Cache(tmp_path), paths)
-    other.__dict__["_other"] = {"folders": ["site", "none"]}
+    other.__dict__["_answer"] = _Answer(folders=("site", "none"))
     (tmp_path / "site").mkdir()
     (tmp_path / "site" / "optional_mod.py").touch()
     assert [other.module(name) for name in ("optional_mod", "no_such_mod")] == ["1", ""]

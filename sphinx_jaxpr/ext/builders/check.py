@@ -16,7 +16,7 @@ from sphinx.util import logging
 
 from ...program.text import on_one_line, spelled_all
 from ...tracing.files import write_atomically
-from ...tracing.reports import differences
+from ...tracing.result import differences
 from ..judging.session import BuildSession, TracePolicy
 from ..records import (
     FALSE,

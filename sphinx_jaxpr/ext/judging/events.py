@@ -8,7 +8,7 @@ from typing import Final
 from docutils import nodes
 from sphinx.application import Sphinx
 
-from ...tracing.reports import describe
+from ...tracing.result import describe
 from ..records import Block, BlockReport, DirectiveRecord
 from .session import BuildSession
 

@@ -15,8 +15,7 @@ from ...program.text import words as echo
 from ...tracing.files import digest
 from ...tracing.grammar import nearest, shorten
 from ...tracing.masking import PathMasker
-from ...tracing.reports import describe, megabytes
-from ...tracing.result import ErrorKind, TraceError
+from ...tracing.result import ErrorKind, TraceError, describe, megabytes
 from ..config import conf_line
 from ..records import FALSE, TRUE, WRONG, Block, DirectiveRecord, Finding, Statement, Verdict
 from .meanings import Meanings

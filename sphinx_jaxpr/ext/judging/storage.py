@@ -14,8 +14,8 @@ from sphinx.util import logging
 
 from ...program.text import on_one_line
 from ...tracing import folders
-from ...tracing.files import Cache, digest
-from ...tracing.fingerprint import Installed, environment_facts, made_by
+from ...tracing.files import Cache
+from ...tracing.fingerprint import Installed, environment_facts
 from ...tracing.masking import PathMasker
 from ...tracing.needs import Present
 from ...tracing.request import Request
@@ -115,7 +115,7 @@ class Storage:
         if x64 not in self._environments:
             setup = self.settings.worker(x64)
             facts = environment_facts(self.store.installed, dict(setup.settings), setup.environment)
-            self._environments[x64] = digest(facts), made_by(facts)
+            self._environments[x64] = facts.digest, facts.by_name()
         return self._environments[x64]
 
     @cached_property

@@ -14,7 +14,7 @@ from ...program.html.code import Marks, code, equation_ids, powers
 from ...program.html.definitions import Explained, links
 from ...program.html.folding import Run, folds, runs
 from ...program.html.side_by_side import Column, Unaligned, align
-from ...tracing.reports import error_parts
+from ...tracing.result import error_parts
 from ..judging.path_targets import PathTarget
 from ..locale import _
 from ..nodes import jaxpr_figure, jaxpr_source, jaxpr_words

@@ -10,8 +10,7 @@ from docutils import nodes
 
 from ...program.model import Printed
 from ...program.text import on_one_line
-from ...tracing.reports import error_parts
-from ...tracing.result import TraceError
+from ...tracing.result import TraceError, error_parts
 from ..judging.path_targets import PathTarget
 from ..locale import _
 from ..records import Block

@@ -15,15 +15,18 @@ import re
 from collections import deque
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
 from ...program.facts import Facts, ProgramFacts
 from ...program.model import EquationFacts, Plain
 from ...tracing.folders import is_project_file
+from ...tracing.masking import mask
 from .jaxprs import HeldJaxpr, open_jaxpr, parameters_of, primitive_name, short_type
 from .phases import phases
 
-PACKAGE = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "")
+#: The folder of this package, whose own frames are not the user's.
+PACKAGE = os.path.join(str(Path(__file__).parents[2].absolute()), "")
 
 #: A line of the user's code: file, line, function.
 Source: TypeAlias = tuple[str, int, str]
@@ -37,14 +40,8 @@ MAX_PARAMETER = 4_000
 #: Largest integer in a parameter, in bits: Python prints none of more digits than about that.
 MAX_BITS = 4_096
 
-_ADDRESS = re.compile(r"0x[0-9a-fA-F]{6,}")
 #: How an effect on a reference names its variable: by its address.
 _VARIABLE = re.compile(r"\bVar\(id=\d+\):?")
-
-
-def mask(text: str) -> str:
-    """``text`` with memory addresses masked as JAX masks its own."""
-    return _ADDRESS.sub("0xXXXXXXXXXXXX", text)
 
 
 def effects(jaxpr: Any) -> tuple[str, ...]:
@@ -52,7 +49,7 @@ def effects(jaxpr: Any) -> tuple[str, ...]:
     names = set()
     for effect in getattr(jaxpr, "effects", ()) or ():
         text = _VARIABLE.sub("", str(effect))
-        names.add(type(effect).__name__ if _ADDRESS.search(text) else text)
+        names.add(text if mask(text) == text else type(effect).__name__)
     return tuple(sorted(names))
 
 
@@ -85,7 +82,7 @@ def _bytes(aval: Any) -> int:
 def _identity(value: Any) -> Any:
     """What tells an array from others: where its memory is, or the object itself.
 
-    Older JAX wraps a NumPy array anew for each program that captures it.
+    Older JAX wraps a NumPy array again for each program that captures it.
     """
     value = getattr(value, "val", value)
     try:
@@ -256,7 +253,7 @@ def _is_of_numpy(value: Any) -> bool:
 
 
 def plain_value(value: Any, depth: int = 0) -> Plain:
-    """``value`` as JSON data, or ``ValueError`` where it is no plain data."""
+    """``value`` as JSON data; raises :class:`ValueError` where it is not plain data."""
     if value is None or isinstance(value, (bool, str)):
         return value
     if isinstance(value, int):

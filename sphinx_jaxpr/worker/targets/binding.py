@@ -78,9 +78,9 @@ class Callee:
             return self.positional[position]
         if not self.star:
             return ""
-        place = position - len(self.positional)
-        name = fresh((*self.parameters, *self.spoken), f"{self.star}{place}")
-        self.starred[name] = place
+        index = position - len(self.positional)
+        name = fresh((*self.parameters, *self.spoken), f"{self.star}{index}")
+        self.starred[name] = index
         return name
 
     def takes(self, name: str) -> bool:
@@ -89,7 +89,7 @@ class Callee:
 
     def plan(self) -> list[tuple[str, bool]]:
         """All known arguments in the order of the call, and whether each goes by keyword."""
-        found: list[tuple[str, bool]] = []
+        steps: list[tuple[str, bool]] = []
         skipped = ""
         for name in self.positional:
             if name not in self.known:
@@ -98,17 +98,17 @@ class Callee:
             only = self.parameters[name].kind is inspect.Parameter.POSITIONAL_ONLY
             if only and skipped:
                 raise self._gap(name, skipped)
-            found.append((name, bool(skipped)))
-        for place, name in enumerate(sorted(self.starred, key=self.starred.__getitem__)):
-            if place != self.starred[name]:
-                skipped = skipped or f"{self.star}{place}"
+            steps.append((name, bool(skipped)))
+        for index, name in enumerate(sorted(self.starred, key=self.starred.__getitem__)):
+            if index != self.starred[name]:
+                skipped = skipped or f"{self.star}{index}"
             if skipped:
                 raise self._gap(name, skipped)
-            found.append((name, False))
-        done = {name for name, _ in found}
+            steps.append((name, False))
+        done = {name for name, _ in steps}
         rest = [name for name in self.parameters if name in self.known]
         rest += sorted(self.known - set(self.parameters))
-        return [*found, *((name, True) for name in rest if name not in done)]
+        return [*steps, *((name, True) for name in rest if name not in done)]
 
     def _gap(self, name: str, skipped: str) -> RequestError:
         return RequestError(
@@ -141,8 +141,8 @@ class Callee:
             try:
                 return fn(*given, **named)
             except TypeError as error:
-                said = message_of(error)
-                if " missing " in said and any(repr(name) in said for name in missing):
+                text = message_of(error)
+                if " missing " in text and any(repr(name) in text for name in missing):
                     raise problem from None
                 raise
 
@@ -258,7 +258,7 @@ def _fixed(callee: Callee, static: Sequence[tuple[str | int, Value]]) -> dict[st
             )
         elif not callee.takes(key):
             raise _refused(
-                f"static names {shorten(key)}, which is no parameter of"
+                f"static names {shorten(key)}, which is not a parameter of"
                 f" {callee}{nearest(key, callee.named)}"
             )
         else:
@@ -298,7 +298,7 @@ def _given(
         elif not callee.takes(label):
             raise RequestError(
                 ErrorKind.OPTION,
-                f"args names {shorten(label)}, which is no parameter of"
+                f"args names {shorten(label)}, which is not a parameter of"
                 f" {callee}{nearest(label, callee.named)}",
                 option="args",
             )

@@ -95,16 +95,16 @@ def vmap(stage: Stage, options: Options) -> Stage:
     return Stage.of(fn, args, stage.names, f"jax.vmap({stage.call}, {shown})")
 
 
-def _same_type(one: Any, other: Any) -> bool:
+def _same_type(first: Any, second: Any) -> bool:
     """Whether two abstract values have the same tree, shapes and dtypes."""
-    if jax.tree.structure(one) != jax.tree.structure(other):
+    if jax.tree.structure(first) != jax.tree.structure(second):
         return False
 
     def plain(leaf: Any) -> Any:
         aval = leaf if hasattr(leaf, "shape") else jax.eval_shape(lambda: leaf)
         return (tuple(aval.shape), aval.dtype)
 
-    pairs = zip(jax.tree.leaves(one), jax.tree.leaves(other), strict=True)
+    pairs = zip(jax.tree.leaves(first), jax.tree.leaves(second), strict=True)
     return all(plain(a) == plain(b) for a, b in pairs)
 
 
@@ -134,28 +134,28 @@ def scan(stage: Stage, options: Options) -> Stage:
     default: Any = ()
     if len(stage.args) > 1:
         default = 1 if carry != 1 else 0
-    found = stage.positions(options.get("over", default), "over")
-    over = found if isinstance(found, tuple) else (found,)
+    positions = stage.positions(options.get("over", default), "over")
+    over = positions if isinstance(positions, tuple) else (positions,)
     if carry in over:
         raise RequestError(ErrorKind.OPTION, f"scan: {stage.names[carry]!r} is both carry and over")
     pair = _scan_result(stage, carry)
     args = [
-        _with_axis(arg, 0, length, stage.names[place]) if place in over else arg
-        for place, arg in enumerate(stage.args)
+        _with_axis(arg, 0, length, stage.names[position]) if position in over else arg
+        for position, arg in enumerate(stage.args)
     ]
     names = stage.names
-    one = len(over) == 1
+    is_single = len(over) == 1
 
     def run(*values: Any) -> Any:
         def body(state: Any, x: Any) -> Any:
             full = list(values)
             full[carry] = state
-            for place, value in zip(over, (x,) if one else x or (), strict=True):
-                full[place] = value
+            for position, value in zip(over, (x,) if is_single else x or (), strict=True):
+                full[position] = value
             out = stage.fn(*full)
             return out if pair else (out, None)
 
-        stacked = values[over[0]] if one else tuple(values[i] for i in over) or None
+        stacked = values[over[0]] if is_single else tuple(values[i] for i in over) or None
         result = jax.lax.scan(
             body, values[carry], stacked, length=length, reverse=reverse, unroll=unroll
         )

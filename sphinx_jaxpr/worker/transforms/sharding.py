@@ -79,7 +79,7 @@ def _mesh(value: Any) -> dict[str, int]:
     return dict(value)
 
 
-def _spec(value: Any, mesh: dict[str, int], what: str) -> PartitionSpec:
+def _spec(value: Any, mesh: dict[str, int], subject: str) -> PartitionSpec:
     """``("data", None)``, ``"data"`` or ``None`` as a PartitionSpec."""
     entries = value if isinstance(value, (tuple, list)) else () if value is None else (value,)
     parts: list[Any] = []
@@ -89,7 +89,8 @@ def _spec(value: Any, mesh: dict[str, int], what: str) -> PartitionSpec:
         for axis in axes:
             if axis is not None and axis not in mesh:
                 raise RequestError(
-                    ErrorKind.OPTION, f"{what}: {axis!r} is no axis of the mesh ({', '.join(mesh)})"
+                    ErrorKind.OPTION,
+                    f"{subject}: {axis!r} is not an axis of the mesh ({', '.join(mesh)})",
                 )
         parts.append(tuple(axes) if isinstance(entry, (tuple, list)) else axes[0])
     return PartitionSpec(*parts)
@@ -153,17 +154,17 @@ def _check_divides(stage: Stage, specs: tuple[PartitionSpec, ...], mesh: dict[st
                     f"shard_map: in_specs of {name} has {len(spec)} entries,"
                     f" but {describe(leaf)} has {len(shape)} axes",
                 )
-            for place, entry in enumerate(spec):
+            for dimension, entry in enumerate(spec):
                 axes = entry if isinstance(entry, tuple) else (entry,)
                 parts = 1
                 for axis in axes:
                     parts *= mesh[axis] if axis is not None else 1
-                if shape[place] % parts:
-                    fits = [n for n in range(1, shape[place] + 1) if shape[place] % n == 0]
+                if shape[dimension] % parts:
+                    fits = [n for n in range(1, shape[dimension] + 1) if shape[dimension] % n == 0]
                     closest = min(fits, key=lambda n: (abs(n - parts), n), default=1)
                     raise RequestError(
                         ErrorKind.OPTION,
-                        f"shard_map: {parts} shards do not divide axis {place} of {name}"
+                        f"shard_map: {parts} shards do not divide axis {dimension} of {name}"
                         f" ({describe(leaf)}); the nearest size that does is {closest}",
                     )
 

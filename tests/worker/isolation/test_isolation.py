@@ -17,7 +17,7 @@ from sphinx_jaxpr.tracing.request import Job, Request
 from sphinx_jaxpr.tracing.result import Reply
 from sphinx_jaxpr.worker.isolation.isolation import meddles, words
 from sphinx_jaxpr.worker.isolation.objects import Walk
-from sphinx_jaxpr.worker.isolation.state import MISSING, Mapped, same
+from sphinx_jaxpr.worker.isolation.state import MISSING, MappingSlot, same
 
 HERE = Path(__file__).parents[1] / "neighbours"
 
@@ -221,7 +221,7 @@ def test_values_are_compared_without_running_their_code() -> None:
 
 def test_a_mapping_is_put_back_in_its_order() -> None:
     mapping = {"a": 1, "b": 2}
-    place = Mapped("m", mapping)
+    place = MappingSlot("m", mapping)
     assert place.unchanged()
     del mapping["a"]
     mapping["c"] = 3

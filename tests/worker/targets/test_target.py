@@ -106,7 +106,7 @@ REFUSED = [
     ("number", "", "", "target", "is a int: a target is a function"),
     ("dense", "f32[2,3]", "", "option", "no spec for 'w', 'b' of dense(x, w, b)"),
     ("square", "f32[2], f32[3]", "", "option", "args has 2 specs, but square(x) takes 1"),
-    ("square", "y=f32[2]", "", "option", "args names 'y', which is no parameter of square(x)"),
+    ("square", "y=f32[2]", "", "option", "args names 'y', which is not a parameter of square(x)"),
     ("square", "f32[2], x=f32[2]", "", "option", "is given by position and by name"),
     ("defaults", "x=f32[2]", "flop=True", "option", "did you mean 'flip'?"),
     ("defaults", "x=f32[2], n=f32[]", "n=3", "option", "is in args and in static"),

@@ -104,7 +104,7 @@ CONSTANTS: Final[dict[str, str]] = {
 }
 #: What other extensions call of the classes that are for them.
 METHODS: Final[dict[str, tuple[str, ...]]] = {
-    "BlockIndex": ("ids", "shown_id", "page_digest"),
+    "ProjectBlocks": ("ids", "shown_id", "page_digest"),
     "CheckedDirective": ("begin", "add_finding", "check_option_names", "check_myst_options"),
     "PageDomain": ("connect", "of", "outdated_pages", "clear_doc", "merge_domaindata"),
     "PageTransform": (),

@@ -26,7 +26,7 @@ def take_from_titles(doctree: nodes.document) -> list[Finding]:
         findings.append(
             Finding(
                 "option",
-                f"jaxpr:{node['what']} cannot be used in a title, which tables of contents copy"
+                f"jaxpr:{node['role']} cannot be used in a title, which tables of contents copy"
                 f" before it is checked; only the words {clipped(node['words'], 60)!r} are kept",
                 str(node.source),
                 node.line or 1,

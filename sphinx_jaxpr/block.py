@@ -7,7 +7,6 @@ is parsed once, its facts are aligned once, and it is matched with its base once
 from __future__ import annotations
 
 from functools import cached_property
-from typing import Any
 
 from .program.facts import Aligned, Facts, InputNames, input_names
 from .program.matching import summary
@@ -16,10 +15,8 @@ from .program.matching.summary import SummaryPart
 from .program.model import Equation, Printed
 from .program.parser.parser import parse
 from .program.query.blocks import BlockIndex, QueryBlock
-from .program.text import spelled_all
-from .tracing import reports
-from .tracing.masking import PathMasker
-from .tracing.result import Reply, Result, TracedProgram, TraceError
+from .tracing import result
+from .tracing.result import Result, TracedProgram, TraceError
 
 
 class TracedBlock:
@@ -74,7 +71,7 @@ class TracedBlock:
     @property
     def unmet(self) -> str:
         """How the error differs from the expected one; ``""`` if it does not."""
-        return reports.unmet(self.raises, self.error) if self.raises else ""
+        return result.unmet(self.raises, self.error) if self.raises else ""
 
     @property
     def is_expected(self) -> bool:
@@ -134,7 +131,7 @@ class TracedBlock:
         count = len(self.printed.program.inputs) if self.printed.program is not None else 0
         return input_names(self.result.args, self.result.inputs, count)
 
-    # -- what is said of it
+    # -- how it is described
 
     @property
     def call(self) -> str:
@@ -196,7 +193,7 @@ class TracedBlock:
     @property
     def remarks(self) -> list[str]:
         """Effects, effects that a transform lost, captured arrays."""
-        return reports.remarks(self.result, self.base.result if self.base is not None else None)
+        return result.remarks(self.result, self.base.result if self.base is not None else None)
 
     @property
     def about(self) -> list[str]:
@@ -217,26 +214,3 @@ class TracedBlock:
         if self.error is None:
             return "", ""
         return self.error.type or self.error.kind.value, self.error.message
-
-
-# --- JSON of `tracing/` and `worker/` as dataclasses, until these speak them
-
-
-def read_reply(data: dict[str, Any]) -> Reply:
-    """An answer of the client."""
-    result, error, known = (data.get(name) for name in ("result", "error", "known"))
-    return Reply(
-        None if result is None else Result.from_json(result),
-        None if error is None else TraceError.from_json(error),
-        None if known is None else Result.from_json(known),
-    )
-
-
-def hidden_result(paths: PathMasker, result: Result) -> Result:
-    """A result without the folders of this machine."""
-    return Result.from_json(paths.result(result.to_json()))
-
-
-def hidden_error(paths: PathMasker, error: TraceError) -> TraceError:
-    """An error without the folders of this machine; what can't be seen is spelled out."""
-    return TraceError.from_json(spelled_all(paths.error(error.to_json())))

@@ -19,7 +19,7 @@ import inspect
 import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from types import ModuleType
 from typing import Any, Final
@@ -32,9 +32,8 @@ from .program.query.explain import explain
 from .program.query.syntax import PathError
 from .program.query.views import Scope, Uses
 from .program.text import clipped, spelled_all
-from .tracing import grammar
-from .tracing.grammar import GrammarError
-from .tracing.request import Request, check_name, is_target, local_name, variants
+from .tracing.options import TraceOptions, names_function, read_options
+from .tracing.request import Request, check_name, local_name, variants
 from .tracing.result import Result
 
 __all__ = ["Traced", "assert_claims", "trace"]
@@ -80,27 +79,27 @@ class Traced(Mapping[str, QueryBlock]):
         """Raise one :class:`AssertionError` that names all claims that are false."""
         __tracebackhide__ = True
         listed = [claims] if isinstance(claims, str) else list(claims)
-        found = [(claim, problem) for claim in listed if (problem := self._problem(claim))]
-        if found:
-            count = f"{len(found)} of {len(listed)} claims" if len(listed) > 1 else "the claim"
-            verb = "is" if len(found) == 1 else "are"
+        wrong = [(claim, problem) for claim in listed if (problem := self._problem(claim))]
+        if wrong:
+            count = f"{len(wrong)} of {len(listed)} claims" if len(listed) > 1 else "the claim"
+            verb = "is" if len(wrong) == 1 else "are"
             head = f"{count} {verb} false on JAX {self.versions['jax']}:"
-            raise AssertionError("\n".join([head, *(f"  {c}\n    {p}" for c, p in found)]))
+            raise AssertionError("\n".join([head, *(f"  {c}\n    {p}" for c, p in wrong)]))
 
     def _problem(self, claim: str) -> str:
         """What is true where a claim is false, or why it can't be judged."""
         try:
-            found = judge(claim, self.scope)
-            said = "" if found.is_true else explain(claim, self.scope)
+            answer = judge(claim, self.scope)
+            problem = "" if answer.is_true else explain(claim, self.scope)
         except PathError as error:
             return error.message
-        return "; ".join([said, *found.hints]) if said else ""
+        return "; ".join([problem, *answer.hints]) if problem else ""
 
     @cached_property
     def scope(self) -> Scope:
         """What an expression may name."""
-        known = (block.primitives for block in self.blocks.values())
-        return Scope(self.blocks, self.versions, frozenset().union(*known))
+        primitives = (block.primitives for block in self.blocks.values())
+        return Scope(self.blocks, self.versions, frozenset().union(*primitives))
 
 
 def assert_claims(
@@ -123,11 +122,11 @@ def assert_claims(
     further.
     """
     __tracebackhide__ = True
-    found = trace(
+    traced = trace(
         function, *args, transforms=transforms, static=static, name=name, jit=jit, mesh=mesh
     )
-    found.assert_claims(claims)
-    return found
+    traced.assert_claims(claims)
+    return traced
 
 
 def trace(
@@ -149,34 +148,30 @@ def trace(
 
     from .worker.failures import RequestError
     from .worker.recorder import DependencyRecorder
-    from .worker.targets.target import resolve
+    from .worker.targets.target import Target, resolve
     from .worker.tracer import Tracer
 
     recorder = DependencyRecorder(_FOLDER)  # never installed: it records nothing here
     tracer = Tracer(recorder, sys.path)
     try:
         if isinstance(function, str):
-            if not is_target(function) or not {":", "."} & set(function):
-                raise ValueError(f"{function!r} names no function; expected package.module:name")
-            found = resolve(Request(function), recorder.load, tracer.roots)
+            if not names_function(function):
+                raise ValueError(
+                    f"{function!r} does not name a function; expected package.module:name"
+                )
+            named = resolve(Request(function), recorder.load, tracer.roots)
             target = function
         else:
-            found = (function, *_place(function))
-            target = f"{found[1].__name__}:{found[2]}"
+            named = Target(function, *_home(function))
+            target = f"{named.module.__name__}:{named.name}"
         name = _checked(name, target)
-        base = Request(
-            target,
-            _arguments(args),
-            _parsed("static", static, grammar.static),
-            jit=jit,
-            mesh=_parsed("mesh", mesh, grammar.mesh),
-        )
-        chains = _parsed("transforms", transforms, grammar.transforms)
-        requests = [("", base), *variants(base, chains, {})]
+        options = _options(args, static, transforms, mesh)
+        base = options.request(target, jit=jit)
+        requests = [("", base), *variants(base, options.transforms, {})]
         blocks: list[TracedBlock] = []
         for label, request in requests:
             full = f"{name}.{label}" if label else name
-            result = Result.from_json(spelled_all(tracer.trace(request, found)))
+            result = Result.from_json(spelled_all(tracer.trace(request, named).to_json()))
             above = blocks[0] if label else None
             blocks.append(TracedBlock(full, label, result=result, base=above))
     except RequestError as error:
@@ -200,31 +195,38 @@ def _plain(value: Any) -> Any:
     return len(members) if isinstance(value, Uses) else tuple(map(_plain, members))
 
 
-def _arguments(args: tuple[Any, ...]) -> Any:
-    """Specs from text, or abstract values of what was given."""
-    if len(args) == 1 and isinstance(args[0], str):
-        return _parsed("args", args[0], grammar.arguments)
+def _options(args: tuple[Any, ...], static: str, transforms: str, mesh: str) -> TraceOptions:
+    """The options; ``args`` are one text of specs, or values of which types alone matter."""
+    is_text = len(args) == 1 and isinstance(args[0], str)
+    options = read_options(args[0] if is_text else "", static, transforms, mesh)
+    if options.problems:
+        raise ValueError(str(options.problems[0]))
+    return options if is_text else replace(options, args=_abstract(args))
+
+
+def _abstract(args: tuple[Any, ...]) -> Any:
+    """The types of arguments, without names."""
     import jax
 
     from .worker.avals import abstract_leaf
 
-    for place, argument in enumerate(args):
+    for index, argument in enumerate(args):
         if isinstance(argument, str):
             raise ValueError(
-                f"argument {place} is the text {argument[:40]!r}: all specs stand in one text,"
-                ' as in "x=f32[8], w=f32[8,4]"; a text is a static argument'
+                f"argument {index} is the text {argument[:40]!r}: write all specs in one text,"
+                ' as in "x=f32[8], w=f32[8,4]"; texts are static arguments'
             )
     return tuple(("", jax.tree.map(abstract_leaf, argument)) for argument in args)
 
 
-def _place(function: Callable[..., Any]) -> tuple[ModuleType, str]:
+def _home(function: Callable[..., Any]) -> tuple[ModuleType, str]:
     """The module of a callable, from which dotted names in options start, and its name."""
     inner: Any = inspect.unwrap(function)
     while not hasattr(inner, "__name__") and hasattr(inner, "func"):  # a partial
         inner = inspect.unwrap(inner.func)
-    shown = str(getattr(inner, "__name__", type(inner).__name__))
+    name = str(getattr(inner, "__name__", type(inner).__name__))
     module = sys.modules.get(getattr(inner, "__module__", "") or "")
-    return module or ModuleType("tests"), shown if shown.isidentifier() else "f"
+    return module or ModuleType("tests"), name if name.isidentifier() else "f"
 
 
 def _checked(name: str, target: str) -> str:
@@ -233,10 +235,3 @@ def _checked(name: str, target: str) -> str:
     if problem := check_name(name, "name"):
         raise ValueError(problem)
     return name
-
-
-def _parsed(option: str, text: str, parse: Callable[[str], Any]) -> Any:
-    try:
-        return parse(text)
-    except GrammarError as error:
-        raise ValueError(f"{option}: {error}, at {text[error.offset :][:30]!r}") from None

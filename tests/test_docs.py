@@ -22,7 +22,8 @@ from sphinx_jaxpr.ext.judging import findings
 from sphinx_jaxpr.ext.reading.pasted import OPTIONS as PASTED_OPTIONS
 from sphinx_jaxpr.ext.reading.transform import OPTIONS as DIRECTIVE_OPTIONS
 from sphinx_jaxpr.lesson.records import CARDS
-from sphinx_jaxpr.tracing.request import RESERVED, TRANSFORMS
+from sphinx_jaxpr.tracing.request import RESERVED
+from sphinx_jaxpr.tracing.transforms import TRANSFORMS
 from tests.support import PROJECT, Build, Project
 from tests.walkthrough import plain, run_in, steps, walk
 
@@ -131,9 +132,9 @@ def test_every_option_of_the_directive_is_documented(site: Build) -> None:
 def test_every_transform_and_reserved_word_is_documented(site: Build) -> None:
     page = site.page("reference/directive")
     terms = {dt.get_text(strip=True): dt.find_next("dd").get_text() for dt in page.select("dl dt")}
-    for name, options in TRANSFORMS.items():
+    for name, transform in TRANSFORMS.items():
         assert name in terms
-        assert all(option in terms[name] for option in options), name
+        assert all(option in terms[name] for option in transform.options), name
     words = page.find(id="names-and-labels")
     assert words is not None
     assert {code.get_text() for code in words.select("code")} >= RESERVED
@@ -208,8 +209,9 @@ def test_lessons_are_documented(site: Build) -> None:
         re.findall(r"--lesson-[\w-]+", style)
     )
     source = "".join(p.read_text("utf-8") for p in (PROJECT / "sphinx_jaxpr/lesson").glob("*.py"))
-    kinds = {"part", *re.findall(r'Finding\(\s*"(\w+)"', source)}
-    kinds |= set(re.findall(r'self\.tell\([^()]*?, "(\w+)"', source))
+    # An option is checked by the base class, content is a "part" if nothing else is said.
+    kinds = {"option", "part", *re.findall(r'Finding\(\s*"(\w+)"', source)}
+    kinds |= set(re.findall(r'self\.reject\([^()]*?, "(\w+)"', source))
     assert {cell for cell in cells if cell.startswith("lesson.")} == {f"lesson.{k}" for k in kinds}
     entry = page.find(id="confval-lesson_cards")
     told = entry.find_next("dd").get_text(" ", strip=True)

@@ -49,7 +49,11 @@ ROOMS: dict[str, tuple[frozenset[str], tuple[str, ...]]] = {
         JAX,
         tuple(f"{PACKAGE}.{room}" for room in ("block", "program", "tracing", "worker")),
     ),
-    "lesson/": (SPHINX, (PACKAGE,)),
+    # As any other extension would: with what ext offers to others, and nothing else.
+    "lesson/": (
+        SPHINX,
+        tuple(f"{PACKAGE}.{room}" for room in ("__version__", "ext.api", "lesson")),
+    ),
 }
 # The order inside a room: a floor imports itself and the floors before it in this list.
 # A name that ends in ``/`` is a sub-package; every module of the room is on one floor.
@@ -75,13 +79,16 @@ FLOORS: dict[str, tuple[tuple[str, ...], ...]] = {
         ("keeper.py", "process.py", "server.py"),
     ),
     "ext/": (
-        ("__init__.py", "links.py", "nodes.py", "pages.py", "records.py", "values.py"),
+        (
+            *("__init__.py", "links.py", "locale.py", "nodes.py"),
+            *("pages.py", "records.py", "values.py"),
+        ),
         ("config.py",),
         ("reading/",),
         ("judging/",),
         ("showing/",),
         ("builders/",),
-        ("assets.py", "extension.py"),
+        ("api.py", "assets.py", "extension.py"),
     ),
 }
 # The rooms that work inside Sphinx.
@@ -452,6 +459,8 @@ def test_package_keeps_its_layers() -> None:
         ("ext/nodes.py", "from sphinx.util import _files", "sphinx.util._files is private"),
         ("lesson/show.py", "from sphinx.util import _files", "sphinx.util._files is private"),
         ("lesson/show.py", "import jax", "lesson/ must not import jax"),
+        ("lesson/show.py", "from ..ext.nodes import x", "must not import sphinx_jaxpr.ext.nodes.x"),
+        ("lesson/show.py", "from ..program.text import x", "must not import sphinx_jaxpr.program"),
         ("ext/nodes.py", "from sphinx.writers._html4 import X", "is private to sphinx"),
         ("ext/nodes.py", "from docutils import nodes\nnodes._x", ":2: docutils.nodes._x is"),
         ("lexer.py", "import sphinx", "lexer.py must not import sphinx"),

@@ -145,7 +145,7 @@ def test_other_callables() -> None:
     [
         (("x=f32[8",), {}, r"args: expected ',' or '\]'"),
         (("x=f32[8]",), {}, "no spec for 'w' of dense"),
-        (("x=f32[8]", "w=f32[8]"), {}, "all specs stand in one text"),
+        (("x=f32[8]", "w=f32[8]"), {}, "write all specs in one text"),
         ((SPECS,), {"transforms": "grda"}, "unknown transform 'grda', did you mean 'grad'"),
         ((SPECS,), {"transforms": "grad(argnums=q)"}, "argnums names 'q'"),
         ((SPECS,), {"transforms": "grad("}, "transforms: expected|transforms: an option"),
@@ -159,7 +159,7 @@ def test_wrong_options(given: tuple[Any, ...], options: dict[str, Any], says: st
 
 
 def test_wrong_targets_and_errors_of_the_code() -> None:
-    with pytest.raises(ValueError, match="'dense' names no function"):
+    with pytest.raises(ValueError, match="'dense' does not name a function"):
         trace("dense", SPECS)
     with pytest.raises(ValueError, match="has no attribute 'dens', did you mean 'dense'"):
         trace("tests.test_testing:dens", SPECS)

@@ -6,6 +6,7 @@ say something else than the code does.  Nothing here imports JAX.
 
 from __future__ import annotations
 
+import inspect
 import keyword
 import re
 from collections.abc import Callable, Iterable
@@ -16,73 +17,13 @@ from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
 from sphinx_jaxpr.commands.show import OPTIONS as SHOW_OPTIONS
+from sphinx_jaxpr.ext import api
 from sphinx_jaxpr.ext.assets import STATIC, STYLE
 from sphinx_jaxpr.ext.config import OPTIONS
 from sphinx_jaxpr.program.glossary.formats import FORMATS
 from sphinx_jaxpr.tracing.grammar import DTYPES, KEYS
-from sphinx_jaxpr.tracing.request import RESERVED, TRANSFORMS
-
-_ARGNUMS: Final = {"argnums": "first argument"}
-_SUMMED: Final = {**_ARGNUMS, "sum": "True"}
-
-#: For each transform what its options are without being written, and what it does.
-RULES: Final[dict[str, tuple[dict[str, str], str]]] = {
-    "jit": ({}, "`jax.jit`: the program becomes one equation around a nested one."),
-    "grad": (
-        _SUMMED,
-        "`jax.grad`. A result that is no scalar is summed first, and the call in the header"
-        " says so; with `sum=False` JAX's own error comes through.",
-    ),
-    "value_and_grad": (_SUMMED, "`jax.value_and_grad`, with the same sum."),
-    "hessian": (_SUMMED, "`jax.hessian`, with the same sum."),
-    "jvp": (_ARGNUMS, "`jax.jvp`: a tangent for each argument of `argnums` becomes an argument."),
-    "vjp": (_ARGNUMS, "`jax.vjp`: the cotangent of the result becomes the last argument."),
-    "linearize": (
-        _ARGNUMS,
-        "`jax.linearize`, its linear function applied to tangents that become arguments.",
-    ),
-    "jacfwd": (_ARGNUMS, "`jax.jacfwd`."),
-    "jacrev": (_ARGNUMS, "`jax.jacrev`."),
-    "vmap": (
-        {
-            "in_axes": "first argument, axis 0",
-            "out_axes": "0",
-            "axis_size": "8",
-            "axis_name": "None",
-        },
-        "`jax.vmap`. The types of mapped arguments gain the axis. `in_axes` is an argument's"
-        " name (its axis 0), a dict such as `{x: 0, w: None}`, or one axis for each argument.",
-    ),
-    "scan": (
-        {
-            "over": "second argument",
-            "length": "4",
-            "carry": "first argument",
-            "reverse": "False",
-            "unroll": "1",
-        },
-        "`jax.lax.scan`. The argument `over` (or several, as a tuple) is stacked `length`"
-        " times; all others but the carry stay as they are. The function returns the carry's"
-        " type, or a pair of that and an output for each step.",
-    ),
-    "checkpoint": (
-        {"policy": "None"},
-        "`jax.checkpoint`. `policy` is a name of `jax.checkpoint_policies`, with strings"
-        ' where it takes some: `policy=save_only_these_names("a")`.',
-    ),
-    "remat": ({"policy": "None"}, "The same under its other name, `jax.remat`."),
-    "shard_map": (
-        {
-            "mesh": '{"data": 8}',
-            "in_specs": "first argument by its first axis",
-            "out_specs": "like the first split argument",
-        },
-        "`jax.shard_map` over an abstract mesh, so no devices are needed."
-        ' `in_specs={x: ("data", None)}` splits `x` by its first axis; arguments that are not'
-        " named are on every device whole. The result is split like the first split argument"
-        " if its leading size is the same, else it is whole.",
-    ),
-}
+from sphinx_jaxpr.tracing.request import RESERVED
+from sphinx_jaxpr.tracing.transforms import TRANSFORMS
 
 #: What each variable of the style sheet colours.
 VARIABLES: Final[dict[str, str]] = {
@@ -155,6 +96,22 @@ OUTPUT: Final[dict[str, tuple[str, str]]] = {
 }
 
 
+#: Constants for other extensions, which have no docstrings.
+CONSTANTS: Final[dict[str, str]] = {
+    "HIDDEN": "Visitors that show nothing of a node.",
+    "PLAIN": "Visitors that show the children of a node alone.",
+    "Visitors": "The type of visitors: what to do where a node begins, and where it ends.",
+}
+#: What other extensions call of the classes that are for them.
+METHODS: Final[dict[str, tuple[str, ...]]] = {
+    "ProjectBlocks": ("ids", "shown_id", "page_digest"),
+    "CheckedDirective": ("begin", "add_finding", "check_option_names", "check_myst_options"),
+    "PageDomain": ("connect", "of", "outdated_pages", "clear_doc", "merge_domaindata"),
+    "PageTransform": (),
+    "SourceSpan": ("option", "content"),
+}
+
+
 def config_table() -> str:
     """Every value of conf.py, each with a target of its own."""
     parts = []
@@ -169,14 +126,11 @@ def config_table() -> str:
 
 def transform_table() -> str:
     """Every built-in transform with its options."""
-    _same("transforms", RULES, TRANSFORMS)
     parts = []
-    for name, options in TRANSFORMS.items():
-        defaults, meaning = RULES[name]
-        _same(f"options of {name}", defaults, options)
-        listed = ", ".join(_option(key, defaults[key]) for key in options)
-        tail = f" Options: {listed}." if options else ""
-        parts.append(f"`{name}`\n: {meaning}{tail}")
+    for name, transform in TRANSFORMS.items():
+        listed = ", ".join(_option(key, default) for key, default in transform.options.items())
+        tail = f" Options: {listed}." if listed else ""
+        parts.append(f"`{name}`\n: {transform.rule}{tail}")
     return "\n\n".join(parts)
 
 
@@ -236,6 +190,37 @@ def command_line_options() -> str:
     return "\n".join(rows)
 
 
+def extension_api() -> str:
+    """Every name that other extensions may import, with what its docstring says."""
+    parts = []
+    for name in api.__all__:
+        value = getattr(api, name)
+        meaning = CONSTANTS.get(name) or _prose(value)
+        rows = [f"- `{_call(getattr(value, m), m)}`: {_prose(getattr(value, m))}"
+                for m in METHODS.get(name, ())]  # fmt: skip
+        listed = "".join(f"\n  {row}" for row in rows)
+        head = name if name in CONSTANTS or name in METHODS else _call(value, name)
+        parts.append(f"`{head}`\n: {meaning}" + (f"\n{listed}" if listed else ""))
+    _same("methods", METHODS.keys() - set(api.__all__), ())
+    _same("constants", CONSTANTS.keys() - set(api.__all__), ())
+    return "\n\n".join(parts)
+
+
+def _call(value: Any, name: str) -> str:
+    """A function with the names of its arguments, or a class's name."""
+    if isinstance(value, type):
+        return name
+    taken = [one for one in inspect.signature(value).parameters if one not in ("self", "cls")]
+    return f"{name}({', '.join(taken)})"
+
+
+def _prose(value: Any) -> str:
+    """The first paragraph of a docstring, in Markdown."""
+    text = inspect.cleandoc(value.__doc__ or "").partition("\n\n")[0]
+    text = re.sub(r":\w+:`~?\.?([\w.]+)`", r"`\1`", text)
+    return " ".join(text.replace("``", "`").split())
+
+
 def _blocks(style: str) -> list[list[tuple[str, str]]]:
     """The variables of the first two rules that set any: light, then dark."""
     rules = re.findall(r"\{([^{}]*)\}", style)
@@ -263,6 +248,6 @@ def _directive(make: Callable[[], str]) -> type[SphinxDirective]:
 def setup(app: Sphinx) -> dict[str, Any]:
     """Add the directives."""
     tables = (config_table, transform_table, reserved_words, dtype_table, css_variables)
-    for make in (*tables, word_formats, output_fields, command_line_options):
+    for make in (*tables, word_formats, output_fields, command_line_options, extension_api):
         app.add_directive(make.__name__.replace("_", "-"), _directive(make))
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -14,7 +14,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Final
 
@@ -23,7 +23,7 @@ from ..program.drift.compare import Drift, compare, counted, table
 from ..program.drift.levels import Difference, Level
 from ..program.text import on_one_line, shorten, spelled
 from ..tracing import lock
-from ..tracing.result import ErrorKind, Result
+from ..tracing.result import ErrorKind
 
 SAME: Final = 0
 DRIFTED: Final = 1
@@ -45,13 +45,38 @@ class DriftRow:
 
 
 @dataclass(frozen=True)
+class BrokenStatement:
+    """A finding of ``jaxpr-check`` about a claim or a path."""
+
+    type: str
+    source: str
+    line: int
+    message: str
+
+    @classmethod
+    def from_json(cls, data: Any) -> BrokenStatement | None:
+        """Read a finding in ``output.json``; ``None`` for findings about anything else."""
+        if not isinstance(data, dict) or data.get("type") not in ("jaxpr.claim", "jaxpr.path"):
+            return None
+        source, line, message = (data.get(name) for name in ("source", "line", "message"))
+        if not (isinstance(source, str) and isinstance(message, str) and type(line) is int):
+            return None
+        return cls(data["type"], source, line, message)
+
+    @property
+    def key(self) -> tuple[str, str, int]:
+        """Type and line, which are the same on both versions; messages are not."""
+        return self.type, self.source, self.line
+
+
+@dataclass(frozen=True)
 class Report:
     """All blocks, the two versions of JAX, and the findings that only the new one has."""
 
     old: str
     new: str
     rows: tuple[DriftRow, ...]
-    broken: tuple[dict[str, Any], ...] = ()
+    broken: tuple[BrokenStatement, ...] = ()
 
     @property
     def status(self) -> int:
@@ -66,9 +91,9 @@ class Report:
                 yield f"{row.name}: {row.drift.level.words}"
                 yield from (f"  {on_one_line(line)}" for line in table(row.drift))
                 yield ""
-        for one in self.broken:
-            found = f"{one['source']}:{one['line']}: [{one['type']}] {one['message']}"
-            yield on_one_line(found)
+        for finding in self.broken:
+            origin = f"{finding.source}:{finding.line}"
+            yield on_one_line(f"{origin}: [{finding.type}] {finding.message}")
         if self.broken:
             yield ""
         count = len(self.rows)
@@ -99,11 +124,11 @@ class Report:
                 }
                 for row in self.rows
             ],
-            "broken": list(self.broken),
+            "broken": [asdict(finding) for finding in self.broken],
         }
 
 
-#: Options with what ``argparse`` has to know of each.
+#: Options with the keywords that ``argparse`` gets for each.
 OPTIONS: Final[dict[str, dict[str, Any]]] = {
     "--python": {
         "required": True,
@@ -124,8 +149,8 @@ OPTIONS: Final[dict[str, dict[str, Any]]] = {
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Tell ``parser`` what the command takes."""
     parser.add_argument("docs", metavar="DOCS", help="the folder with conf.py")
-    for option, told in OPTIONS.items():
-        parser.add_argument(option, **told)
+    for option, keywords in OPTIONS.items():
+        parser.add_argument(option, **keywords)
     parser.epilog = (
         "Exit status: 0 without another program, 1 with one, 2 where there is nothing to compare."
     )
@@ -134,13 +159,13 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Compare, print, answer with the exit status."""
     try:
-        found = report(options.docs, options.python, options.settings)
+        drifts = report(options.docs, options.python, options.settings)
     except CommandError as error:
         sys.stderr.write(f"sphinx_jaxpr drift: {spelled(str(error))}\n")
         return FAILED
-    lines = [json.dumps(found.data(), indent=1)] if options.json else list(found.lines())
+    lines = [json.dumps(drifts.data(), indent=1)] if options.json else list(drifts.lines())
     sys.stdout.write("\n".join(lines) + "\n")
-    return found.status
+    return drifts.status
 
 
 def report(docs: str, python: str, settings: Sequence[str] = ()) -> Report:
@@ -149,7 +174,7 @@ def report(docs: str, python: str, settings: Sequence[str] = ()) -> Report:
     if not (folder / "conf.py").is_file():
         raise CommandError(f"{shorten(docs)} has no conf.py")
     other = os.path.abspath(python) if os.sep in python else python
-    if shutil.which(other) is None:  # Sphinx would put its own in the place of some
+    if shutil.which(other) is None:  # Sphinx would replace some by its own
         raise CommandError(f"--python: {shorten(python)} can't be started: no such interpreter")
     for given in settings:
         if "=" not in given:
@@ -159,7 +184,7 @@ def report(docs: str, python: str, settings: Sequence[str] = ()) -> Report:
         theirs = [*settings, f"jaxpr_python={other}"]
         old = _recorded(folder, scratch, "old", settings)
         new = _recorded(folder, scratch, "new", theirs)
-        before = {_key(finding) for finding in _findings(folder, scratch, "old", settings)}
+        before = {finding.key for finding in _findings(folder, scratch, "old", settings)}
         after = _findings(folder, scratch, "new", theirs)
     if not old:
         raise CommandError(f"{shorten(docs)} has no block to trace")
@@ -169,38 +194,23 @@ def report(docs: str, python: str, settings: Sequence[str] = ()) -> Report:
         DriftRow(block.name, compare(block, new[file]) if file in new else missing)
         for file, block in old.items()
     ]
-    broken = tuple(finding for finding in after if _key(finding) not in before)
+    broken = tuple(finding for finding in after if finding.key not in before)
     return Report(_version(old), _version(new), tuple(rows), broken)
 
 
 def _findings(
     docs: Path, scratch: Path, name: str, settings: Sequence[str]
-) -> list[dict[str, Any]]:
-    """What is false or leads nowhere, from what was traced just now."""
+) -> list[BrokenStatement]:
+    """The findings about what was traced just now."""
     out = scratch / f"{name}-check"
     _sphinx("jaxpr-check", docs, scratch, name, out, settings)
     try:
         data = json.loads((out / "output.json").read_text("utf-8"))
     except (OSError, ValueError, RecursionError):
-        return []  # what is wrong with the build is told of its recordings
-    found = data.get("findings") if isinstance(data, dict) else None
-    return [one for one in found if _is_of_page(one)] if isinstance(found, list) else []
-
-
-def _is_of_page(finding: Any) -> bool:
-    """Whether it is a finding about a claim or a path, with all that is told of it."""
-    if not isinstance(finding, dict):
-        return False
-    texts = all(isinstance(finding.get(key), str) for key in ("type", "source", "message"))
-    return (
-        texts
-        and finding["type"] in ("jaxpr.claim", "jaxpr.path")
-        and type(finding.get("line")) is int
-    )
-
-
-def _key(finding: dict[str, Any]) -> tuple[str, str, int]:
-    return finding["type"], finding["source"], finding["line"]
+        return []  # what is wrong with the build is reported with its recordings
+    findings = data.get("findings") if isinstance(data, dict) else None
+    rows = findings if isinstance(findings, list) else ()
+    return [row for row in map(BrokenStatement.from_json, rows) if row is not None]
 
 
 def _recorded(
@@ -211,9 +221,9 @@ def _recorded(
     done = _sphinx("jaxpr-record", docs, scratch, name, out, settings)
     blocks = {}
     for file in lock.stored(out):
-        data = lock.load(out / file)
-        if data is not None:
-            result = Result.from_json(lock.decoded(data))
+        loaded = lock.load(out / file)
+        if loaded is not None:
+            result = loaded.result
             if result.error is not None and result.error.kind is ErrorKind.WORKER:
                 raise CommandError(result.error.message)
             blocks[file] = TracedBlock(file.removesuffix(".json"), result=result)
@@ -228,7 +238,7 @@ def _sphinx(
 ) -> subprocess.CompletedProcess[str]:
     """One build of one side; its builders share what was traced."""
     ours = [f"jaxpr_cache_dir={scratch / name}-results", *settings]
-    # Findings are told by the ordinary builds; here a failure is a result like any other.
+    # Ordinary builds report findings; here a failure is a result like any other.
     command = [sys.executable, "-m", "sphinx", "-q", "-b", builder]
     command += [part for setting in ours for part in ("-D", setting)]
     command += ["-d", str(scratch / "doctrees"), str(docs), str(out)]

@@ -14,11 +14,10 @@ from ..program.glossary.glossary import builtin
 from ..program.html import definitions, markup
 from ..program.html.code import Marks, code, equation_ids
 from ..program.html.folding import folds
-from ..tracing.reports import error_parts
+from ..tracing.options import starts_open
+from ..tracing.result import error_parts
 
 STATIC: Final = Path(__file__).parents[1] / "static"
-#: Printed lines up to which a block starts open under ``auto``.
-OPEN_LINES: Final = 40
 #: The page around the blocks; these bring colours of their own.
 _STYLE: Final = (
     "html { color-scheme: light dark; font-family: system-ui, sans-serif; }"
@@ -62,7 +61,8 @@ def _figure(block: TracedBlock, opened: str, explained: definitions.Explained) -
         kind = "jaxpr-raises" if block.is_expected else "jaxpr-error"
         state, body = True, markup.error(*error_parts(block.error))
     else:
-        kind, state, body = "", _is_open(block, opened), _body(block, identity, explained)
+        kind, body = "", _body(block, identity, explained)
+        state = starts_open(opened, block.label, block.printed.text)
         header += markup.computed(block.header, block.phases)
     before, after = markup.figure(
         identity,
@@ -88,9 +88,3 @@ def _body(block: TracedBlock, identity: str, explained: definitions.Explained) -
         names=block.inputs.leaves,
     )
     return markup.code(code(printed, facts, identity, marks))
-
-
-def _is_open(block: TracedBlock, opened: str) -> bool:
-    if opened == "auto":
-        return block.printed.text.count("\n") < OPEN_LINES
-    return opened == "all" or (block.label or "base") in opened.split(",")

@@ -10,21 +10,20 @@ import argparse
 import io
 import json
 import os
-import re
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, Final
 
-from ..block import TracedBlock, hidden_error, hidden_result, read_reply
+from ..block import TracedBlock
 from ..program.html.code import equation_ids
 from ..program.text import on_one_line
-from ..tracing import client, fingerprint, grammar
-from ..tracing.grammar import WIDE, GrammarError, nearest, shorten
+from ..tracing import client, fingerprint
+from ..tracing.grammar import nearest, shorten
 from ..tracing.masking import PathMasker
-from ..tracing.reports import describe, error_parts
+from ..tracing.options import OPEN_WORDS, names_function, narrowed, read_open, read_options
 from ..tracing.request import Job, Request, check_name, is_target, local_name, seconds, variants
-from ..tracing.result import ErrorKind, Result
+from ..tracing.result import ErrorKind, Result, describe, error_parts
 from .usage import FAILED, WRONG, UsageError
 
 # --- programs as text: what JAX prints, and lines around it that begin with ``#``
@@ -127,7 +126,7 @@ def _equations(block: TracedBlock) -> list[dict[str, Any]]:
 
 # --- ``show``: trace a function and print its jaxprs, as text, as a page of HTML or as JSON
 
-#: Options with what ``argparse`` has to know of each.
+#: Options with the keywords that ``argparse`` gets for each.
 OPTIONS: Final[dict[str, dict[str, Any]]] = {
     "--args": {"metavar": "SPECS", "help": 'types of the arguments, as in "x=f32[8], w=f32[8,4]"'},
     "--static": {"metavar": "VALUES", "help": 'arguments bound before tracing, as in "n=3"'},
@@ -160,23 +159,23 @@ OPTIONS: Final[dict[str, dict[str, Any]]] = {
     "--json": {"action": "store_true", "help": "print JSON"},
 }
 
-#: Errors of what was asked for, not of what was traced.
+#: Errors in the command line, not in the traced code.
 _USAGE: Final = (ErrorKind.OPTION, ErrorKind.TARGET)
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Tell ``parser`` what the command takes."""
     parser.add_argument("target", help="package.module:function")
-    for option, told in OPTIONS.items():
+    for option, keywords in OPTIONS.items():
         if option not in ("--html", "--json"):
-            parser.add_argument(option, **told)
+            parser.add_argument(option, **keywords)
     form = parser.add_mutually_exclusive_group()
     for option in ("--html", "--json"):
         form.add_argument(option, **OPTIONS[option])
 
 
 def run(options: argparse.Namespace) -> int:
-    """Trace, print what was traced, and say what was not."""
+    """Trace, print the programs, and report what could not be traced."""
     requests = _requests(options)
     name = _name(options)
     labels = [label for label, _ in requests if label]
@@ -200,47 +199,34 @@ def run(options: argparse.Namespace) -> int:
     return status
 
 
-def _parsed(option: str, text: str | None, parse: Callable[[str], Any]) -> Any:
-    try:
-        return parse(text or "")
-    except GrammarError as error:
-        near = (text or "")[error.offset :].split("\n")[0][:30]
-        where = f"at {shorten(near)}" if near else "at its end"
-        raise UsageError(f"--{option}: {error} {where}") from None
-
-
 def _requests(options: argparse.Namespace) -> list[tuple[str, Request]]:
-    """What to trace, by label: the function itself, then its variants."""
-    if not is_target(options.target) or not {":", "."} & set(options.target):
+    """The requests by label: the function itself, then its variants."""
+    if not names_function(options.target):
         raise UsageError(
-            f"{shorten(options.target)} names no function; expected package.module:function"
+            f"{shorten(options.target)} does not name a function; expected package.module:function"
         )
-    base = Request(
-        options.target,
-        _parsed("args", options.args, grammar.arguments),
-        _parsed("static", options.static, grammar.static),
-        jit=options.jit,
-        x64=options.x64,
-        mesh=_parsed("mesh", options.mesh, grammar.mesh),
+    read = read_options(
+        options.args or "", options.static or "", options.transforms or "", options.mesh or ""
     )
-    for wide in sorted(WIDE) if not options.x64 else ():
-        if re.search(rf"\b{wide}\[", options.args or ""):
-            sys.stderr.write(f"warning: --args: {wide} is narrowed without --x64\n")
+    if read.problems:
+        raise UsageError(f"--{read.problems[0]}")
+    base = read.request(options.target, jit=options.jit, x64=options.x64)
+    for wide in narrowed(options.args or "") if not options.x64 else ():
+        sys.stderr.write(f"warning: --args: {wide} is narrowed without --x64\n")
     own = {}
     for pair in options.own:
         key, _, path = pair.partition("=")
         if not (key.isidentifier() and ":" in path and is_target(path)):
             raise UsageError(f"--own: expected name=module:function, found {shorten(pair)}")
         own[key] = path
-    chains = _parsed("transforms", options.transforms, grammar.transforms)
     try:
-        found = [("", base), *variants(base, chains, own)]
+        requests = [("", base), *variants(base, read.transforms, own)]
     except ValueError as error:
         raise UsageError(f"--transforms: {error}") from None
     if options.raises:
-        label, last = found[-1]
-        found[-1] = (label, replace(last, expects_error=True))
-    return found
+        label, last = requests[-1]
+        requests[-1] = (label, replace(last, expects_error=True))
+    return requests
 
 
 def _name(options: argparse.Namespace) -> str:
@@ -253,13 +239,12 @@ def _name(options: argparse.Namespace) -> str:
 
 
 def _opened(text: str, labels: list[str]) -> str:
-    words = [word for word in re.split(r"[\s,]+", text) if word]
-    known = ("auto", "all", "none", "base", *labels)
-    for word in words:
-        if word not in known:
-            listed = ", ".join(known)
-            raise UsageError(f"--open: {shorten(word)} is none of {listed}{nearest(word, known)}")
-    return ",".join(words)
+    opened, unknown = read_open(text, labels)
+    names = (*OPEN_WORDS, *labels)
+    for word in unknown:
+        listed = ", ".join(names)
+        raise UsageError(f"--open: {shorten(word)} is none of {listed}{nearest(word, names)}")
+    return opened
 
 
 def _traced(
@@ -270,7 +255,7 @@ def _traced(
     if not limit:
         given = shorten(options.timeout)
         raise UsageError(
-            f"--timeout: expected a number of seconds, found {given}; inf sets no limit"
+            f"--timeout: expected a number of seconds, found {given}; inf means no limit"
         )
     here = os.getcwd()
     for folder in options.path:
@@ -279,7 +264,7 @@ def _traced(
     roots = list(dict.fromkeys(os.path.abspath(folder) for folder in (*options.path, here)))
     setup = fingerprint.setup(options.python, roots, {}, 0, x64=options.x64)
     jobs = [Job(str(index), request, limit) for index, (_, request) in enumerate(requests)]
-    replies = {job.key: read_reply(reply) for job, reply in client.run(setup, jobs)}
+    replies = {job.key: reply for job, reply in client.run(setup, jobs)}
     paths = PathMasker(here, roots)
     blocks: list[TracedBlock] = []
     for job, (label, request) in zip(jobs, requests, strict=True):
@@ -288,8 +273,8 @@ def _traced(
         block = TracedBlock(
             f"{name}.{label}" if label else name,
             label,
-            result=hidden_result(paths, result) if result is not None else None,
-            failure=hidden_error(paths, reply.error) if reply.error is not None else None,
+            result=paths.result(result) if result is not None else None,
+            failure=paths.error(reply.error) if reply.error is not None else None,
             base=blocks[0] if label else None,
             raises=options.raises if request.expects_error else None,
         )

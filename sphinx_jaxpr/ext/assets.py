@@ -6,7 +6,7 @@ import filecmp
 import shutil
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any, Final, cast
+from typing import Any, Final
 
 from sphinx.application import Sphinx
 from sphinx.builders.html import StandaloneHTMLBuilder
@@ -20,17 +20,17 @@ BESIDE: Final = "jaxpr-compare.css"  # for pages where blocks stand side by side
 SCRIPT: Final = "jaxpr.js"
 
 
-def copy_static(names: Iterable[str], outdir: Path) -> None:
-    """Put style sheets and scripts where pages look for them."""
+def copy_static(folder: Path, names: Iterable[str], outdir: Path) -> None:
+    """Copy style sheets and scripts of a folder to where pages look for them, if they differ."""
     for name in names:
         path = outdir / "_static" / name
         path.parent.mkdir(parents=True, exist_ok=True)
-        if not path.exists() or not filecmp.cmp(STATIC / name, path, shallow=False):
-            shutil.copyfile(STATIC / name, path)
+        if not path.exists() or not filecmp.cmp(folder / name, path, shallow=False):
+            shutil.copyfile(folder / name, path)
 
 
 def _assets(builder: Any) -> list[str]:
-    """What pages with a block load: no script in books and help files."""
+    """What pages with a block load; books and help files get no script."""
     if not isinstance(builder, StandaloneHTMLBuilder):
         return []
     return [STYLE] if builder.embedded else [STYLE, BESIDE, SCRIPT]
@@ -38,8 +38,8 @@ def _assets(builder: Any) -> list[str]:
 
 def copy_assets(app: Sphinx, builder: Any) -> None:
     """Put style sheet and script where pages look for them."""
-    if cast(JaxprDomain, app.env.get_domain("jaxpr")).all_directives:
-        copy_static(_assets(builder), Path(app.outdir))
+    if JaxprDomain.of(app.env).all_directives:
+        copy_static(STATIC, _assets(builder), Path(app.outdir))
 
 
 def add_assets(

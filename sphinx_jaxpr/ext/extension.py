@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, Final, cast
+from typing import Any, Final
 
 from docutils import nodes
 from pygments.lexer import Lexer
@@ -12,6 +12,7 @@ from sphinx.application import Sphinx
 from sphinx.config import Config
 from sphinx.environment import BuildEnvironment
 from sphinx.util import logging
+from sphinx.util.docutils import SphinxDirective
 
 from .. import __version__
 from ..program.text import on_one_line
@@ -22,6 +23,7 @@ from .builders.pageless import Judged, PagelessBuilder
 from .config import OPTIONS, ProjectSettings, settle
 from .judging.build import RunningBuild
 from .judging.domain import JaxprDomain, every_kind
+from .judging.events import add_events, emit_traced
 from .judging.findings import (
     BlockFindings,
     StatementChecker,
@@ -29,14 +31,12 @@ from .judging.findings import (
     report,
     unknown_in_glossary,
 )
-from .judging.rewritten import Written, page_digests
+from .judging.rewritten import page_digests
 from .judging.session import PAGES
 from .judging.start import start
+from .locale import CATALOG, FOLDER, add_catalog
 from .nodes import (
     HIDDEN,
-    HTML,
-    PLAIN,
-    SOURCE,
     jaxpr_blocks,
     jaxpr_claims,
     jaxpr_figure,
@@ -46,11 +46,12 @@ from .nodes import (
     jaxpr_statement,
     jaxpr_when,
     jaxpr_words,
+    register_node,
 )
 from .reading.claims import JaxprClaims
 from .reading.collect import collect
 from .reading.glossary import JaxprGlossary
-from .reading.myst import COMPLAINTS
+from .reading.myst import MystWarnings
 from .reading.pasted import JaxprPasted
 from .reading.roles import ROLES
 from .reading.statements import take_from_titles
@@ -65,7 +66,13 @@ from .showing.post_transforms import ShowBlocks, ShowStatements
 
 logger = logging.getLogger(__name__)
 
-_BUILDERS: Final = ("html", "latex", "text", "man", "texinfo")
+DIRECTIVES: Final[dict[str, type[SphinxDirective]]] = {
+    "jaxpr-transform": JaxprTransform,
+    "jaxpr": JaxprPasted,
+    "jaxpr-glossary": JaxprGlossary,
+    "jaxpr-claims": JaxprClaims,
+    "jaxpr-when": JaxprWhen,
+}
 
 
 def connect(app: Sphinx) -> dict[str, Any]:
@@ -73,23 +80,21 @@ def connect(app: Sphinx) -> dict[str, Any]:
     for option in OPTIONS:
         # Of any type for Sphinx: the warning about a wrong value is ours, and the only one.
         app.add_config_value(option.name, option.registered, option.rebuild, types=Any)
-    plain: dict[str, Any] = dict.fromkeys(_BUILDERS, PLAIN)
     for kind in (jaxpr_blocks, jaxpr_primitives, jaxpr_note, jaxpr_statement, jaxpr_when):
-        app.add_node(kind, **plain)
-    app.add_node(jaxpr_figure, **{**plain, "html": HTML})
-    app.add_node(jaxpr_source, **{**plain, "html": SOURCE})
-    hidden: dict[str, Any] = dict.fromkeys(_BUILDERS, HIDDEN)
-    app.add_node(jaxpr_words, **hidden)
-    app.add_node(jaxpr_claims, **hidden)
+        register_node(app, kind)
+    for figure in (jaxpr_figure, jaxpr_source):
+        register_node(app, figure, html=figure.html)
+    register_node(app, jaxpr_words, HIDDEN)
+    register_node(app, jaxpr_claims, HIDDEN)
     # The entry point is there only where the package is installed.
     app.add_lexer("jaxpr", JaxprOnDemand)
+    add_catalog(app, CATALOG, FOLDER)
+    add_events(app)
     JaxprDomain.connect(app)
     app.add_index_to_domain("jaxpr", PrimitiveIndex)
-    app.add_directive("jaxpr-transform", JaxprTransform)
-    app.add_directive("jaxpr", JaxprPasted)
-    app.add_directive("jaxpr-glossary", JaxprGlossary)
-    app.add_directive("jaxpr-claims", JaxprClaims)
-    app.add_directive("jaxpr-when", JaxprWhen)
+    for name, directive in DIRECTIVES.items():
+        app.add_directive(name, directive)
+    MystWarnings(app, DIRECTIVES).connect()
     for name, role in ROLES.items():
         app.add_role_to_domain("jaxpr", name, role)
     app.add_builder(CheckBuilder)
@@ -98,15 +103,13 @@ def connect(app: Sphinx) -> dict[str, Any]:
     app.add_post_transform(ShowBlocks)
     app.add_post_transform(ShowGlossaries)
     app.add_post_transform(ShowStatements)
-    COMPLAINTS.install()
     app.connect("config-inited", configure, priority=900)  # after all that may edit values
     app.connect("doctree-read", clear_titles, priority=100)  # before Sphinx copies them
     app.connect("doctree-read", collect_page)
     app.connect("env-updated", update)
-    app.connect("doctree-resolved", note_page)
+    app.connect("doctree-resolved", release)
     app.connect("write-started", copy_assets)
     app.connect("html-page-context", add_assets)
-    app.connect("build-finished", finish)
     return {
         "version": __version__,
         "env_version": 1,
@@ -129,29 +132,25 @@ def configure(app: Sphinx, config: Config) -> None:
     settle(config)
 
     def hand_over(app: Sphinx) -> None:
-        _domain(app.env).settings = settings
+        JaxprDomain.of(app.env).settings = settings
 
     app.connect("builder-inited", hand_over, priority=0)  # as soon as there is a domain
 
 
-def _domain(env: BuildEnvironment) -> JaxprDomain:
-    return cast(JaxprDomain, env.get_domain("jaxpr"))
-
-
 def clear_titles(app: Sphinx, doctree: nodes.document) -> None:
-    """Find the lines of all roles; take those out of titles that can't stand there."""
-    _domain(app.env).note(app.env.docname, take_from_titles(doctree))
+    """Find the lines of all roles; take those out of titles that titles cannot have."""
+    JaxprDomain.of(app.env).note(app.env.docname, take_from_titles(doctree))
 
 
 def collect_page(app: Sphinx, doctree: nodes.document) -> None:
-    """Note what a page asks for, once it is read."""
+    """Keep what a page asks for, once it is read."""
     docname = app.env.docname
-    _domain(app.env).keep(docname, collect(docname, doctree))
+    JaxprDomain.of(app.env).keep(docname, collect(docname, doctree))
 
 
 def update(app: Sphinx, env: BuildEnvironment) -> list[str]:
     """Trace what is new, judge all pages, name those that must be written again."""
-    domain = _domain(env)
+    domain = JaxprDomain.of(env)
     if app.builder.name == "gettext":  # messages of the pages alone
         return []
     pageless = app.builder if isinstance(app.builder, PagelessBuilder) else None
@@ -166,6 +165,7 @@ def update(app: Sphinx, env: BuildEnvironment) -> list[str]:
     session.prepare(directive for page in directives.values() for directive in page)
     if pageless:  # they read every result
         session.mend((d, block) for page in directives.values() for d in page for block in d.blocks)
+    emit_traced(app, session, directives)
     checker = StatementChecker(session, build.verdicts, domain.visible_statements(tags))
     findings: list[Finding] = []
     statements: dict[str, str] = {}
@@ -183,8 +183,7 @@ def update(app: Sphinx, env: BuildEnvironment) -> list[str]:
     build.verdicts.begin_writing()
     lists = domain.visible_lists(tags)
     pages = page_digests(session, build.meanings.digest, directives, lists, statements)
-    domain.written = Written(app, Path(app.doctreedir) / "jaxpr", pages)
-    return domain.written.outdated()
+    return domain.outdated_pages(app, pages)
 
 
 def _findings(
@@ -207,20 +206,10 @@ def _findings(
     ]
 
 
-def note_page(app: Sphinx, doctree: nodes.document, docname: str) -> None:
-    """A page is about to be written: a list of files on the command line leaves some out."""
-    domain = _domain(app.env)
-    if domain.written is not None:
-        domain.written.resolved.add(docname)
-    if domain.build is not None:
-        domain.build.session.release()  # its nodes are made: memory need not hold all pages
-
-
-def finish(app: Sphinx, exception: Exception | None) -> None:
-    """Remember what the pages show now."""
-    written = _domain(app.env).written
-    if written is not None and exception is None:
-        written.keep()
+def release(app: Sphinx, doctree: nodes.document, docname: str) -> None:
+    """The nodes of a page are made: memory need not hold the programs of all pages."""
+    if (build := JaxprDomain.of(app.env).build) is not None:
+        build.session.release()
 
 
 # --- the lexer ``jaxpr`` for Sphinx, loaded when a page first needs it

@@ -1,88 +1,126 @@
-"""The nodes of this extension.
+"""The nodes of this extension, and nodes for HTML that others can derive from.
 
-``jaxpr_blocks`` is what the directive leaves; the post-transform replaces it.
-``jaxpr_figure`` and ``jaxpr_source`` are what HTML builders get; all others get
-standard nodes.
+``jaxpr_blocks`` is what the directive leaves; the post-transform replaces it by
+``jaxpr_figure`` and ``jaxpr_source`` for builders that write HTML, by standard nodes for
+all others.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from html import escape
 from types import MethodType
-from typing import Any
+from typing import Any, ClassVar, Final
 
 from docutils import nodes
+from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxTranslator
 
+#: What a translator does where it meets a node and where it leaves it.
+Visitors = tuple[Callable[[Any, Any], None], Callable[[Any, Any], None]]
 
-class jaxpr_blocks(nodes.General, nodes.Element):
-    """One directive, not yet shown; ``directive`` is its record, its child a caption."""
-
-
-class jaxpr_note(nodes.General, nodes.Element):
-    """A note at an equation; ``path`` says at which, its children are its text."""
+#: Builder formats with translators of their own.
+_FORMATS: Final = ("html", "latex", "text", "man", "texinfo")
 
 
-class jaxpr_primitives(nodes.General, nodes.Element):
-    """A list of primitives, not yet made; ``scope`` says of which pages."""
+def skip(self: SphinxTranslator, node: nodes.Element) -> None:
+    """Show nothing of the node."""
+    raise nodes.SkipNode
 
 
-class jaxpr_statement(nodes.Inline, nodes.TextElement):
-    """A role, not yet shown: ``what`` it is, its ``expression``; its text are the words."""
+def pass_through(self: SphinxTranslator, node: nodes.Element) -> None:
+    """Show the children alone: where a node is met before it is replaced."""
 
 
-class jaxpr_claims(nodes.Invisible, nodes.Element):
-    """Claims that readers don't see; ``lines`` are expressions with the lines of their file."""
+#: Visitors that show nothing of a node.
+HIDDEN: Final[Visitors] = (skip, pass_through)
+#: Visitors that show a node's children alone.
+PLAIN: Final[Visitors] = (pass_through, pass_through)
 
 
-class jaxpr_when(nodes.General, nodes.Element):
-    """A part of a page that is kept where its ``expression`` is true."""
+def register_node(
+    app: Sphinx,
+    kind: type[nodes.Element],
+    visitors: Visitors = PLAIN,
+    *,
+    html: Visitors | None = None,
+) -> None:
+    """Register a node for all formats: ``visitors`` for each, ``html`` for HTML if it differs."""
+    by_format: dict[str, Any] = dict.fromkeys(_FORMATS, visitors)
+    if html is not None:
+        by_format["html"] = html
+    app.add_node(kind, **by_format)
 
 
-class jaxpr_words(nodes.Invisible, nodes.Element):
-    """Words by which the search finds a block; shown nowhere."""
+class HtmlNode(nodes.Element):
+    """A node with HTML of its own, known to every translator that writes HTML.
 
+    Sphinx hands a translator the visitors registered for the builder's name or else for its
+    format, so that a builder of another format that writes HTML has none.
+    """
 
-class _ForHTML(nodes.General, nodes.Element):
+    html: ClassVar[Visitors]
+
     def walkabout(self, visitor: nodes.NodeVisitor) -> bool:
-        """As any node, but known to every translator that writes HTML.
-
-        Sphinx hands a translator the visitors registered for the builder's name
-        or else for its format: a builder may have other ones than ``html``.
-        """
-        if hasattr(visitor, "body") and not hasattr(visitor, "visit_jaxpr_source"):
-            for name, (visit, depart) in _HTML.items():
-                setattr(visitor, f"visit_{name}", MethodType(visit, visitor))
-                setattr(visitor, f"depart_{name}", MethodType(depart, visitor))
+        """As any node does, with visitors for those that lack them."""
+        name = type(self).__name__
+        if hasattr(visitor, "body") and not hasattr(visitor, f"visit_{name}"):
+            for step, method in zip(("visit", "depart"), self.html, strict=True):
+                setattr(visitor, f"{step}_{name}", MethodType(method, visitor))
         return super().walkabout(visitor)
 
 
-class jaxpr_figure(_ForHTML):
-    """One block as HTML: ``before`` and ``after`` surround its caption.
+class jaxpr_blocks(nodes.General, nodes.Element):
+    """A directive that shows blocks; ``directive`` is its record.
 
-    ``is_beside``: it stands beside another one.
+    Its children are a caption and notes.
     """
 
 
-class jaxpr_source(_ForHTML):
-    """A listing of Python as HTML, its child.
+class jaxpr_note(nodes.General, nodes.Element):
+    """A note at the equation that ``path`` resolves to; its children are its text."""
 
-    ``source`` is the name that figures of its equations have too; ``lines`` has
-    for each line, by the id that the child's lines get, its number as HTML.
-    """
+
+class jaxpr_primitives(nodes.General, nodes.Element):
+    """A list of the primitives of a ``scope``: ``page`` or ``project``."""
+
+
+class jaxpr_statement(nodes.Inline, nodes.TextElement):
+    """A role: its name ``role`` and its ``expression``; its text are the words."""
+
+
+class jaxpr_claims(nodes.Invisible, nodes.Element):
+    """Claims that readers don't see; ``lines`` are expressions with their lines in the file."""
+
+
+class jaxpr_when(nodes.General, nodes.Element):
+    """A part of a page that is shown if its ``expression`` is true."""
 
 
 def visit_figure(self: SphinxTranslator, node: nodes.Element) -> None:
     """Write the block; its children are its caption."""
     body: list[str] = self.body  # type: ignore[attr-defined]  # those of HTML do
-    body.append(node["before"])
+    body.append(_with_classes(node["before"], node["classes"]))
+
+
+#: The classes that a figure's tag has, to which others are added.
+_CLASS = re.compile(r'(?<=<figure class=")([^"]*)')
+
+
+def _with_classes(markup: str, classes: list[str]) -> str:
+    added = "".join(f" {escape(name)}" for name in classes)
+    return _CLASS.sub(lambda match: match[0] + added, markup, count=1) if added else markup
 
 
 def depart_figure(self: SphinxTranslator, node: nodes.Element) -> None:
     """Close the block."""
     body: list[str] = self.body  # type: ignore[attr-defined]  # those of HTML do
     body.append(node["after"])
+
+
+#: What Pygments writes before a line.
+_LINE = re.compile(r'<span id="([^"]+)">')
 
 
 def visit_source(self: SphinxTranslator, node: nodes.Element) -> None:
@@ -100,22 +138,27 @@ def depart_source(self: SphinxTranslator, node: nodes.Element) -> None:
     body[begin:] = [_LINE.sub(lambda line: lines.get(line[1], line[0]), written), "</div>\n"]
 
 
-#: What Pygments writes before a line.
-_LINE = re.compile(r'<span id="([^"]+)">')
+class jaxpr_words(nodes.Invisible, HtmlNode):
+    """Words by which the search finds a block; shown nowhere."""
+
+    html = HIDDEN
 
 
-def skip(self: SphinxTranslator, node: nodes.Element) -> None:
-    """Show nothing of the node."""
-    raise nodes.SkipNode
+class jaxpr_figure(nodes.General, HtmlNode):
+    """One block as HTML: ``before`` and ``after`` surround its caption, its children.
+
+    Its ``classes`` are added to those of the ``figure``.  ``is_beside`` is true where it
+    stands beside another one.
+    """
+
+    html = (visit_figure, depart_figure)
 
 
-def pass_through(self: SphinxTranslator, node: nodes.Element) -> None:
-    """Show the children alone: where a node is met before it is replaced."""
+class jaxpr_source(nodes.General, HtmlNode):
+    """A listing of Python as HTML, its child.
 
+    ``source`` is the name that figures of its equations have too; ``lines`` has
+    for each line, by the id that the child's lines get, its number as HTML.
+    """
 
-HTML: tuple[Any, Any] = (visit_figure, depart_figure)
-SOURCE: tuple[Any, Any] = (visit_source, depart_source)
-HIDDEN: tuple[Any, Any] = (skip, pass_through)
-PLAIN: tuple[Any, Any] = (pass_through, pass_through)
-
-_HTML = {"jaxpr_figure": HTML, "jaxpr_source": SOURCE, "jaxpr_words": HIDDEN}
+    html = (visit_source, depart_source)

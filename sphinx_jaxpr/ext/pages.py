@@ -1,13 +1,16 @@
-"""What two extensions of this package need of pages: to keep it, to write it again, its files."""
+"""What an extension keeps of each page, and which pages it has Sphinx write again."""
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import hashlib
+import os
 import zlib
-from collections.abc import Iterable, Set
+from collections.abc import Iterable, Mapping, Set
 from dataclasses import fields
-from typing import Any, ClassVar, cast
+from pathlib import Path
+from typing import Any, ClassVar, Self, cast
 
 from docutils import nodes
 from sphinx import addnodes
@@ -19,76 +22,154 @@ from sphinx.transforms.post_transforms import SphinxPostTransform
 from sphinx.util import logging
 
 from .. import __version__
+from ..tracing.files import Cache
 
 logger = logging.getLogger(__name__)
 
 
-def shape(*classes: Any) -> int:
+def data_version_of(*classes: Any) -> int:
     """A number that changes with the fields of the dataclasses that a domain keeps.
 
-    Sphinx pickles them; pages that an earlier release read are read again.
+    For ``data_version`` of a :class:`PageDomain`: Sphinx pickles its data, and reads all
+    pages again when another release reads other fields.
     """
-    known = [
-        f"{one.__qualname__} {' '.join(field.name for field in fields(one))}" for one in classes
+    lines = [
+        f"{kind.__qualname__} {' '.join(field.name for field in fields(kind))}" for kind in classes
     ]
-    return zlib.crc32("\n".join([__version__, *known]).encode())
+    return zlib.crc32("\n".join([__version__, *lines]).encode())
+
+
+class PageDigests:
+    """Digests of what pages show, kept in ``folder`` for each builder's output.
+
+    The folder is one of the doctrees: any other may be older or newer than they are.
+    ``current`` has what each page shows in this build, as any text.
+    """
+
+    def __init__(self, app: Sphinx, folder: Path, current: Mapping[str, str]) -> None:
+        self.app = app
+        self.current = {page: _short_digest(text) for page, text in current.items()}
+        output = _short_digest(f"{app.builder.name}\n{app.outdir}")
+        self.cache = Cache(folder)
+        self.file = f"pages-{output}.txt"
+        self.resolved: set[str] = set()  # pages that this build has made nodes of
+
+    def before(self) -> dict[str, str]:
+        """The digests as of the last finished build of this builder."""
+        return self.cache.load(self.file, _texts_by_name) or {}
+
+    def outdated(self) -> list[str]:
+        """Pages that show something other than when they were last written."""
+        # What can't be replaced may be of any build.
+        before = self.before() if os.access(self.cache.folder, os.W_OK) else {}
+        pages = {*self.current, *before} & self.app.env.found_docs
+        return sorted(page for page in pages if before.get(page) != self.current.get(page))
+
+    def keep(self) -> None:
+        """Keep the digests of a finished build, which may have left pages out."""
+        before = self.before()
+        after = {
+            page: digest
+            for page in {*self.current, *before} & self.app.env.found_docs
+            if (digest := (self.current if page in self.resolved else before).get(page))
+        }
+        if after != before and not self.cache.keep(self.file, after):
+            with contextlib.suppress(OSError):  # rather all pages again than too few
+                (self.cache.folder / self.file).unlink()
+
+
+def _short_digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()[:12]
 
 
 class PageDomain(Domain):
-    """A domain whose data is kept by page, each kind under a key of ``initial_data``.
+    """A domain that keeps data by page, each kind under a key of ``initial_data``.
 
-    Sphinx 9 deprecates to ask an environment or a transform for the application: ``app``
-    is the one that began to build, see ``remember``.
+    ``initial_data`` has a key ``seal``, and a dict by page for each kind; a value of another
+    type belongs to the whole project.  Clearing a page, merging what parallel readers found,
+    noticing a damaged pickle and writing pages again are done here.  ``connect`` registers
+    the domain.  ``app`` is the application that builds: Sphinx 9 deprecates asking an
+    environment or a transform for it.
     """
 
     app: Sphinx
-    #: What of the data is of the whole project, and shows for itself whether it is whole.
+    #: Keys of the whole project whose data has a check of its own.
     sealed_alone: ClassVar[frozenset[str]] = frozenset()
+    #: What pages show in the running build, once :meth:`outdated_pages` was asked.
+    digests: PageDigests | None = None
 
     @classmethod
     def connect(cls, app: Sphinx) -> None:
-        """Register the domain, with what keeps its data whole."""
+        """Register the domain and what maintains its data."""
         app.add_domain(cls)
         app.connect("builder-inited", cls.remember)
         app.connect("env-get-outdated", cls.unseal)
         app.connect("env-updated", cls.seal, priority=900)  # when nothing is added any more
+        app.connect("doctree-resolved", cls.note_resolved)
+        app.connect("build-finished", cls.keep_digests)
+
+    @classmethod
+    def of(cls, env: BuildEnvironment) -> Self:
+        """The domain of an environment; raises what Sphinx does where it isn't registered."""
+        return cast(Self, env.get_domain(cls.name))
+
+    def outdated_pages(self, app: Sphinx, shown: Mapping[str, str]) -> list[str]:
+        """Pages to write again, as an answer to ``env-updated``.
+
+        ``shown`` has for each page, as any text, what it shows beside its own source: results,
+        titles of other pages.  A page is outdated where that differs from when it was written.
+        """
+        self.digests = PageDigests(app, Path(app.doctreedir) / self.name, shown)
+        return self.digests.outdated()
+
+    @classmethod
+    def note_resolved(cls, app: Sphinx, doctree: nodes.document, docname: str) -> None:
+        """A page is about to be written: a list of files on the command line leaves some out."""
+        if (digests := cls.of(app.env).digests) is not None:
+            digests.resolved.add(docname)
+
+    @classmethod
+    def keep_digests(cls, app: Sphinx, exception: Exception | None) -> None:
+        """After a build without an exception: keep what its pages show."""
+        if (digests := cls.of(app.env).digests) is not None and exception is None:
+            digests.keep()
 
     @classmethod
     def seal(cls, app: Sphinx, env: BuildEnvironment) -> None:
         """Before Sphinx pickles the data: keep a digest of it."""
-        domain = cast(PageDomain, env.get_domain(cls.name))
+        domain = cls.of(env)
         domain.data["seal"] = domain.digest()
 
     @classmethod
     def unseal(cls, app: Sphinx, env: BuildEnvironment, *changes: set[str]) -> Iterable[str]:
-        """Pages to read again: all of them where the data is not what was pickled.
+        """Pages to read again: all of them where the data isn't what was pickled.
 
-        A bit that flips in a pickle may make another claim of a false one.
+        A bit that flips in a pickle may turn a false claim into a true one.
         """
-        domain = cast(PageDomain, env.get_domain(cls.name))
+        domain = cls.of(env)
         whole = domain.data.keys() >= cls.initial_data.keys()
         if not env.all_docs or (whole and domain.data["seal"] == domain.digest()):
             return ()
-        logger.info("what was kept of pages for %r is damaged: all are read again", cls.name)
+        logger.info("the stored data of %r is damaged: reading all pages again", cls.name)
         domain.data.update(copy.deepcopy(cls.initial_data))
         return sorted(env.found_docs)
 
     def digest(self) -> str:
-        """A digest of what is kept of the pages."""
+        """A digest of the data that is kept for pages."""
         parts = sorted(self.initial_data.keys() - {"seal", *self.sealed_alone})
         text = repr([self.data.get(part) for part in parts])
         return hashlib.sha256(text.encode(errors="surrogatepass")).hexdigest()
 
     @classmethod
     def remember(cls, app: Sphinx) -> None:
-        """When the builder is there: note the application in the domain."""
-        cast(PageDomain, app.env.get_domain(cls.name)).app = app
+        """Once the builder is there: note the application in the domain."""
+        cls.of(app.env).app = app
 
     def clear_doc(self, docname: str) -> None:
         """Forget a page that is read again or gone."""
-        for kept in self.data.values():
-            if isinstance(kept, dict):
-                kept.pop(docname, None)
+        for by_page in self.data.values():
+            if isinstance(by_page, dict):
+                by_page.pop(docname, None)
 
     def merge_domaindata(self, docnames: Set[str], otherdata: dict[str, Any]) -> None:
         """Take over what another process read."""
@@ -107,16 +188,22 @@ class PageDomain(Domain):
         node: addnodes.pending_xref,
         contnode: nodes.Element,
     ) -> list[tuple[str, nodes.reference]]:
-        """Nothing: Markdown links ask every domain, and warn of one that has no answer."""
+        """No answer: Markdown links ask every domain, and warn of one without this method."""
         return []
 
 
 class PageTransform(SphinxPostTransform):
-    """A post-transform that knows the application, by the domain ``of`` its extension."""
+    """A post-transform that knows the application through a :class:`PageDomain`."""
 
-    of: ClassVar[str]
+    #: The name of the domain of the transform's extension.
+    domain_name: ClassVar[str]
 
     @property
     def app(self) -> Sphinx:
         """The application that builds."""
-        return cast(PageDomain, self.env.get_domain(self.of)).app
+        return cast(PageDomain, self.env.get_domain(self.domain_name)).app
+
+
+def _texts_by_name(data: Any) -> dict[str, str] | None:
+    fits = type(data) is dict and all(type(text) is str for text in data.values())
+    return data if fits else None

@@ -13,10 +13,10 @@ COMPARE: Final = "compare"
 
 @dataclass(frozen=True)
 class Finding:
-    """One thing to tell the author, at its line.
+    """A message to the author, reported as a warning at its line in every build.
 
     ``kind`` is the subtype of the warning (``option`` in ``jaxpr.option``);
-    ``source`` is a file (or a docstring, as Sphinx names it).
+    ``source`` is a file, or a docstring as Sphinx names it.
     """
 
     kind: str
@@ -27,7 +27,7 @@ class Finding:
 
 @dataclass(frozen=True)
 class Note:
-    """Where a note, or a part of ``elide``, points, and where it was written."""
+    """A path in a note or in ``elide``, and where it was written."""
 
     path: str
     source: str
@@ -38,12 +38,12 @@ class Note:
 class Statement:
     """What a sentence says about a program: a role, a line of ``jaxpr-claims``, a condition.
 
-    ``what`` is the role's name (``claim`` for a line of claims, ``when`` for a condition).
+    ``role`` is the role's name: ``claim`` for a line of claims, ``when`` for a condition.
     ``only`` are the conditions of ``only`` around it, ``when`` those of ``jaxpr-when``.
-    ``problem`` says what is wrong with its form; such a one is told, but not judged.
+    ``problem`` says what is wrong with its form; then it is reported, not judged.
     """
 
-    what: str
+    role: str
     expression: str
     words: str
     source: str
@@ -55,7 +55,7 @@ class Statement:
 
 @dataclass(frozen=True)
 class Pasted:
-    """A program that stands on the page as text; ``version`` is what is said to have printed it."""
+    """A program that the page has as text; ``version`` is what printed it, by the author."""
 
     text: str
     version: str = ""
@@ -63,12 +63,11 @@ class Pasted:
 
 @dataclass(frozen=True)
 class Block:
-    """One figure: the base of a directive or one of its variants.
+    """The base of a directive or one of its variants; each is shown as a figure.
 
-    ``identity`` is the id of its HTML figure.  ``request`` is ``None`` where
-    the page's text could not be understood; ``problem`` then says why.
-    ``line`` is that of its transform, or of the directive.  ``lock`` is its
-    file in the lock; ``locked`` where it always comes from there.  A ``pasted``
+    ``identity`` is the id of its HTML figure.  ``request`` is ``None`` where the options can't
+    be read; ``problem`` then says why.  ``line`` is that of its transform, or of the directive.
+    ``lock`` is its file in the lock; with ``locked`` it always comes from there.  A ``pasted``
     block has a text instead of a request: nothing is traced.
     """
 
@@ -86,16 +85,33 @@ class Block:
 
     @property
     def full_name(self) -> str:
-        """The name that no other block has: with the page where it holds for that alone."""
+        """The name in the whole project: with the page, if the name is only of that page."""
         return self.lock.removesuffix(".json")
 
 
 @dataclass(frozen=True)
-class DirectiveRecord:
-    """One directive: its blocks, base first, and what decides how they look.
+class BlockReport:
+    """What an event says of a block.
 
-    ``elide`` are words and ``elided`` paths of what is folded away.  ``lines`` has
-    the line of each option that may turn out wrong only later.
+    ``label`` is ``""`` for the function itself, and ``target`` for a pasted jaxpr.  ``text`` is
+    what JAX printed; where there is none, ``error`` says why in one line, unless
+    ``jaxpr_mode`` is ``skip``.  ``jax`` is the version that traced it, where it is known.
+    """
+
+    name: str
+    label: str
+    target: str
+    text: str | None
+    error: str | None
+    jax: str | None
+
+
+@dataclass(frozen=True)
+class DirectiveRecord:
+    """One directive: its blocks, base first, and how to show them.
+
+    ``elide`` are the words and ``elided`` the paths for what is folded away.  ``lines`` has
+    the line of each option that only the worker, or the result, can prove wrong.
     """
 
     source: str
@@ -122,15 +138,15 @@ class DirectiveRecord:
         return dict(self.lines).get(option, self.line)
 
     def tolerates(self, block: Block) -> bool:
-        """Whether a failure of ``block`` may be no fault: a base that only its variants need."""
+        """Whether ``block`` may fail: a hidden base that only its variants are compared with."""
         return not block.label and not block.shown and len(self.blocks) > 1
 
 
 @dataclass(frozen=True)
 class PrimitiveList:
-    """A list of primitives: of a ``page`` or of the ``project``, with the ``only`` around it.
+    """A list of primitives of a ``page`` or of the ``project``, with the ``only`` around it.
 
-    ``number`` counts those of a page.
+    ``number`` is its position among the lists of its page, from 1.
     """
 
     scope: str
@@ -140,7 +156,7 @@ class PrimitiveList:
 
 @dataclass(frozen=True)
 class PageRecords:
-    """What one page asks for, in its order; ``findings`` hold whatever is traced."""
+    """What one page asks for, in its order; ``findings`` don't depend on what is traced."""
 
     directives: tuple[DirectiveRecord, ...] = ()
     lists: tuple[PrimitiveList, ...] = ()
@@ -150,14 +166,14 @@ class PageRecords:
 
 @dataclass(frozen=True)
 class BlockOnPage:
-    """A block with the directive and the page that it stands on."""
+    """A block with its directive and its page."""
 
     page: str
     directive: DirectiveRecord
     block: Block
 
 
-#: What became of a quote.  ``UNJUDGED``: of a block that could not be traced, told at the block.
+#: States of a statement.  ``UNJUDGED``: its block could not be traced, as the block's finding says.
 TRUE: Final = "true"
 FALSE: Final = "false"
 WRONG: Final = "wrong"
@@ -166,12 +182,11 @@ UNJUDGED: Final = "unjudged"
 
 @dataclass(frozen=True)
 class Verdict:
-    """``state`` of a quote; ``text`` is a value in words, or what a warning says.
+    """The ``state`` of a statement; ``text`` is a value in words, or the message of a warning.
 
-    ``block`` and ``starts`` are the block and the equations that a path leads to;
-    ``where`` is the address of what is no block here, in this build: a primitive's page,
-    another project.
-    ``is_empty`` is a claim that looked at nothing.
+    ``block`` and ``starts`` are the block and the equations that a path resolves to.
+    ``where`` is the address of anything but a block of this build: a primitive's page,
+    another project.  ``is_empty`` marks a claim that looked at nothing.
     """
 
     state: str

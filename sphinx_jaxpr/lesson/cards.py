@@ -1,28 +1,26 @@
 """Glossary cards: a term in prose shows its definition where the reader is.
 
-Definitions are those of Sphinx's own glossary.  They stand, hidden, once at the end
-of a page; the script shows them at the links, which stay plain links without it.
+Definitions are those of Sphinx's own glossary.  They are at the end of a page, once and hidden;
+the script shows them at the links, which stay plain links without it.
 """
 
 from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator
-from typing import Any, Final, cast
+from typing import Any, Final
 
 from docutils import nodes
 from sphinx import addnodes
 from sphinx.environment import BuildEnvironment
 from sphinx.util import docname_join
 
-from ..ext.nodes import jaxpr_blocks
-from ..ext.pages import PageTransform
+from ..ext.api import PageTransform, ProjectBlocks, jaxpr_blocks
 from . import records as settings
 from .domain import LessonDomain
-from .findings import jaxprs
 from .nodes import element, is_interactive, lesson_element, words
 
-#: What a card leaves out of a definition: what is elsewhere, or has an address.
+#: What a card leaves out of a definition: what belongs elsewhere, or has an address.
 _LEFT_OUT: Final = (
     jaxpr_blocks,
     nodes.target,
@@ -31,22 +29,22 @@ _LEFT_OUT: Final = (
     nodes.system_message,
     addnodes.index,
 )
-#: Where a term stays a plain link: titles are copied, glossaries show the definition.
+#: Where terms stay plain links: titles are copied, glossaries show the definition.
 _PLAIN: Final = (nodes.title, addnodes.glossary)
 
 
 def defined(doctree: nodes.document) -> Iterator[tuple[str, nodes.definition]]:
-    """The definitions of a page's glossaries with the anchors of their terms."""
+    """The definitions in a page's glossaries, with the anchors of their terms."""
     for glossary in doctree.findall(addnodes.glossary):
         for item in glossary.findall(nodes.definition_list_item):
-            meaning = next((one for one in item if isinstance(one, nodes.definition)), None)
-            for term in (one for one in item if isinstance(one, nodes.term)):
+            meaning = next((part for part in item if isinstance(part, nodes.definition)), None)
+            for term in (part for part in item if isinstance(part, nodes.term)):
                 if meaning is not None and term["ids"]:
                     yield term["ids"][0], meaning
 
 
 def digests_of(doctree: nodes.document) -> dict[str, str]:
-    """For each term that a page defines a digest of its definition, by anchor."""
+    """A digest of each definition on a page, by the anchor of its term."""
     return {
         anchor: hashlib.sha256(meaning.pformat().encode()).hexdigest()[:12]
         for anchor, meaning in defined(doctree)
@@ -65,7 +63,7 @@ def _terms(doctree: nodes.document) -> Iterator[addnodes.pending_xref]:
 
 
 class GlossaryTerms:
-    """The terms of a project, as links find them: as written, else in any case."""
+    """The terms of a project, as Sphinx resolves them: as written, else ignoring case."""
 
     def __init__(self, env: BuildEnvironment) -> None:
         self.exact: dict[str, tuple[str, str]] = {}
@@ -82,50 +80,56 @@ class GlossaryTerms:
 def digests(env: BuildEnvironment, domain: LessonDomain) -> dict[str, str]:
     """For each page that links terms what its cards show."""
     terms = GlossaryTerms(env)
-    blocks = jaxprs(env)
-    values = blocks.written.shown if blocks and blocks.written else {}
-    found: dict[str, str] = {}
+    blocks = ProjectBlocks(env)
+    by_page: dict[str, str] = {}
     for page, names in domain.uses.items():
-        shown = []
-        for place in filter(None, map(terms.find, names)):
-            docname, anchor = place
+        parts: list[str | None] = []
+        for docname, anchor in filter(None, map(terms.find, names)):
             # A definition may hold values, which a build computes.
-            shown += [*place, domain.terms.get(docname, {}).get(anchor), values.get(docname)]
-        if shown:
-            found[page] = repr(shown)
-    return found
+            definition = domain.terms.get(docname, {}).get(anchor)
+            parts += [docname, anchor, definition, blocks.page_digest(docname)]
+        if parts:
+            by_page[page] = repr(parts)
+    return by_page
 
 
 class ShowCards(PageTransform):
-    """Marks terms and puts their definitions at the end of the page."""
+    """Marks terms and puts their definitions at the end of the page, for browsers.
 
-    of = "lesson"
-    default_priority = 6  # before quotes and references, which definitions hold too
+    A link becomes ``<inline classes="lesson-term"><pending_xref ...>``, and the page ends with::
+
+        <lesson_element tag="div" classes="lesson-cards no-search" attributes="hidden">
+            <lesson_element tag="div" classes="lesson-card" ids="lesson-card-term-carry">
+                ...
+    """
+
+    domain_name = "lesson"
+    default_priority = 6  # before statements and references, which definitions hold too
 
     def run(self, **kwargs: Any) -> None:
         """Fill the tree; it is one page, or several put together."""
         mode = settings.cards(self.config)
-        found = list(_terms(self.document)) if mode != "off" else []
-        if not found or not is_interactive(self.app.builder):
+        links = list(_terms(self.document)) if mode != "off" else []
+        if not links or not is_interactive(self.app.builder):
             return
-        self.domain = cast(LessonDomain, self.env.get_domain("lesson"))
+        self.domain = LessonDomain.of(self.env)
         terms = GlossaryTerms(self.env)
         self.cards: dict[str, lesson_element] = {}
         seen: set[tuple[int, int]] = set()
-        for node in found:
-            place = terms.find(node["reftarget"])
-            meaning = self.definition(*place) if place else None
-            if place is None or meaning is None or _around(node, *_PLAIN) is not None:
+        for node in links:
+            address = terms.find(node["reftarget"])
+            meaning = self.definition(*address) if address else None
+            if address is None or meaning is None or _around(node, *_PLAIN) is not None:
                 continue
             once = (id(_around(node, nodes.section)), id(meaning))  # a meaning may have two terms
-            if (mode == "section" and once in seen) or not self.has_card(node, meaning, *place):
+            if (mode == "section" and once in seen) or not self.has_card(node, meaning, *address):
                 continue
             if _around(node, addnodes.only) is None:  # else it may be taken out
                 seen.add(once)
             node.replace_self(words("term", node.deepcopy()))
         if self.cards:
             cards = element("div", "cards", *self.cards.values(), hidden="")
-            cards["classes"].append("no-search")  # pages are not about what they link
+            cards["classes"].append("no-search")  # a page isn't about the terms that it links
             self.document += cards
 
     def has_card(
@@ -142,11 +146,11 @@ class ShowCards(PageTransform):
 
     def definition(self, docname: str, anchor: str) -> nodes.definition | None:
         """A definition as its author wrote it; a page of definitions is loaded once."""
-        known = self.domain.glossaries
-        if docname not in known:
+        loaded = self.domain.glossaries
+        if docname not in loaded:
             terms = self.domain.terms.get(docname)
-            known[docname] = dict(defined(self.env.get_doctree(docname))) if terms else {}
-        return known[docname].get(anchor)
+            loaded[docname] = dict(defined(self.env.get_doctree(docname))) if terms else {}
+        return loaded[docname].get(anchor)
 
 
 def _around(node: nodes.Node, *kinds: type[nodes.Element]) -> nodes.Element | None:
@@ -157,7 +161,7 @@ def _around(node: nodes.Node, *kinds: type[nodes.Element]) -> nodes.Element | No
 
 
 def _copied(meaning: nodes.definition, docname: str, page: str) -> list[nodes.Node]:
-    """A definition for another page: no ids, links as seen from there."""
+    """A definition for another page: without ids, with links relative to that page."""
     copy = meaning.deepcopy()
     for node in list(copy.findall(nodes.Element)):
         if isinstance(node, _LEFT_OUT):
@@ -170,5 +174,5 @@ def _copied(meaning: nodes.definition, docname: str, page: str) -> list[nodes.No
             if node.get("reftype") == "doc":
                 node["reftarget"] = "/" + docname_join(docname, node["reftarget"])
             node["refdoc"] = page
-            node["refwarn"] = False  # it is told where it stands
+            node["refwarn"] = False  # the glossary's own page warns
     return copy.children

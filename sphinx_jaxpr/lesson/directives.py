@@ -1,96 +1,83 @@
-"""Directives for what a lesson aims at and asks: ``lesson-goal``, ``-predict``, ``-check``."""
+"""The directives of lessons, and the role ``lesson-auto``."""
 
 from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterable, Sequence
-from typing import Any, ClassVar, Final
+from collections.abc import Iterable
+from typing import ClassVar, Final
 
 from docutils import nodes
 from sphinx import addnodes
 from sphinx.util import docname_join
-from sphinx.util.docutils import SphinxDirective, SphinxRole
+from sphinx.util.docutils import SphinxRole
 
-from ..ext.reading.options import AnyOption
-from ..ext.reading.source_lines import SourceSpan, find_lines, locate
-from ..ext.records import Finding
-from ..tracing.grammar import nearest
+from ..ext.api import CheckedDirective, Finding, find_lines, translator
 from .nodes import lesson_auto, lesson_checklist, lesson_reveal, lesson_steps
 from .records import Auto, ChecklistItem, Path, PathStep
 
-# --- directives for what a lesson aims at and asks: ``lesson-goal``, ``-predict``, ``-check``
+_ = translator("sphinx_jaxpr")
 
-GOAL: Final = "Goal"
-
-
-def of_options(
-    directive: SphinxDirective, place: SourceSpan, known: Sequence[str]
-) -> list[Finding]:
-    """What is wrong with the options of a directive."""
-    listed = f"known: {', '.join(known)}" if known else "it takes none"
-    return [
-        Finding(
-            "option",
-            f"{directive.name}: unknown option {option!r}{nearest(option, known)} ({listed})",
-            place.source,
-            place.option(option),
-        )
-        for option in directive.options
-        if option not in known
-    ]
+# --- what a lesson aims at and asks: ``lesson-goal``, ``lesson-predict``, ``lesson-check``
 
 
-class LessonPart(SphinxDirective):
-    """A directive whose mistakes are findings of its page, told by every build."""
-
-    has_content = True
-    option_spec: ClassVar[Any] = AnyOption()
-    known: ClassVar[tuple[str, ...]] = ()
+class LessonPart(CheckedDirective):
+    """A directive whose node carries what is wrong with it, see ``LessonDomain.collect``."""
 
     def begin(self) -> None:
-        """Note where the directive stands, and its options."""
-        self.place = locate(self)
-        self.findings = of_options(self, self.place, self.known)
+        """Find out where the directive was written, and check its options."""
+        super().begin()
+        self.check_option_names()
 
-    def tell(self, message: str, kind: str = "part", line: int = 0) -> None:
-        """Add a finding at a line, else at the directive."""
-        place = self.place
-        self.findings.append(
-            Finding(kind, f"{self.name} {message}", place.source, line or place.line)
-        )
+    def reject(self, message: str, kind: str = "part", line: int = 0) -> None:
+        """Add a finding about the directive's content."""
+        self.add_finding(f"{self.name} {message}", kind, line=line)
 
-    def signed(self, node: nodes.Element, children: Iterable[nodes.Node]) -> nodes.Element:
-        """A node that says where it is from and what is wrong with it."""
-        node.source, node.line = self.place.source, self.place.line
+    def with_findings(self, node: nodes.Element, children: Iterable[nodes.Node]) -> nodes.Element:
+        """The node with its children, its source and the findings."""
+        node.source, node.line = self.span.source, self.span.line
         node["findings"] = self.findings
         node += list(children)
         return node
 
 
 class LessonGoal(LessonPart):
-    """What the reader can do afterwards: an admonition, which every theme and format knows."""
+    """What the reader can do afterwards; every theme and format knows admonitions.
+
+    Leaves in the doctree::
+
+        <admonition classes="lesson-goal" findings="...">
+            <title translatable="False">
+                Goal
+            <paragraph>
+                ...
+    """
 
     def run(self) -> list[nodes.Node]:
         """Leave one admonition."""
         self.begin()
         if not any(line.strip() for line in self.content):
-            self.tell("is empty; write what the reader can do afterwards")
+            self.reject("is empty; write what the reader can do afterwards")
         node = nodes.admonition(classes=["lesson-goal"])
         body = self.parse_content_to_nodes()
-        return [self.signed(node, [nodes.title("", GOAL, translatable=False), *body])]
+        return [self.with_findings(node, [nodes.title("", _("Goal"), translatable=False), *body])]
 
 
 class Reveal(LessonPart):
     """A question whose answer the reader asks for.
 
-    The question is the argument, or else the body's first paragraph: Markdown lets no
-    backtick stand behind a fence of backticks.
+    The question is the argument, or else the body's first paragraph: Markdown doesn't allow
+    backticks after a fence of backticks.  Leaves in the doctree::
+
+        <lesson_reveal kind="predict" question="how-many" ids="how-many" findings="...">
+            <paragraph>
+                the question
+            ... the answer
     """
 
     optional_arguments = 1
     final_argument_whitespace = True
-    known = ("name",)
+    option_names = ("name",)
     kind: ClassVar[str]
     answer: ClassVar[str]
 
@@ -107,15 +94,15 @@ class Reveal(LessonPart):
         inline, messages = self.parse_inline(text, lineno=self.lineno)
         body = self.parse_content_to_nodes()
         question: nodes.Node = nodes.paragraph(text, "", *inline)
-        question.source, question.line = self.place.source, self.place.line
+        question.source, question.line = self.span.source, self.span.line
         if not text and body and isinstance(body[0], nodes.paragraph):
             question = body.pop(0)
         if not question.children:
             where = "on the directive's own line, or as the first paragraph of its body"
-            self.tell(f"has no question; write it {where}")
+            self.reject(f"has no question; write it {where}")
         elif not body:
-            self.tell(f"has no answer; its body is {self.answer}")
-        return [self.signed(node, [question, *body]), *messages]
+            self.reject(f"has no answer; its body is {self.answer}")
+        return [self.with_findings(node, [question, *body]), *messages]
 
 
 class LessonPredict(Reveal):
@@ -126,19 +113,25 @@ class LessonPredict(Reveal):
 
 
 class LessonCheck(Reveal):
-    """A question to check oneself with."""
+    """A question for readers to check themselves."""
 
     kind = "check"
-    answer = "what is shown when asked"
+    answer = "what is shown on demand"
 
 
-# --- ``lesson-checklist`` and ``lesson-auto``: what a reader ticks, and what ticks itself
+# --- ``lesson-checklist`` and ``lesson-auto``: items to tick, and those that tick themselves
 
 VERBS: Final = ("open", "answer")
 
 
 class LessonChecklist(LessonPart):
-    """Around a bullet list; each of its items is one to tick."""
+    """A bullet list with items to tick.  Leaves in the doctree::
+
+    <lesson_checklist findings="...">
+        <bullet_list>
+            <list_item lesson_key="3f2a91">
+                ...
+    """
 
     def run(self) -> list[nodes.Node]:
         """Leave one ``lesson_checklist`` whose items have keys."""
@@ -146,26 +139,25 @@ class LessonChecklist(LessonPart):
         body = self.parse_content_to_nodes()
         lists = [node for node in body if isinstance(node, nodes.bullet_list)]
         if not lists:
-            self.tell("has no items; write them as a bullet list")
-        for item in [item for one in lists for item in one.children]:
-            # From the text as written: it is the same in all languages, and a new item
-            # or another order costs no tick.
+            self.reject("has no items; write them as a bullet list")
+        for item in [item for bullets in lists for item in bullets.children]:
+            # From the text as written: it is the same in all languages, and neither a new
+            # item nor another order loses a tick.
             if isinstance(item, nodes.list_item):
                 item["lesson_key"] = key_of(item)
-        return [self.signed(lesson_checklist(), body)]
+        return [self.with_findings(lesson_checklist(), body)]
 
 
 def key_of(item: nodes.list_item) -> str:
-    """A short name for an item by what it says."""
+    """A short key for an item, from its text."""
     own = [node["expression"] for node in autos_of(item)]
     text = " ".join([*own, item.astext()])
     return hashlib.sha256(" ".join(text.split()).encode()).hexdigest()[:6]
 
 
 def autos_of(item: nodes.Element) -> list[lesson_auto]:
-    """The roles of an item itself, not of items below it."""
-    found = item.findall(lesson_auto)
-    return [node for node in found if _item_around(node) is item]
+    """The roles of an item itself, not of items nested in it."""
+    return [node for node in item.findall(lesson_auto) if _item_around(node) is item]
 
 
 def _item_around(node: nodes.Node) -> nodes.Node | None:
@@ -188,7 +180,7 @@ class LessonAuto(SphinxRole):
 
 
 def collect(doctree: nodes.document) -> tuple[tuple[ChecklistItem, ...], list[Finding]]:
-    """The items of a page with keys of their own, and roles that belong to none."""
+    """The items of a page with unique keys, and a finding for each role outside of them."""
     autos = list(doctree.findall(lesson_auto))
     find_lines(doctree, lesson_auto)
     items: list[ChecklistItem] = []
@@ -205,8 +197,8 @@ def collect(doctree: nodes.document) -> tuple[tuple[ChecklistItem, ...], list[Fi
     stray = [
         Finding(
             "auto",
-            f"lesson-auto {node['expression']!r} completes nothing: it begins an item of a"
-            " lesson-checklist, one for each",
+            f"lesson-auto {node['expression']!r} has no effect here: use it once at the beginning"
+            " of an item of a lesson-checklist",
             str(node.source),
             node.line or 1,
         )
@@ -223,26 +215,33 @@ def auto_of(node: lesson_auto) -> Auto:
 
 
 def _unique(key: str, taken: set[str]) -> str:
-    found, count = key, 2
-    while found in taken:
-        found, count = f"{key}-{count}", count + 1
-    taken.add(found)
-    return found
+    unique, count = key, 2
+    while unique in taken:
+        unique, count = f"{key}-{count}", count + 1
+    taken.add(unique)
+    return unique
 
 
-# --- ``lesson-path``: lessons in their order; a table of contents with what leads on
+# --- ``lesson-path``: lessons in their order
 
 _BULLET: Final = re.compile(r"^(?:[-*+]|\d+[.)])\s+")
 
 
 class LessonPath(LessonPart):
-    """One name of a page a line, as in a toctree; bullets and numbers are welcome."""
+    """One page name a line, as in a toctree; bullets and numbers are allowed.
+
+    Leaves in the doctree::
+
+        <lesson_steps path="Path(...)" findings="...">
+        <compound classes="toctree-wrapper">
+            <toctree hidden="True" ...>
+    """
 
     def run(self) -> list[nodes.Node]:
-        """Leave a hidden toctree, for all that Sphinx does with one, and the list to show."""
+        """Leave a hidden toctree, so that Sphinx orders the pages, and the list to show."""
         self.begin()
         page = self.env.docname
-        first = self.place.content(list(self.content))
+        first = self.span.content(list(self.content))
         steps: list[PathStep] = []
         for number, line in enumerate(self.content):
             written = _BULLET.sub("", line.strip())
@@ -250,31 +249,32 @@ class LessonPath(LessonPart):
                 continue
             step = PathStep(self.docname(page, written), written, first + number)
             if problem := self.problem(step, page, steps):
-                self.tell(f"has {written!r}, {problem}", "path", step.line)
+                self.reject(f"lists {written!r}, {problem}", "path", step.line)
                 continue
             steps.append(step)
         if not steps:
-            self.tell("is empty; write the name of a page on each line", "path")
-        path = Path(tuple(steps), self.place.source, self.place.line)
-        # The list first: where pages are put together they stand in the toctree's place.
-        return [self.signed(lesson_steps(path=path), []), self.toctree(page, path)]
+            self.reject("is empty; write the name of a page on each line", "path")
+        path = Path(tuple(steps), self.span.source, self.span.line)
+        # The list first: where pages are put together they take the toctree's place.
+        return [self.with_findings(lesson_steps(path=path), []), self.toctree(page, path)]
 
     def problem(self, step: PathStep, page: str, before: list[PathStep]) -> str:
         """Why a page can't be a lesson of the path, or ``""``."""
         if step.docname == page:
             return "which is this page itself"
-        if step.docname == self.config.root_doc:  # Sphinx would go around for ever
-            return "which is the page that all others are below"
-        return "which it has already" if any(step.docname == o.docname for o in before) else ""
+        if step.docname == self.config.root_doc:  # Sphinx would follow the toctrees endlessly
+            return "which is the root of all pages"
+        listed = any(step.docname == other.docname for other in before)
+        return "which is listed already" if listed else ""
 
     def docname(self, page: str, written: str) -> str:
-        """The page that a line names, from where the path stands."""
+        """The page that a line names, relative to the path's own page."""
         for suffix in self.config.source_suffix:
             written = written.removesuffix(suffix)
         return docname_join(page, written)
 
     def toctree(self, page: str, path: Path) -> nodes.Node:
-        """What Sphinx's own directive leaves, hidden: the list is shown by us."""
+        """What Sphinx's own directive leaves, hidden: ``ShowPaths`` shows the list."""
         names = [step.docname for step in path.steps if step.docname in self.env.found_docs]
         tree = addnodes.toctree(
             parent=page,

@@ -1,4 +1,4 @@
-"""The domain ``lesson``: what all pages have of lessons, kept across builds and processes."""
+"""The domain ``lesson``: the parts of all pages, kept across builds and processes."""
 
 from __future__ import annotations
 
@@ -7,9 +7,7 @@ from typing import Any, ClassVar
 
 from docutils import nodes
 
-from ..ext.judging.rewritten import Written
-from ..ext.pages import PageDomain, shape
-from ..ext.records import Finding
+from ..ext.api import Finding, PageDomain, data_version_of
 from . import directives
 from .nodes import lesson_checklist, lesson_reveal, lesson_steps
 from .records import Auto, ChecklistItem, Lesson, Path, PathStep
@@ -28,11 +26,10 @@ class LessonDomain(PageDomain):
         "uses": {},
         "seal": "",
     }
-    data_version = shape(Auto, Finding, ChecklistItem, Lesson, Path, PathStep)
-    written: Written | None = None  # of the running build
+    data_version = data_version_of(Auto, Finding, ChecklistItem, Lesson, Path, PathStep)
 
     def setup(self) -> None:
-        """Begin with no definitions."""
+        """Start without definitions."""
         super().setup()
         #: Definitions by page and anchor, loaded by the running build.
         self.glossaries: dict[str, dict[str, nodes.definition]] = {}
@@ -40,41 +37,41 @@ class LessonDomain(PageDomain):
     @property
     def lessons(self) -> dict[str, Lesson]:
         """The pages that have parts."""
-        found: dict[str, Lesson] = self.data["lessons"]
-        return found
+        lessons: dict[str, Lesson] = self.data["lessons"]
+        return lessons
 
     @property
     def paths(self) -> dict[str, list[Path]]:
         """The pages that have paths."""
-        found: dict[str, list[Path]] = self.data["paths"]
-        return found
+        paths: dict[str, list[Path]] = self.data["paths"]
+        return paths
 
     @property
     def has_parts(self) -> bool:
-        """Whether any page has something of ours to show."""
+        """Whether any page has a part or a card to show."""
         return bool(self.lessons or self.uses)
 
     @property
     def terms(self) -> dict[str, dict[str, str]]:
         """For each page that defines terms digests of their definitions, by anchor."""
-        found: dict[str, dict[str, str]] = self.data["terms"]
-        return found
+        terms: dict[str, dict[str, str]] = self.data["terms"]
+        return terms
 
     @property
     def uses(self) -> dict[str, list[str]]:
-        """For each page that links terms, which."""
-        found: dict[str, list[str]] = self.data["uses"]
-        return found
+        """For each page that links terms, those terms."""
+        uses: dict[str, list[str]] = self.data["uses"]
+        return uses
 
     def findings(self) -> Iterator[Finding]:
-        """What was wrong with directives when their pages were read, page by page."""
+        """The findings of directives and roles, page by page."""
         for docname in sorted(self.data["findings"]):
             yield from self.data["findings"][docname]
 
     def collect(self, docname: str, doctree: nodes.document) -> None:
-        """Note the parts of a page that was read."""
+        """Keep the parts of a page that was read."""
         parts = [node for node in doctree.findall(nodes.Element) if is_part(node)]
-        findings = [found for node in parts for found in node.attributes.pop("findings", ())]
+        findings = [f for node in parts for f in node.attributes.pop("findings", ())]
         questions: dict[str, str] = {}
         for node in parts:
             node["lesson"] = docname

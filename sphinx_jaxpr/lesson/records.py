@@ -1,4 +1,4 @@
-"""What lessons are made of, as plain data that the environment can keep."""
+"""The parts of lessons, as plain data that the environment can keep; their configuration."""
 
 from __future__ import annotations
 
@@ -7,14 +7,12 @@ from typing import Final
 
 from sphinx.config import Config
 
-from ..program.text import echoed
-
-# --- what lessons are made of, as plain data that the environment can keep
+from ..ext.api import echoed
 
 
 @dataclass(frozen=True)
 class Auto:
-    """What completes an item by itself: ``open`` a block or ``answer`` a question."""
+    """The event that ticks an item: ``open`` a block, or ``answer`` a question."""
 
     verb: str
     target: str
@@ -24,7 +22,7 @@ class Auto:
 
 @dataclass(frozen=True)
 class ChecklistItem:
-    """One item of a checklist; ``key`` is its own on its page and survives other edits."""
+    """One item of a checklist; ``key`` is unique on its page and survives edits elsewhere."""
 
     key: str
     auto: Auto | None = None
@@ -45,7 +43,7 @@ class Lesson:
 
 @dataclass(frozen=True)
 class PathStep:
-    """A line of a path: the page that it names, whether or not there is one."""
+    """A line of a path, and the page that it names, which may not exist."""
 
     docname: str
     written: str
@@ -63,21 +61,21 @@ class Path:
 
 # --- the configuration of lessons
 
-#: When terms have cards: at the first place in each section, everywhere, nowhere.
+#: Where terms have cards: at their first use in each section, everywhere, nowhere.
 CARDS: Final = ("section", "all", "off")
 NAME: Final = "lesson_cards"
 
 
 def problem(config: Config) -> str:
-    """What is wrong with the value in conf.py, or ``""``."""
+    """The problem of the value in conf.py, or ``""``."""
     value = config.lesson_cards
     if isinstance(value, str) and value in CARDS:
         return ""
-    known = ", ".join(map(repr, CARDS))
-    return f"{NAME} must be one of {known}, not {echoed(value)}; {CARDS[0]!r} is used"
+    choices = ", ".join(map(repr, CARDS))
+    return f"{NAME} must be one of {choices}, not {echoed(value)}; {CARDS[0]!r} is used"
 
 
 def cards(config: Config) -> str:
-    """The checked value: the default where conf.py's is refused."""
+    """The checked value: the default if that of conf.py is wrong."""
     value: object = config.lesson_cards
     return value if isinstance(value, str) and value in CARDS else CARDS[0]

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, Final, cast
+from typing import Any
 
 from docutils import nodes
 
-from ..ext.pages import PageTransform
+from ..ext.api import PageTransform, ProjectBlocks, translator
 from .directives import VERBS, auto_of, autos_of
 from .domain import LessonDomain
-from .findings import blocks_of, jaxprs
 from .nodes import (
     element,
     is_interactive,
@@ -19,34 +18,47 @@ from .nodes import (
 )
 from .records import Lesson
 
-#: For each kind of question: its name, and what its fold says while closed.
-LABELS: Final = {
-    "predict": ("Predict", "Then look"),
-    "check": ("Check yourself", "Show the answer"),
-}
-ANSWER: Final = "Answer"
+_ = translator("sphinx_jaxpr")
+
+
+def _labels(kind: str) -> tuple[str, str]:
+    """The name of a kind of question, and what its closed fold says."""
+    if kind == "predict":
+        return _("Predict"), _("Then look")
+    return _("Check yourself"), _("Show the answer")
 
 
 class ShowReveals(PageTransform):
-    """Questions become folds where there is a browser; elsewhere the answer follows."""
+    """Questions become folds in browsers; elsewhere the answer follows the question.
 
-    of = "lesson"
-    default_priority = 4  # before blocks, which may stand in answers
+    For browsers a question becomes::
+
+        <lesson_element tag="div" classes="lesson-predict" attributes="role, aria-label">
+            <paragraph classes="lesson-label">
+            <paragraph classes="lesson-asked">
+            <lesson_element tag="details" classes="lesson-fold">
+                <lesson_element tag="summary" classes="lesson-ask">
+                <lesson_element tag="div" classes="lesson-answer">
+                    ...
+    """
+
+    domain_name = "lesson"
+    default_priority = 4  # before blocks, which answers may hold
 
     def run(self, **kwargs: Any) -> None:
         """Replace every ``lesson_reveal``."""
         if self.app.builder.name == "gettext":
             return
         show = _fold if is_interactive(self.app.builder) else _paragraphs
-        # Inner ones first: an answer may ask again.
+        # Inner ones first: an answer may hold a question.
         for node in reversed(list(self.document.findall(lesson_reveal))):
             node.replace_self(show(node))
 
 
 def _fold(node: lesson_reveal) -> list[nodes.Node]:
-    # The question is no part of the fold's button: it may hold links.
+    # Outside of the fold's button, since a question may hold links.
     question, *answer = node.children
-    label, ask = LABELS[node["kind"]]
+    label, ask = _labels(node["kind"])
     assert isinstance(question, nodes.Element)
     question["classes"].append("lesson-asked")
     summary = element("summary", "ask", nodes.Text(ask))
@@ -65,22 +77,31 @@ def _fold(node: lesson_reveal) -> list[nodes.Node]:
 
 def _paragraphs(node: lesson_reveal) -> list[nodes.Node]:
     question, *answer = node.children
-    label, _ = LABELS[node["kind"]]
+    label = _labels(node["kind"])[0]
     assert isinstance(question, nodes.Element)
     question.insert(0, [nodes.strong("", f"{label}:"), nodes.Text(" ")])
-    told = nodes.paragraph("", "", nodes.strong("", f"{ANSWER}:"))
+    answer_label = _("Answer")
+    lead = nodes.paragraph("", "", nodes.strong("", f"{answer_label}:"))
     if answer and isinstance(answer[0], nodes.paragraph):
         first = answer.pop(0)
-        told += [nodes.Text(" "), *first.children]
+        lead += [nodes.Text(" "), *first.children]
     target = [nodes.target("", "", ids=node["ids"])] if node["ids"] else []
-    return [*target, question, told, *answer]
+    return [*target, question, lead, *answer]
 
 
 class ShowChecklists(PageTransform):
-    """Items get the marks by which the script knows them; elsewhere they are a list."""
+    """Items get the attributes that the script looks for; elsewhere they are a plain list.
 
-    of = "lesson"
-    default_priority = 8  # after blocks, whose ids may have become others
+    For browsers a checklist becomes::
+
+        <lesson_element tag="div" classes="lesson-checklist" attributes="data-project, data-lesson">
+            <lesson_element tag="ul" classes="lesson-items">
+                <lesson_element tag="li" classes="lesson-item" attributes="data-key, data-watch">
+                    ...
+    """
+
+    domain_name = "lesson"
+    default_priority = 8  # after blocks, which may get other ids
 
     def run(self, **kwargs: Any) -> None:
         """Replace every ``lesson_checklist`` and the roles in it."""
@@ -88,7 +109,7 @@ class ShowChecklists(PageTransform):
             return
         for node in list(self.document.findall(lesson_checklist)):
             interactive = is_interactive(self.app.builder)
-            node.replace_self(self.shown(node) if interactive else self.plain(node))
+            node.replace_self(self.interactive(node) if interactive else self.plain(node))
         for stray in list(self.document.findall(lesson_auto)):
             stray.replace_self([])
 
@@ -99,49 +120,49 @@ class ShowChecklists(PageTransform):
             self.fill(item, "")
         return node.children
 
-    def shown(self, node: lesson_checklist) -> list[nodes.Node]:
-        """The list, each item with its key and with what completes it."""
+    def interactive(self, node: lesson_checklist) -> list[nodes.Node]:
+        """The list, each item with its key and the id of what ticks it."""
         page = node["lesson"]
         for item in _items(node):
             own = autos_of(item)
             identity = self.identity(page, own[0]) if own else ""
             self.fill(item, identity)
-            known = {"data_key": item["lesson_key"], "data_watch": identity}
-            known = {key: value for key, value in known.items() if value}
-            item.replace_self(element("li", "item", *item.children, **known))
-        for rows in [one for one in node.children if isinstance(one, nodes.bullet_list)]:
+            data = {"data_key": item["lesson_key"], "data_watch": identity}
+            data = {key: value for key, value in data.items() if value}
+            item.replace_self(element("li", "item", *item.children, **data))
+        for rows in [child for child in node.children if isinstance(child, nodes.bullet_list)]:
             rows.replace_self(element("ul", "items", *rows.children))
-        return [element("div", "checklist", *node.children, **self.mine(page))]
+        return [element("div", "checklist", *node.children, **self.data(page))]
 
-    def mine(self, page: str) -> dict[str, str]:
-        """By what the script finds a lesson's ticks."""
+    def data(self, page: str) -> dict[str, str]:
+        """What the script stores a lesson's ticks under."""
         return {"data_project": self.config.project, "data_lesson": page}
 
     def identity(self, page: str, node: lesson_auto) -> str:
-        """The id of what completes an item, or ``""``."""
+        """The id of the block or question that ticks an item, or ``""``."""
         auto = auto_of(node)
         if auto.verb == "open":
-            identity = blocks_of(self.env, page).get(auto.target, "")
-            domain = jaxprs(self.env)
-            return domain.ids.of_block(page, identity) if domain else identity
-        domain_data = cast(LessonDomain, self.env.get_domain("lesson"))
-        questions = dict(domain_data.lessons.get(page, Lesson()).questions)
+            return ProjectBlocks(self.env).shown_id(page, auto.target)
+        lessons = LessonDomain.of(self.env).lessons
+        questions = dict(lessons.get(page, Lesson()).questions)
         return questions.get(auto.target, "") if auto.verb == VERBS[1] else ""
 
     def fill(self, item: nodes.Element, identity: str) -> None:
-        """Take the role out; an item that says nothing else says what it is."""
+        """Take the role out; an item without other words gets some from the role."""
         for node in autos_of(item):
             auto = auto_of(node)
-            found: list[nodes.Node] = []
+            words: list[nodes.Node] = []
             if not item.astext().strip():
                 name: nodes.Node = nodes.literal(auto.target, auto.target)
                 if identity:
                     name = nodes.reference("", "", name, internal=True, refid=identity)
-                found = [nodes.Text(f"{auto.verb.capitalize()} "), name]
+                verbs = {"open": _("Open"), "answer": _("Answer")}
+                verb = verbs.get(auto.verb, auto.verb.capitalize())
+                words = [nodes.Text(f"{verb} "), name]
             after = node.next_node(descend=False, siblings=True)
-            if isinstance(after, nodes.Text) and not found:
+            if isinstance(after, nodes.Text) and not words:
                 after.parent.replace(after, nodes.Text(after.lstrip()))
-            node.replace_self(found)
+            node.replace_self(words)
 
 
 def _items(node: nodes.Element) -> list[nodes.list_item]:

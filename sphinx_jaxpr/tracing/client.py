@@ -7,138 +7,34 @@ import queue
 import secrets
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
-from typing import Any, Final
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Final, TypeAlias, TypeVar
 
+from .checks import reply_problem
 from .frames import Unusable
-from .needs import Needs
-from .outcome import error_problem, is_text, problem
 from .process import Ended, Process
 from .request import Job, Limit, Request, Setup
+from .result import ErrorKind, Reply, TraceError
 
-# --- what the worker may answer to a request, and nothing else
-
-#: Longest text about the work itself, in characters.
-_LONGEST: Final = 100_000
-_MOST_SETS: Final = 2**31
-#: Parts of :class:`Needs` that are texts by name; the others are lists of names.
-_NAMED: Final = frozenset(["files", "folders", "paths", "sizes", "parts"])
-_STAGES: Final = ("import", "trace")
-
-_Check = Callable[[Any], str]
-
-
-def unfit(message: Mapping[str, Any], number: int) -> str:
-    """Why a message does not answer request ``number``, ``""`` where it is one."""
-    if type(message.get("id")) is not int or message["id"] != number:
-        return "it answers another request"
-    given = message.keys() - {"id"}
-    for main, fields in _MESSAGES.items():
-        if main in given:
-            if extra := given - fields.keys():
-                return f"{min(extra)[:40]!r} is not a field of a reply"
-            wrong = (fields[name](message[name]) for name in fields if name in given)
-            if found := next(filter(None, wrong), ""):
-                return found
-            return _whole(message)
-    return "it has no result"
-
-
-def _whole(message: Mapping[str, Any]) -> str:
-    """What is wrong with the parts together."""
-    if "stage" in message:
-        wrong = (message["stage"] == "import") != bool(message.get("module"))
-        return "stage and module do not belong together" if wrong else ""
-    if "error" in message and "known" in message:
-        # An error that is expected is shown with what was known before it.
-        shown = {"kind": "trace", "type": "", "mro": [], "message": "", "frames": []}
-        return problem({**message["known"], "error": shown})
-    if "again" not in message and "deps" not in message:
-        return "deps is missing"
-    return ""
-
-
-def _stage(value: Any) -> str:
-    return (
-        "" if isinstance(value, str) and value in _STAGES else "stage is neither import nor trace"
-    )
-
-
-def _module(value: Any) -> str:
-    good = is_text(value) and value.isprintable() and len(value) <= _LONGEST
-    return "" if good else "module is not a name"
-
-
-def _again(value: Any) -> str:
-    return (
-        "" if is_text(value) and len(value) <= _LONGEST else "again is not a text, or is too long"
-    )
-
-
-def _program(value: Any) -> str:
-    if type(value) is dict and "text" not in value:  # it would do for an error
-        return "text is missing"
-    return problem(value)
-
-
-def _known(value: Any) -> str:
-    if type(value) is not dict or "error" in value or "text" in value:
-        return "known is not part of a result"
-    return ""
-
-
-def _deps(value: Any) -> str:
-    return (
-        "" if type(value) is int and 0 <= value < _MOST_SETS else "deps is not the number of a set"
-    )
-
-
-def needs_problem(value: Any) -> str:
-    """What is wrong with dependencies as the worker reports them."""
-    if type(value) is not dict:
-        return f"needs is {type(value).__name__}, not an object"
-    known = Needs.__dataclass_fields__
-    for name, found in value.items():
-        if name not in known:
-            return f"needs.{name[:40]!r} is not a field of a reply"
-        if name in _NAMED:
-            good = type(found) is dict and all(map(_is_name, found))
-            good = good and all(type(text) is str for text in found.values())
-            if not good:
-                return f"needs.{name} is not an object of texts by name"
-        elif type(found) is not list or not all(map(_is_name, found)):
-            return f"needs.{name} is not a list of names"
-    return ""
-
-
-def _is_name(value: Any) -> bool:
-    """A path may have bytes that are no text, but no NUL, as the system has none in them."""
-    return type(value) is str and value != "" and "\0" not in value
-
-
-_MESSAGES: Final[Mapping[str, Mapping[str, _Check]]] = {
-    "stage": {"stage": _stage, "module": _module},
-    "again": {"again": _again},
-    "result": {"result": _program, "deps": _deps, "needs": needs_problem},
-    "error": {"error": error_problem, "known": _known, "deps": _deps, "needs": needs_problem},
-}
-
-
-# --- starts the worker, feeds it, outlives it ; Imports neither JAX nor user code
+# --- one worker and its successors
 
 #: Seconds that tracing ``sin`` may take.
 PROBE_TIMEOUT: Final = 60.0
 #: Seconds in which a worker that traced before has to begin with a request.
 BEGIN: Final = 10.0
-#: Workers that end one after another, without a result, before it is asked whether JAX works.
+#: Workers that end in a row, without a result, before the client checks whether JAX works.
 DEATHS: Final = 10
 
 
-def failure(kind: str, message: str, **more: Any) -> dict[str, Any]:
-    """An outcome that the worker itself could not report."""
-    error = {"kind": kind, "type": "", "mro": [], "message": message, "frames": []}
-    return {"error": {**error, "traceback": "", **more}}
+@dataclass(frozen=True, slots=True)
+class Postponed:
+    """Why the worker could not trace a request as if it were alone: a new one will."""
+
+    reason: str
+
+
+_Outcome: TypeAlias = Reply | Postponed
 
 
 class Client:
@@ -148,17 +44,17 @@ class Client:
         self.setup = setup
         self.limit = limit or Limit()
         self.process: Process | None = None
-        self.unstartable: dict[str, Any] | None = None
+        self.unstartable: Reply | None = None
         # module, or digest of a base -> how it ended a worker
-        self.broken: dict[str, dict[str, Any]] = {}
+        self.broken: dict[str, Reply] = {}
         # the same keys -> why what they name is traced later, in this pass
-        self.doubtful: dict[str, dict[str, Any]] = {}
+        self.doubtful: dict[str, Postponed] = {}
         self.starts = 0
         self.deaths = 0  # in a row
-        self.sent: dict[int, int] = {}  # place of a job -> id of its request
+        self.sent: dict[int, int] = {}  # index of a job -> id of its request
 
-    def run(self, jobs: Sequence[Job]) -> Iterator[tuple[Job, dict[str, Any]]]:
-        """Yield each job with its outcome, in order.
+    def run(self, jobs: Sequence[Job]) -> Iterator[tuple[Job, Reply]]:
+        """Yield each job with its reply, in order.
 
         A job that the worker can't trace as if it were alone comes later, in a new
         worker, with the others of its kind.
@@ -167,20 +63,20 @@ class Client:
         try:
             while todo:
                 later: list[Job] = []
-                for place, (job, outcome) in enumerate(self._pass(todo)):
-                    if "again" not in outcome:
+                for index, (job, outcome) in enumerate(self._pass(todo)):
+                    if isinstance(outcome, Reply):
                         yield job, outcome
-                    elif place:
+                    elif index:
                         later.append(job)
                     else:  # it was alone
-                        text = f"this process traced nothing before, and still {outcome['again']}"
-                        yield job, failure("state", text)
+                        text = f"this process traced nothing before, and still {outcome.reason}"
+                        yield job, Reply(error=TraceError(ErrorKind.STATE, text))
                 self.close()
                 todo = later
         finally:
             self.close()
 
-    def _pass(self, jobs: Sequence[Job]) -> Iterator[tuple[Job, dict[str, Any]]]:
+    def _pass(self, jobs: Sequence[Job]) -> Iterator[tuple[Job, _Outcome]]:
         """Each job with its outcome, from one worker and its successors.
 
         The next job is sent before an outcome is handed out: the worker traces
@@ -188,14 +84,14 @@ class Client:
         """
         self.sent = {}
         self.doubtful = {}
-        for place, job in enumerate(jobs):
-            outcome = self._known(job)
-            if outcome is None and (self.process is None or place not in self.sent):
-                outcome = self._send(place, job)
+        for index, job in enumerate(jobs):
+            outcome = self._foreseen(job)
+            if outcome is None and (self.process is None or index not in self.sent):
+                outcome = self._send(index, job)
             if outcome is None:
-                outcome = self._receive(place, job)
-            following = place + 1
-            if following < len(jobs) and self.process and not self._known(jobs[following]):
+                outcome = self._receive(index, job)
+            following = index + 1
+            if following < len(jobs) and self.process and not self._foreseen(jobs[following]):
                 self._send(following, jobs[following])
             yield job, outcome
 
@@ -205,8 +101,8 @@ class Client:
             self.process.kill()
             self.process = None
 
-    def _known(self, job: Job) -> dict[str, Any] | None:
-        """The outcome of a job that is known to end the worker."""
+    def _foreseen(self, job: Job) -> _Outcome | None:
+        """The outcome of a job that would end the worker, as another one has shown."""
         if self.unstartable is not None:
             return self.unstartable
         if self.limit.is_over():
@@ -220,27 +116,29 @@ class Client:
         while dotted:
             modules.append(dotted)
             dotted = dotted.rpartition(".")[0]
-        known = {**self.doubtful, **self.broken}
-        return next((known[key] for key in (*modules, _base_key(request)) if key in known), None)
+        for key in (*modules, _base_key(request)):
+            if outcome := self.broken.get(key) or self.doubtful.get(key):
+                return outcome
+        return None
 
-    def _send(self, number: int, job: Job) -> dict[str, Any] | None:
+    def _send(self, index: int, job: Job) -> Reply | None:
         if self.limit.is_over():
             self.close()
             return self._over()
-        if self.process is None and (outcome := self._start()) is not None:
-            return outcome
+        if self.process is None and (failure := self._start()) is not None:
+            return failure
         assert self.process is not None
-        self.sent[number] = secrets.randbits(48)
-        self.process.say({"id": self.sent[number], "request": job.request.to_json()})
+        self.sent[index] = secrets.randbits(48)
+        self.process.say({"id": self.sent[index], "request": job.request.to_json()})
         return None
 
-    def _start(self) -> dict[str, Any] | None:
-        """Start a worker; what to tell where that is not possible."""
+    def _start(self) -> Reply | None:
+        """Start a worker; the reply to all jobs where that is not possible."""
         if self.deaths >= DEATHS:
             self.deaths = 0
-            if (outcome := self._probe()) is not None:
-                self.unstartable = outcome
-                return outcome
+            if (failure := self._probe()) is not None:
+                self.unstartable = failure
+                return failure
         self.process = Process(self.setup)
         self.sent = {}
         self.starts += 1
@@ -250,23 +148,25 @@ class Client:
         self.close()
         if self.limit.is_over():
             return self._over()
-        self.unstartable = failure("worker", problem)
+        self.unstartable = Reply(error=TraceError(ErrorKind.WORKER, problem))
         return self.unstartable
 
-    def _probe(self) -> dict[str, Any] | None:
-        """Whether nothing but JAX's own can be traced: then the fault is not the programs'."""
+    def _probe(self) -> Reply | None:
+        """Check whether a function of JAX's own can be traced: if not, no program is at fault."""
         request = Request("jax.numpy:sin", args=(("", 1.0),))
-        ((_, outcome),) = Client(self.setup, self.limit).run([Job("", request, PROBE_TIMEOUT)])
-        if "result" in outcome or self.limit.is_over():
+        ((_, reply),) = Client(self.setup, self.limit).run([Job("", request, PROBE_TIMEOUT)])
+        if reply.error is None or self.limit.is_over():
             return None
         text = f"{DEATHS} processes in a row ended without a program, and jax.numpy.sin"
-        return failure("worker", f"{text} can't be traced either: {outcome['error']['message']}")
+        text += f" can't be traced either: {reply.error.message}"
+        return Reply(error=TraceError(ErrorKind.WORKER, text))
 
-    def _over(self) -> dict[str, Any]:
+    def _over(self) -> Reply:
         text = f"tracing stopped after {self.limit.seconds:g} s, the limit of a whole build"
-        return failure("timeout", f"{text} (jaxpr_total_timeout)", whole_module=True)
+        text += " (jaxpr_total_timeout)"
+        return Reply(error=TraceError(ErrorKind.TIMEOUT, text, whole_module=True))
 
-    def _receive(self, number: int, job: Job) -> dict[str, Any]:
+    def _receive(self, index: int, job: Job) -> _Outcome:
         process = self.process
         assert process is not None
         module, begun = "", not process.answered
@@ -279,13 +179,15 @@ class Client:
                 message = process.hear(min(start + seconds, self.limit.until))
                 if message is None:
                     break
-                if problem := unfit(message, self.sent[number]):
+                if problem := reply_problem(message, self.sent[index]):
                     raise Unusable(problem)
                 begun = True
                 if "stage" not in message:
-                    message = process.completed(message)
+                    needs = process.needs_of(message)
                     self.deaths = 0
-                    return message
+                    if "again" in message:
+                        return Postponed(message["again"])
+                    return Reply.from_json(message, needs)
                 module = message.get("module", "")
         except Unusable as error:
             before, after = f"the reply of {before}", f" can't be used: {error}"
@@ -299,30 +201,30 @@ class Client:
         doing = doing if len(doing) <= 200 else doing[:200] + "..."
         if process.answered and (after or not begun):
             # Perhaps what another left behind is to blame, such as a thread: it is tried alone.
-            return self._put_off(job, module, f"{before}{doing}{after or ' did not begin with it'}")
+            postponed = Postponed(f"{before}{doing}{after or ' did not begin with it'}")
+            _note(self.doubtful, job, module, postponed)
+            return postponed
         self.deaths += 1
-        more = {"whole_module": bool(module)}
         if after:
-            text = f"{before}{doing}{after}"
-            outcome = failure("crash", text, output=process.output(), **more)
+            text, kind = f"{before}{doing}{after}", ErrorKind.CRASH
         else:
             text = f"still {doing} after {job.timeout:g} s (jaxpr_timeout, or the option timeout)"
-            outcome = failure("timeout", text, **more)
-        self._note(self.broken, job, module, outcome)
-        return outcome
+            kind = ErrorKind.TIMEOUT
+        output = process.output() if after else ""
+        reply = Reply(error=TraceError(kind, text, output=output, whole_module=bool(module)))
+        _note(self.broken, job, module, reply)
+        return reply
 
-    def _put_off(self, job: Job, module: str, why: str) -> dict[str, Any]:
-        """Trace a job later, first in a worker, and with it what it would cost as well."""
-        outcome = {"again": why}
-        self._note(self.doubtful, job, module, outcome)
-        return outcome
 
-    @staticmethod
-    def _note(kept: dict[str, dict[str, Any]], job: Job, module: str, outcome: Any) -> None:
-        if module:
-            kept[module] = outcome
-        elif not job.request.steps:
-            kept[_base_key(job.request)] = outcome
+_Foreseen = TypeVar("_Foreseen", Reply, Postponed)
+
+
+def _note(kept: dict[str, _Foreseen], job: Job, module: str, outcome: _Foreseen) -> None:
+    """Keep an outcome for the other jobs that would have it too."""
+    if module:
+        kept[module] = outcome
+    elif not job.request.steps:
+        kept[_base_key(job.request)] = outcome
 
 
 def _base_key(request: Request) -> str:
@@ -330,7 +232,7 @@ def _base_key(request: Request) -> str:
     return replace(request.base, jit=False, x64=False).digest
 
 
-# --- spreads jobs over workers: one, and a second where it pays
+# --- several workers
 
 #: Jobs from which a second start of JAX costs less than it saves.
 WORTH_A_SECOND: Final = 100
@@ -338,8 +240,8 @@ WORTH_A_SECOND: Final = 100
 
 def run(
     setup: Setup, jobs: Sequence[Job], limit: Limit | None = None
-) -> Iterator[tuple[Job, dict[str, Any]]]:
-    """Yield each job with its outcome, as they come; ``limit`` is for all of them together.
+) -> Iterator[tuple[Job, Reply]]:
+    """Yield each job with its reply, as they come; ``limit`` is for all of them together.
 
     A base and its variants stay with one worker, in order: they build on what
     the base left, and where it ends the worker they are not tried.
@@ -352,12 +254,16 @@ def run(
             yield from Client(setup, limit).run(jobs)
 
 
+#: Replies of several workers as they come, ``None`` where one has no more.
+_Replies: TypeAlias = "queue.Queue[tuple[Job, Reply] | None]"
+
+
 def _shared(
     clients: Sequence[Client], shares: Sequence[Sequence[Job]]
-) -> Iterator[tuple[Job, dict[str, Any]]]:
-    outcomes: queue.Queue[tuple[Job, dict[str, Any]] | None] = queue.Queue()
+) -> Iterator[tuple[Job, Reply]]:
+    replies: _Replies = queue.Queue()
     threads = [
-        threading.Thread(target=_serve, args=(client, share, outcomes), daemon=True)
+        threading.Thread(target=_serve, args=(client, share, replies), daemon=True)
         for client, share in zip(clients, shares, strict=False)  # all may belong together
     ]
     for thread in threads:
@@ -365,11 +271,11 @@ def _shared(
     try:
         running = len(threads)
         while running:
-            found = outcomes.get()
-            if found is None:
+            pair = replies.get()
+            if pair is None:
                 running -= 1
             else:
-                yield found
+                yield pair
     finally:  # also when the build is interrupted: no worker stays behind
         for client in clients:
             client.close()
@@ -377,12 +283,12 @@ def _shared(
             thread.join(timeout=5)
 
 
-def _serve(client: Client, share: Sequence[Job], outcomes: queue.Queue[Any]) -> None:
+def _serve(client: Client, share: Sequence[Job], replies: _Replies) -> None:
     try:
-        for found in client.run(share):
-            outcomes.put(found)
+        for pair in client.run(share):
+            replies.put(pair)
     finally:
-        outcomes.put(None)
+        replies.put(None)
 
 
 def _processors() -> int:

@@ -46,16 +46,16 @@ def end(root: int | None, mark: str, group: int = 0) -> None:
         return
     until = time.monotonic() + PATIENCE
     spared = {root, os.getpgrp()}
-    while found := below(root, mark, lambda one: _kill(one, spared)):
-        for one in found:
-            _kill(one, spared)
+    while processes := below(root, mark, lambda process: _kill(process, spared)):
+        for process in processes:
+            _kill(process, spared)
         if time.monotonic() > until:
             return
         time.sleep(0.001)  # for the killed to be gone
 
 
 def below(
-    root: int | None, mark: str, met: Callable[[_Running], None] = lambda one: None
+    root: int | None, mark: str, met: Callable[[_Running], None] = lambda process: None
 ) -> list[_Running]:
     """What runs below ``root``, or below a process that is marked.
 
@@ -65,21 +65,21 @@ def below(
     running: dict[int, _Running] = {}
     children: dict[int, list[int]] = {}
     for pid in sorted(map(int, filter(str.isdigit, os.listdir(_PROC))), reverse=True):
-        if (one := _look(pid)) is not None:
-            if one.parent == root:
-                met(one)
-            running[pid] = one
-            children.setdefault(one.parent, []).append(pid)
+        if (process := _look(pid)) is not None:
+            if process.parent == root:
+                met(process)
+            running[pid] = process
+            children.setdefault(process.parent, []).append(pid)
     todo = [pid for pid in running if mark and _is_marked(pid, mark)]
     if root is not None:
         todo.append(root)
-    found: set[int] = set()
+    pids: set[int] = set()
     while todo:
         pid = todo.pop()
-        if pid not in found:
-            found.add(pid)
+        if pid not in pids:
+            pids.add(pid)
             todo += children.get(pid, ())
-    return [running[pid] for pid in found - {root, os.getpid()} if pid in running]
+    return [running[pid] for pid in pids - {root, os.getpid()} if pid in running]
 
 
 def _look(pid: int) -> _Running | None:
@@ -95,28 +95,28 @@ def _look(pid: int) -> _Running | None:
         return None
 
 
-def _kill(one: _Running, spared: set[int | None]) -> None:
+def _kill(process: _Running, spared: set[int | None]) -> None:
     """Kill a process, if it is still the one that was seen, and its group.
 
     A group at once: what is just being forked is in it.  Groups below a worker are of its own
     making, but for the one that its keeper began in.
     """
-    if one.group > 1 and one.group not in spared:
-        _kill_group(one.group)
+    if process.group > 1 and process.group not in spared:
+        _kill_group(process.group)
     try:
-        handle = os.pidfd_open(one.pid)
+        handle = os.pidfd_open(process.pid)
     except OSError:  # it is gone
         return
     except AttributeError:  # no such thing here
         handle = -1
-    now = _look(one.pid)
+    now = _look(process.pid)
     with contextlib.suppress(OSError):
-        if now is None or now.started != one.started:
+        if now is None or now.started != process.started:
             pass
         elif handle >= 0:
             signal.pidfd_send_signal(handle, signal.SIGKILL)
         else:
-            os.kill(one.pid, signal.SIGKILL)
+            os.kill(process.pid, signal.SIGKILL)
     if handle >= 0:
         os.close(handle)
 

@@ -1,7 +1,7 @@
-"""Files that are whole or not there, and JSON that is what it seems.
+"""Files that are whole or missing, and JSON without ambiguity.
 
-Whatever stands in a file's place (a folder, a pipe, a device, a link to itself), reading it
-neither waits nor raises anything but ``OSError``.  Links to files are followed.
+Whatever has the name of a file (a folder, a pipe, a device, a link to itself), reading it
+neither blocks nor raises anything but ``OSError``.  Links to files are followed.
 """
 
 from __future__ import annotations
@@ -17,7 +17,11 @@ import secrets
 import stat
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, BinaryIO, Final
+from typing import Any, BinaryIO, Final, TypeAlias, TypeVar
+
+#: An object of JSON, for codecs alone: what travels between modules is a dataclass.
+JsonObject: TypeAlias = dict[str, Any]
+_T = TypeVar("_T")
 
 #: The longest file or line that is read, in bytes: a program of a million equations has less.
 MOST: Final = 256 * 2**20
@@ -53,14 +57,14 @@ def loads(text: str | bytes, *, halves: bool = False) -> Any:
     """
     try:
         text = text if isinstance(text, str) else text.decode("utf-8")
-        found = json.loads(
+        data = json.loads(
             text, parse_constant=_refuse, parse_float=_finite, object_pairs_hook=_single
         )
         if not halves and ("\\ud" in text or "\\uD" in text):
-            json.dumps(found, ensure_ascii=False).encode()
+            json.dumps(data, ensure_ascii=False).encode()
     except (RecursionError, MemoryError) as error:
         raise ValueError(f"too deep or too large: {type(error).__name__}") from None
-    return found
+    return data
 
 
 def _refuse(constant: str) -> None:
@@ -68,17 +72,17 @@ def _refuse(constant: str) -> None:
 
 
 def _finite(text: str) -> float:
-    found = float(text)
-    if not math.isfinite(found):
+    number = float(text)
+    if not math.isfinite(number):
         raise ValueError("a number that is too large")
-    return found
+    return number
 
 
-def _single(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) != len(pairs):
-        raise ValueError("a key stands twice")
-    return found
+def _single(pairs: list[tuple[str, Any]]) -> JsonObject:
+    members = dict(pairs)
+    if len(members) != len(pairs):
+        raise ValueError("a key occurs twice")
+    return members
 
 
 def signed(text: str | bytes) -> bytes:
@@ -114,12 +118,12 @@ def read_bytes(path: Path) -> bytes:
     """What is in a file; ``OSError`` where there is none that can be read."""
     with opened(path) as stream:
         try:
-            found = stream.read(MOST + 1) or b""  # none where it would wait
+            data = stream.read(MOST + 1) or b""  # none where it would wait
         except MemoryError:
             raise OSError(errno.ENOMEM, os.strerror(errno.ENOMEM)) from None
-    if len(found) > MOST:
+    if len(data) > MOST:
         raise OSError(errno.EFBIG, os.strerror(errno.EFBIG))
-    return found
+    return data
 
 
 def read(path: Path) -> Any:
@@ -193,11 +197,11 @@ def remove_old(folder: Path, named: Callable[[str], bool], before: float) -> Non
 
 
 class Cache:
-    """The folder in which builds keep what the next ones can use; none needs it.
+    """The folder in which builds keep what saves time in the next ones; none needs it.
 
-    Nothing that goes wrong there is an exception: what can't be read is not there, and what
+    Nothing that goes wrong there raises: what can't be read counts as missing, and what
     can't be written is not kept.  ``tell`` gets the reason, once, where that costs anything;
-    nothing further is written then.
+    nothing more is written then.
     """
 
     def __init__(self, folder: Path, tell: Callable[[str], None] = lambda reason: None) -> None:
@@ -211,13 +215,28 @@ class Cache:
             self.fails = True
             self.tell(getattr(error, "strerror", None) or str(error))
 
-    def data(self, name: str) -> Any:
-        """The data that :meth:`keep` wrote, ``None`` where it is not whole."""
+    def load(self, name: str, read: Callable[[Any], _T | None], schema: Any = None) -> _T | None:
+        """What ``read`` makes of the data that :meth:`keep` wrote under ``schema``.
+
+        ``None`` where the file is not whole or has another schema.  Nothing else checks the
+        data before ``read``, which answers ``None`` for anything that it does not expect.
+        """
         try:
             text = unsigned(read_bytes(self.folder / name))
-            return None if text is None else loads(text)
+            data = None if text is None else loads(text)
         except (OSError, ValueError):
             return None
+        if schema is not None and (type(data) is not dict or data.pop("schema", None) != schema):
+            return None
+        return None if data is None else read(data)
+
+    def keep(self, name: str, data: Any, schema: Any = None) -> bool:
+        """Keep JSON data, an object where it has a ``schema``; whether it is there now."""
+        try:
+            line = signed(canonical(data if schema is None else {"schema": schema, **data}))
+        except (ValueError, RecursionError):
+            return False
+        return self.write(name, line)
 
     def stamp(self, name: str) -> bytes:
         """What changes with a file that :meth:`keep` writes; empty where there is none."""
@@ -227,16 +246,8 @@ class Cache:
         except OSError:
             return b""
 
-    def keep(self, name: str, data: Any) -> bool:
-        """Keep JSON data that only saves time; whether it is there now."""
-        try:
-            line = signed(canonical(data))
-        except (ValueError, RecursionError):
-            return False
-        return self.write(name, line)
-
     def write(self, name: str, text: str | bytes) -> bool:
-        """Write a file that can be done without; whether it is there now."""
+        """Write a file that the build can do without; whether it is there now."""
         path = self.folder / name
         try:
             if not self.fails:

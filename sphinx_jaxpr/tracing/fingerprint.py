@@ -12,16 +12,17 @@ import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Final
 
 from .. import __version__
 from . import descendants
-from .files import Cache, digest, loads
+from .files import Cache, JsonObject, digest, loads
 from .masking import PathMasker
+from .process import REPLIES, streams
 from .request import SCHEMA, Setup
-from .streams import REPLIES, streams
 
 # --- versions of what is installed for an interpreter, without importing any of it
 
@@ -31,13 +32,63 @@ _PROBE = (
     " 'versions': {(d.name or '').lower(): d.version for d in m.distributions()},"
     " 'folders': [p for p in sys.path if os.path.isdir(p)]}))"
 )
-#: Seconds, and bytes, after which an interpreter that was asked for versions is given up.
+#: Limits, in seconds and bytes, for the answer of an interpreter that was asked for versions.
 _PATIENCE = 60.0
 _LONGEST = 2**24
-#: In place of a name: all distributions, for code that asks what there is.
+#: In place of a name: all distributions, for code that lists them.
 ALL_INSTALLED = "*"
 #: Inherited variables that change what JAX traces.
 FLAG_PREFIXES = ("JAX_", "XLA_")
+
+
+@dataclass(frozen=True, slots=True)
+class _Answer:
+    """An interpreter's version, its distributions with versions, the folders it imports from."""
+
+    python: str = ""
+    versions: Mapping[str, str] = field(default_factory=dict)
+    folders: tuple[str, ...] = ()
+
+    @classmethod
+    def from_json(cls, data: Any) -> _Answer | None:
+        """Read what the interpreter printed; ``None`` for anything else."""
+        fits = (
+            type(data) is dict
+            and sorted(data) == ["folders", "python", "versions"]
+            and type(data["python"]) is str
+            and type(data["versions"]) is dict
+            and type(data["folders"]) is list
+            and all(type(text) is str for text in (*data["versions"].values(), *data["folders"]))
+        )
+        return cls(data["python"], data["versions"], tuple(data["folders"])) if fits else None
+
+
+@dataclass(frozen=True, slots=True)
+class _KeptAnswer:
+    """An answer, and the state of the folders that it holds for; folders are stored paths."""
+
+    answer: _Answer
+    state: str
+
+    @classmethod
+    def from_json(cls, data: Any) -> _KeptAnswer | None:
+        """Read what :meth:`to_json` wrote; ``None`` for anything else."""
+        if type(data) is not dict or type(data.get("state")) is not str:
+            return None
+        answer = _Answer.from_json(data.get("answer"))
+        return None if answer is None else cls(answer, data["state"])
+
+    def to_json(self) -> JsonObject:
+        """Plain data."""
+        answer = self.answer
+        return {
+            "answer": {
+                "python": answer.python,
+                "versions": dict(answer.versions),
+                "folders": list(answer.folders),
+            },
+            "state": self.state,
+        }
 
 
 class Installed:
@@ -59,47 +110,47 @@ class Installed:
         self.known: dict[str, str] = {}
 
     @cached_property
-    def _other(self) -> dict[str, Any]:
+    def _answer(self) -> _Answer:
+        """What another interpreter says of itself, nothing where it says nothing."""
         variables = {k: v for k, v in self.environment.items() if k.startswith("PYTHON")}
         path = shutil.which(self.python, path=self.environment.get("PATH")) or self.python
-        kept = f"python-{digest([path, variables])[:12]}.txt"
-        known = self.cache.data(kept)
-        if type(known) is dict and _is_answer(known.get("answer")):
-            found: dict[str, Any] = known["answer"]
-            if known.get("state") == self._state(path, found["folders"]):
-                return found
+        name = f"python-{digest([path, variables])[:12]}.txt"
+        kept = self.cache.load(name, _KeptAnswer.from_json)
+        if kept is not None and kept.state == self._state(path, kept.answer.folders):
+            return kept.answer
         answer = self._ask()
-        if answer:
-            answer["folders"] = [self.paths.stored(folder) for folder in answer["folders"]]
-            state = self._state(path, answer["folders"])
-            self.cache.keep(kept, {"answer": answer, "state": state})
+        if answer is None:
+            return _Answer()
+        folders = tuple(self.paths.stored(folder) for folder in answer.folders)
+        answer = replace(answer, folders=folders)
+        self.cache.keep(name, _KeptAnswer(answer, self._state(path, folders)).to_json())
         return answer
 
-    def _ask(self) -> dict[str, Any]:
-        word = secrets.token_hex(16)  # what starts the interpreter may print as well
-        found: Any = None  # the worker will say what is wrong with it
+    def _ask(self) -> _Answer | None:
+        token = secrets.token_hex(16)  # what starts the interpreter may print as well
+        answer = None  # the worker will say what is wrong with it
         with contextlib.suppress(OSError, ValueError):
-            for line in _printed([self.python, "-P", "-c", _PROBE, word], self.environment):
-                if line.startswith(word.encode()):
-                    found = loads(line[len(word) :])
-        return found if _is_answer(found) else {}
+            for line in _printed([self.python, "-P", "-c", _PROBE, token], self.environment):
+                if line.startswith(token.encode()):
+                    answer = _Answer.from_json(loads(line[len(token) :]))
+        return answer
 
-    def _state(self, python: str, folders: list[str]) -> str:
+    def _state(self, python: str, folders: Iterable[str]) -> str:
         """A digest that changes when something is installed, or Python itself is replaced."""
-        found: list[Any] = []
+        states: list[list[int] | None] = []
         for path in (python, *map(self.paths.absolute, folders)):
             try:
                 state = os.stat(path)
             except (OSError, ValueError):
-                found.append(None)
+                states.append(None)
             else:
-                found.append([state.st_mtime_ns, state.st_ino])
-        return digest(found)
+                states.append([state.st_mtime_ns, state.st_ino])
+        return digest(states)
 
     @property
     def python_version(self) -> str:
         """The version of Python as text."""
-        return platform.python_version() if self.own else self._other.get("python", "")
+        return platform.python_version() if self.own else self._answer.python
 
     def version(self, name: str) -> str:
         """The version of a distribution, ``""`` where it is not installed.
@@ -115,15 +166,17 @@ class Installed:
                 except (importlib.metadata.PackageNotFoundError, ValueError):
                     self.known[name] = ""
             else:
-                self.known[name] = self._other.get("versions", {}).get(name.lower(), "")
+                self.known[name] = self._answer.versions.get(name.lower(), "")
         return self.known[name]
 
     def _all(self) -> list[list[str]]:
         if not self.own:
-            return sorted(map(list, self._other.get("versions", {}).items()))
+            return sorted(map(list, self._answer.versions.items()))
         folders = list(dict.fromkeys([*self.paths.roots, *sys.path]))
-        found = importlib.metadata.distributions(path=folders)
-        return sorted([one.name or "", one.version or ""] for one in found)
+        distributions = importlib.metadata.distributions(path=folders)
+        return sorted(
+            [distribution.name or "", distribution.version or ""] for distribution in distributions
+        )
 
     def module(self, name: str) -> str:
         """Whether the interpreter finds a top-level module outside of the import roots.
@@ -137,7 +190,7 @@ class Installed:
                 return "1" if importlib.util.find_spec(name) is not None else ""
             except (ImportError, ValueError, AttributeError):
                 return "1" if name in sys.modules else ""
-        folders = map(self.paths.absolute, self._other.get("folders", ()))
+        folders = map(self.paths.absolute, self._answer.folders)
         return "1" if any(self.paths.folders.module(folder, name) for folder in folders) else ""
 
 
@@ -153,13 +206,13 @@ def _printed(command: list[str], environment: dict[str, str]) -> list[bytes]:
         env={**environment, descendants.MARK: mark},
         start_new_session=True,
     )
-    said, found, ended = streams(child, None), bytearray(), False
+    pipes, printed, ended = streams(child, None), bytearray(), False
     until = time.monotonic() + _PATIENCE
     try:
-        while not ended and len(found) < _LONGEST and time.monotonic() < until:
+        while not ended and len(printed) < _LONGEST and time.monotonic() < until:
             ended = child.poll() is not None  # before the last look
-            for name, piece in said.wait(0.05):
-                found += piece if name == REPLIES else b""
+            for name, piece in pipes.wait(0.05):
+                printed += piece if name == REPLIES else b""
     finally:
         if hasattr(os, "killpg"):
             running = child.returncode is None
@@ -167,41 +220,46 @@ def _printed(command: list[str], environment: dict[str, str]) -> list[bytes]:
         child.kill()
         with contextlib.suppress(subprocess.TimeoutExpired):
             child.wait(timeout=5)
-        said.close()
-    return bytes(found).splitlines()
+        pipes.close()
+    return bytes(printed).splitlines()
+
+
+@dataclass(frozen=True, slots=True)
+class EnvironmentFacts:
+    """What enters every key beside the request: a change of any part traces everything again.
+
+    ``versions`` are by name, of this package and Python too; ``variables`` are those of the
+    environment that JAX reads, and those that the configuration sets.
+    """
+
+    versions: Mapping[str, str]
+    variables: Mapping[str, str]
+
+    @property
+    def digest(self) -> str:
+        """Changes with any part."""
+        return digest({"schema": SCHEMA, **self.versions, "environment": dict(self.variables)})
+
+    def by_name(self) -> dict[str, str]:
+        """The parts by name, to report later which of them changed; of variables digests only."""
+        variables = {
+            f"environment variable {name}": digest([name, text])[:16]
+            for name, text in self.variables.items()
+        }
+        return {"schema": str(SCHEMA), **self.versions, **variables}
 
 
 def environment_facts(
-    installed: Installed, settings: dict[str, str], environment: dict[str, str]
-) -> dict[str, Any]:
-    """What enters every key beside the request: a change of any makes all anew."""
+    installed: Installed, settings: Mapping[str, str], environment: Mapping[str, str]
+) -> EnvironmentFacts:
+    """The facts of an interpreter and its environment; ``settings`` are the configuration's."""
     inherited = {k: v for k, v in environment.items() if k.startswith(FLAG_PREFIXES)}
-    return {
-        "schema": SCHEMA,
+    versions = {
         "package": __version__,
         "python": installed.python_version,
         **{name: installed.version(name) for name in ("jax", "jaxlib", "numpy")},
-        "environment": {**inherited, **settings},
     }
-
-
-def made_by(facts: dict[str, Any]) -> dict[str, str]:
-    """These facts by name, to say later which of them changed; of variables only digests."""
-    made = {name: str(found) for name, found in facts.items() if name != "environment"}
-    variables = facts["environment"].items()
-    return made | {f"environment variable {k}": digest([k, text])[:16] for k, text in variables}
-
-
-def _is_answer(data: Any) -> bool:
-    """Whether data is what an interpreter answers that is asked what it has."""
-    return (
-        type(data) is dict
-        and sorted(data) == ["folders", "python", "versions"]
-        and type(data["python"]) is str
-        and type(data["versions"]) is dict
-        and type(data["folders"]) is list
-        and all(type(text) is str for text in (*data["versions"].values(), *data["folders"]))
-    )
+    return EnvironmentFacts(versions, {**inherited, **settings})
 
 
 # --- the environment of a worker: on one quiet CPU, whatever is set where it is started

@@ -1,4 +1,4 @@
-"""What lies in folders: modules as an import would find them, names, kinds of paths.
+"""The content of folders: modules as an import would find them, names, kinds of paths.
 
 Nothing is imported, and nothing depends on the interpreter: the worker notes with these
 functions what a program came across, and every later build looks again with the same ones.
@@ -18,7 +18,7 @@ from typing import Final
 
 from .files import MOST, digest, opened
 
-# --- what lies in folders: modules as an import would find them, names, kinds of paths
+# --- modules, names and kinds of paths
 
 #: Endings of modules, in the order in which Python tries them.
 _EXTENSIONS: Final = (".so", ".pyd")  # with a tag of the interpreter before it, or without
@@ -43,12 +43,12 @@ class Folders:
         if folder not in self._names:
             try:
                 with os.scandir(folder) as entries:
-                    found = {entry.name: entry.is_dir() for entry in entries}
+                    names = {entry.name: entry.is_dir() for entry in entries}
             except (OSError, ValueError):
                 self._names[folder] = None
             else:
-                found.pop(_BYTE_CODE, None)
-                self._names[folder] = found
+                names.pop(_BYTE_CODE, None)
+                self._names[folder] = names
         return self._names[folder]
 
     def digest(self, folder: str) -> str:
@@ -77,25 +77,25 @@ class Folders:
     def _file(self, folder: str, name: str) -> str:
         names = self.names(folder) or {}
         start = f"{name}."
-        if not any(found.startswith(start) for found in names):
+        if not any(file.startswith(start) for file in names):
             return ""
-        for found in sorted(names):
-            if found.startswith(start) and found.endswith(_EXTENSIONS) and not names[found]:
-                return found
+        for file in sorted(names):
+            if file.startswith(start) and file.endswith(_EXTENSIONS) and not names[file]:
+                return file
         plain = (name + ending for ending in _PLAIN)
-        return next((found for found in plain if names.get(found) is False), "")
+        return next((file for file in plain if names.get(file) is False), "")
 
     def search(self, name: str, folders: Iterable[str]) -> dict[str, str]:
         """Each folder up to the one where an import finds ``name``, with what it has of it."""
         looked: dict[str, str] = {}
         for folder in folders:
-            looked[folder] = found = self.module(folder, name)
-            if found and not found.endswith("/"):
+            looked[folder] = hit = self.module(folder, name)
+            if hit and not hit.endswith("/"):
                 break
         return looked
 
     def places(self, name: str, roots: Iterable[str]) -> list[str]:
-        """The files of all modules that a dotted name could lead to, in order of the search.
+        """The files of all modules that a dotted name could mean, in order of the search.
 
         The part of the name that is a module counts: the rest may be an object inside it.
         A package hides the others of its name with all that they hold.
@@ -103,19 +103,19 @@ class Folders:
         folders, hidden = list(roots), list[str]()
         places: list[str] = []
         for part in name.split("."):
-            found = [(folder, self.module(folder, part)) for folder in folders]
-            files = [(folder, hit) for folder, hit in found if hit and not hit.endswith("/")]
+            hits = [(folder, self.module(folder, part)) for folder in folders]
+            files = [(folder, hit) for folder, hit in hits if hit and not hit.endswith("/")]
             if files:
                 first, hit = files[0]
-                found += [(folder, self.module(folder, part)) for folder in hidden]
-                others = [(f, h) for f, h in found if h and not h.endswith("/") and f != first]
+                hits += [(folder, self.module(folder, part)) for folder in hidden]
+                others = [(f, h) for f, h in hits if h and not h.endswith("/") and f != first]
                 files = [(first, hit), *others]
                 places = [os.path.join(folder, hit) for folder, hit in files]
                 inside = "/" in hit
                 folders = [os.path.join(first, part)] if inside else []
                 hidden = [os.path.join(folder, part) for folder, other in others if "/" in other]
             else:
-                folders = [os.path.join(folder, part) for folder, hit in found if hit]
+                folders = [os.path.join(folder, part) for folder, hit in hits if hit]
                 hidden = [os.path.join(folder, part) for folder in hidden]
                 if not folders:
                     break
@@ -124,7 +124,7 @@ class Folders:
 
 
 def kind(path: str, *, sized: bool = False) -> str:
-    """What stands at a path: ``folder``, ``file``, ``other``, or ``""``; a file's size too.
+    """What is at a path: ``folder``, ``file``, ``other``, or ``""``; a file's size too.
 
     Of a link also where it leads, as a digest, and of a file whether it can be run.
     """
@@ -158,39 +158,39 @@ def file_digest(path: str) -> str:
     try:
         with opened(path) as stream:
             state = os.fstat(stream.fileno())
-            known, left = hashlib.sha256(), min(state.st_size, MOST)
+            content, left = hashlib.sha256(), min(state.st_size, MOST)
             while left > 0 and (part := stream.read(min(left, _PART))):
-                known.update(part)
+                content.update(part)
                 left -= len(part)
     except OSError:
         return ""
     if state.st_size > MOST:
-        known.update(f"{state.st_size} {state.st_mtime_ns}".encode())
-    return known.hexdigest()
+        content.update(f"{state.st_size} {state.st_mtime_ns}".encode())
+    return content.hexdigest()
 
 
 def dotted_names(file: str, roots: Iterable[str]) -> Iterator[str]:
     """The names by which a file below one of the roots could be imported, shortest first."""
     stem = file.removesuffix(f"{os.sep}__init__.py").removesuffix(".py")
-    found = set()
+    names = set()
     for root in roots:
         inside = os.path.join(root, "")
         parts = stem.removeprefix(inside).split(os.sep)
         if stem.startswith(inside) and all(part.isidentifier() for part in parts):
-            found.add(".".join(parts))
-    return iter(sorted(found, key=lambda name: (name.count("."), name)))
+            names.add(".".join(parts))
+    return iter(sorted(names, key=lambda name: (name.count("."), name)))
 
 
 def beneath(name: str, roots: Iterable[str]) -> list[str]:
     """Dotted names of modules of that last name anywhere below the roots, within reason."""
     roots = list(roots)
-    found: dict[str, None] = {}
+    dotted: dict[str, None] = {}
     for folder, names in islice(_folders(roots), _SEARCHED):
         for file in (f"{name}.py", f"{name}/__init__.py"):
             if file in names or ("/" in file and os.path.isfile(os.path.join(folder, file))):
                 path = os.path.join(folder, *file.split("/"))
-                found.update(dict.fromkeys(islice(dotted_names(path, roots), 1)))
-    return list(found)
+                dotted.update(dict.fromkeys(islice(dotted_names(path, roots), 1)))
+    return list(dotted)
 
 
 def _folders(roots: list[str]) -> Iterator[tuple[str, list[str]]]:
@@ -215,7 +215,7 @@ def _folders(roots: list[str]) -> Iterator[tuple[str, list[str]]]:
         level = below
 
 
-# --- further files that all programs depend on: what the patterns of ``jaxpr_depends`` lead to
+# --- further files that all programs depend on: those that ``jaxpr_depends`` matches
 
 #: What no program depends on, wherever a pattern leads.
 _NEVER = ("__pycache__", ".git")
@@ -224,19 +224,19 @@ _NEVER = ("__pycache__", ".git")
 def digests(
     patterns: Iterable[str], folder: str, outputs: Sequence[str]
 ) -> tuple[dict[str, str], list[str]]:
-    """For each pattern a digest of the files that it leads to, and the patterns without any."""
-    found, empty = {}, []
+    """For each pattern a digest of the files that it matches, and the patterns without any."""
+    by_pattern, empty = {}, []
     for pattern in patterns:
         files = sorted(set(matches(pattern, folder, outputs)))
         if not files:
             empty.append(pattern)
         listed = [[name, file_digest(os.path.join(folder, name))] for name in files]
-        found[pattern] = digest(listed)
-    return found, empty
+        by_pattern[pattern] = digest(listed)
+    return by_pattern, empty
 
 
 def matches(pattern: str, folder: str, outputs: Sequence[str]) -> Iterator[str]:
-    """Files that a pattern leads to, relative to ``folder``; of a folder, all that are in it."""
+    """Files that a pattern matches, relative to ``folder``; of a folder, all files in it."""
     kept = tuple(os.path.join(path, "") for path in outputs)
     for name in glob.iglob(pattern, root_dir=folder, recursive=True, include_hidden=True):
         path = os.path.normpath(os.path.join(folder, name))
@@ -268,27 +268,31 @@ def _site_folders() -> tuple[str, ...]:
 SITE_FOLDERS = _site_folders()
 
 
-#: Folders of a project that lies inside of those, once they are known.
+#: Folders of a project inside of those, once they are known.
 _own: tuple[str, ...] = ()
 
 
 def has_inside(roots: Iterable[str]) -> None:
     """Tell the import roots: those inside of the interpreter's folders are the project's."""
     global _own
-    found = (os.path.join(root, "") for root in roots)
-    _own = tuple(one for one in found if one.startswith(SITE_FOLDERS) and one not in SITE_FOLDERS)
+    folders = (os.path.join(root, "") for root in roots)
+    _own = tuple(
+        folder
+        for folder in folders
+        if folder.startswith(SITE_FOLDERS) and folder not in SITE_FOLDERS
+    )
 
 
 def project_in(folder: str) -> str:
     """The project of ``folder``, where that is inside of the interpreter's folders, or ``""``."""
     path = os.path.join(folder, "")
-    above = max((one for one in SITE_FOLDERS if path.startswith(one)), key=len, default=path)
+    above = max((site for site in SITE_FOLDERS if path.startswith(site)), key=len, default=path)
     inside = path[len(above) :].partition(os.sep)[0]
     return os.path.join(above, inside, "") if inside else ""
 
 
 def is_project_file(path: str) -> bool:
-    """Whether ``path`` lies outside the interpreter's own folders."""
+    """Whether ``path`` is outside the interpreter's own folders."""
     if not path or path.startswith("<"):
         return False
     return not path.startswith(SITE_FOLDERS) or path.startswith(_own)

@@ -1,17 +1,21 @@
-"""How messages of the worker are told from what user code writes to the same pipe.
+"""Separates messages of the worker from what user code writes to the same pipe.
 
 A message is a *frame*: a head of a mark, the token of this process and the length of the
 message, then the message, then a newline.  The token is random and new for each process.  A
-stray write, of whatever length and with or without a newline, is thus no frame, which shows
-at its first byte; whoever wants to forge one has to search the process for the token.
+stray write, of any length and with or without a newline, is not a frame, which shows at its
+first byte; whoever wants to forge one has to search the process for the token.
 """
 
 from __future__ import annotations
 
 import json
 from json import dumps  # in the worker, user code may put another into its module
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
+from .files import JsonObject
+
+#: A message before it is framed, or after: a JSON object that has not been checked.
+Message: TypeAlias = JsonObject
 #: Longest message that is read, in bytes.
 LONGEST: Final = 256 * 2**20
 #: Most bytes that may come before the first frame: what Python's start-up files print.
@@ -22,10 +26,10 @@ _SHOWN: Final = 60
 
 
 class Unusable(ValueError):
-    """What was read is no message; the text of the exception says what it is."""
+    """What was read is not a message; the text of the exception says what it is."""
 
 
-def frame(token: str, message: dict[str, Any]) -> bytes:
+def frame(token: str, message: Message) -> bytes:
     """A message as it is written."""
     text = dumps(message).encode()
     return b"%s%s %d\n%s\n" % (_MARK, token.encode(), len(text), text)
@@ -44,7 +48,7 @@ class Frames:
         """Add what was read."""
         self.buffer += piece
 
-    def take(self) -> dict[str, Any] | None:
+    def take(self) -> Message | None:
         """The next message, ``None`` where it is not there as a whole."""
         if not self.began and not self._begin():
             return None
@@ -71,34 +75,34 @@ class Frames:
 
     def _begin(self) -> bool:
         """Find the first frame, behind what was printed before."""
-        place = self.buffer.find(self.head)
-        if place < 0:
+        start = self.buffer.find(self.head)
+        if start < 0:
             if len(self.buffer) > NOISE:
                 raise Unusable(f"it wrote {self._shown()} and more, and no message")
             return False
-        self.noise = bytes(self.buffer[:place])
-        del self.buffer[:place]
+        self.noise = bytes(self.buffer[:start])
+        del self.buffer[:start]
         self.began = True
         return True
 
     def _shown(self) -> str:
         """The beginning of what is there, up to a message: none is like another."""
-        found = bytes(self.buffer[: 2 * _SHOWN]).partition(self.head)[0]
-        text = ascii(found[:_SHOWN].decode("utf-8", "replace"))
-        return text if len(found) <= _SHOWN else text + "..."
+        piece = bytes(self.buffer[: 2 * _SHOWN]).partition(self.head)[0]
+        text = ascii(piece[:_SHOWN].decode("utf-8", "replace"))
+        return text if len(piece) <= _SHOWN else text + "..."
 
 
-def loads(text: bytes) -> dict[str, Any]:
+def loads(text: bytes) -> Message:
     """An object from JSON that may be anything; NaN and infinity are none of JSON's."""
     try:
-        found = json.loads(text.decode("utf-8"), parse_constant=_refuse)
+        data = json.loads(text.decode("utf-8"), parse_constant=_refuse)
     except (ValueError, RecursionError, MemoryError) as error:
         reason = str(error) or type(error).__name__
         raise Unusable(f"it is not JSON: {reason[:120]}") from None
-    if type(found) is not dict:
-        raise Unusable(f"it is JSON, but {type(found).__name__} and not an object")
-    return found
+    if type(data) is not dict:
+        raise Unusable(f"it is JSON, but {type(data).__name__} and not an object")
+    return data
 
 
 def _refuse(name: str) -> Any:
-    raise ValueError(f"{name} is no number of JSON")
+    raise ValueError(f"{name} is not a number in JSON")

@@ -90,12 +90,12 @@ class Reader:
     def match(self, kind: str) -> str | None:
         start = self.offset
         self.skip()
-        found = _TOKEN.match(self.text, self.offset)
-        if found is None or found.lastgroup != kind:
+        token = _TOKEN.match(self.text, self.offset)
+        if token is None or token.lastgroup != kind:
             self.offset = start  # a new line stays, it may separate items
             return None
-        self.offset = found.end()
-        return found[0]
+        self.offset = token.end()
+        return token[0]
 
     def peek(self, mark: str) -> bool:
         start = self.offset
@@ -144,28 +144,28 @@ class Reader:
 
     # -- values
 
-    def name(self, what: str) -> str:
-        found = self.match("name")
-        if found is None:
-            raise GrammarError(f"expected {what}, found {self.rest()}", self.offset)
-        return found
+    def name(self, expected: str) -> str:
+        name = self.match("name")
+        if name is None:
+            raise GrammarError(f"expected {expected}, found {self.rest()}", self.offset)
+        return name
 
     def keyword(self) -> str:
-        """``name=`` if it stands here, else ``""``."""
+        """``name=`` where it is next, else ``""``."""
         start = self.offset
-        found = self.match("name")
-        if found is not None and "." not in found and self.accept("="):
-            return found
+        name = self.match("name")
+        if name is not None and "." not in name and self.accept("="):
+            return name
         self.offset = start
         return ""
 
     def position(self) -> int | None:
         start = self.offset
-        found = self.match("number")
-        if found is not None and set(found) <= _DIGITS and self.accept("="):
-            if len(found) > MAX_POSITION:
-                raise GrammarError(f"no function has a position {shorten(found)}", start)
-            return int(found)
+        digits = self.match("number")
+        if digits is not None and set(digits) <= _DIGITS and self.accept("="):
+            if len(digits) > MAX_POSITION:
+                raise GrammarError(f"no function has a position {shorten(digits)}", start)
+            return int(digits)
         self.offset = start
         return None
 
@@ -201,12 +201,12 @@ class Reader:
         """``-inf`` and its like, which no number's token is."""
         start = self.offset
         self.skip()
-        found = _INFINITE.match(self.text, self.offset)
-        if found is None:
+        match = _INFINITE.match(self.text, self.offset)
+        if match is None:
             self.offset = start
             return None
-        self.offset = found.end()
-        return float(found[0])
+        self.offset = match.end()
+        return float(match[0])
 
     def items(self, close: str) -> tuple[list[Any], int]:
         items: list[Any] = []
@@ -262,9 +262,9 @@ class Reader:
 
     def call(self, name: str, start: int) -> Call:
         if name in DTYPES or name in KEYS:
-            raise GrammarError(f"dimensions stand in brackets, as in {name}[8,128]", start)
+            raise GrammarError(f"dimensions go in brackets, as in {name}[8,128]", start)
         self.offset += 1
-        place = self.offset
+        before = self.offset
         if self.keyword():
             raise GrammarError(
                 f"{shorten(name)[1:-1]}(...) takes no keywords here; where it makes an argument,"
@@ -272,7 +272,7 @@ class Reader:
                 " parameters that returns one",
                 start,
             )
-        self.offset = place
+        self.offset = before
         return Call(name, tuple(self.items(")")[0]))
 
     def ref(self, start: int) -> Ref:
@@ -289,11 +289,11 @@ class Reader:
     def memory(self, dtype: str) -> str:
         """A memory space, as in ``f32<host>[4]``."""
         self.offset += 1
-        place = self.offset
+        start = self.offset
         space = self.match("name") or ""
         if space not in MEMORIES:
             hint = nearest(space, MEMORIES)
-            raise GrammarError(f"unknown memory space {shorten(space)}{hint}", place)
+            raise GrammarError(f"unknown memory space {shorten(space)}{hint}", start)
         if not self.accept(">") or not self.text.startswith("[", self.offset):
             raise GrammarError(f"expected '>[' as in {dtype}<{space}>[4]", self.offset)
         return "" if space == MEMORIES[-1] else space  # the default is not printed
@@ -330,14 +330,14 @@ class Reader:
         return Aval(dtype, tuple(dims), tuple(axes) if used else (), memory)
 
     def split(self) -> tuple[str, ...]:
-        """The mesh axes behind ``@``: ``a``, or ``(a,b)``."""
-        place = self.offset
-        found: list[Any] = [self.value()]
-        if isinstance(found[0], tuple):
-            found = list(found[0])
-        names = [item.text if isinstance(item, Name) else item for item in found]
+        """The mesh axes after ``@``: ``a``, or ``(a,b)``."""
+        start = self.offset
+        items: list[Any] = [self.value()]
+        if isinstance(items[0], tuple):
+            items = list(items[0])
+        names = [item.text if isinstance(item, Name) else item for item in items]
         if not names or not all(isinstance(name, str) and name.isidentifier() for name in names):
-            raise GrammarError("behind @ is an axis of the mesh, as in f32[4@a,8@(b,c)]", place)
+            raise GrammarError("@ is followed by a mesh axis, as in f32[4@a,8@(b,c)]", start)
         return tuple(names)
 
 
@@ -348,7 +348,7 @@ def _number(text: str, offset: int) -> int | float | complex:
         return float(text) if set(text) & set(".eE") else int(text)
     except ValueError:
         pass
-    problem = "has too many digits" if len(text) > MAX_DIGITS else "is no number"
+    problem = "has too many digits" if len(text) > MAX_DIGITS else "is not a number"
     raise GrammarError(f"{shorten(text)} {problem}", offset)
 
 
@@ -440,29 +440,29 @@ def transforms(text: str) -> tuple[Chain, ...]:
 def mesh(text: str) -> Mesh | Name | None:
     """Parse ``{data: 8}, axis_types="Explicit"``, or the name of a mesh; ``None`` for nothing."""
     reader = Reader(text)
-    found: Value = None
+    value: Value = None
     types: Value = None
     while reader.more():
         start = reader.offset
         key = reader.keyword()
-        if key == "axis_types" and types is None and found is not None:
+        if key == "axis_types" and types is None and value is not None:
             types = reader.value()
-        elif not key and found is None:
-            found = reader.value()
+        elif not key and value is None:
+            value = reader.value()
         else:
             raise GrammarError(_MESH, start)
-    if found is None or (isinstance(found, Name) and types is None):
-        return found
-    if not isinstance(found, dict) or not found:
+    if value is None or (isinstance(value, Name) and types is None):
+        return value
+    if not isinstance(value, dict) or not value:
         raise GrammarError(_MESH, 0)
     axes: list[tuple[str, int]] = []
-    for axis, size in found.items():
+    for axis, size in value.items():
         if not isinstance(axis, str) or not isinstance(size, int) or isinstance(size, bool):
             raise GrammarError(_MESH, 0)
         if not 0 < size < MAX_DIMENSION:
             raise GrammarError(f"axis {shorten(axis)} has no positive size", 0)
         axes.append((axis, size))
-    return Mesh(tuple(axes), _axis_types(types, len(found)))
+    return Mesh(tuple(axes), _axis_types(types, len(value)))
 
 
 _MESH = 'expected axes with sizes, as in {data: 8}, axis_types="Explicit", or the name of a mesh'
@@ -506,11 +506,13 @@ def _step(reader: Reader) -> Step:
 
 def _check_spec(value: Value, offset: int) -> None:
     if _holds(value, str) or _holds(value, bool):
-        raise GrammarError("strings and flags are no specs: they belong in static", offset)
+        raise GrammarError("strings and flags are not specs: they belong in static", offset)
     if meant := meant_call(value):
-        raise GrammarError(f"a call is no spec; write {meant}", offset)
+        raise GrammarError(f"a call is not a spec; write {meant}", offset)
     if _holds(value, Call):
-        raise GrammarError("a call is no spec: name a function without parameters instead", offset)
+        raise GrammarError(
+            "a call is not a spec: name a function without parameters instead", offset
+        )
     if _holds(value, int) and any(not -(2**63) <= n < 2**64 for n in _integers(value)):
         raise GrammarError(
             "an integer of more than 64 bits has no JAX type; one that is not traced belongs in"

@@ -11,18 +11,21 @@ import hashlib
 import json
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple, TypeAlias
 
 from ..program.text import message, words
 from . import request as requests
-from .files import Cache, digest, read
+from .checks import problem
+from .files import Cache, JsonObject, digest, read
 from .folders import file_digest
 from .grammar import Aval, Call, Mesh, Name, Ref, Value
-from .outcome import problem
 from .packs import Seen, read_seen, seen
 from .request import Request
+from .result import Result
+from .specs import nested_source
 
 # --- the lock: of each block one JSON file, to be read by people and kept in git
 
@@ -34,9 +37,11 @@ _PLAIN: Final = re.compile(r"[a-z0-9_](?:[a-z0-9_.-]{0,78}[a-z0-9_-])?")
 _DEVICES: Final = frozenset(
     ["con", "prn", "aux", "nul", *(f"{kind}{n}" for kind in ("com", "lpt") for n in range(10))]
 )
-#: Longest list that stands on one line.
+#: Longest list on one line, in characters.
 _LINE: Final = 90
-#: Of what a file tells the version, and what it says of a request.
+#: Parts of a file that are not the result's.
+_OWN: Final = frozenset(["schema", "block", "versions", "request"])
+#: What a file names the version of, and what it says of a request.
 _VERSIONS: Final = frozenset(["jax", "jaxlib", "python"])
 _FLAGS: Final = ("jit", "x64", "expects_error")
 _REQUEST: Final = frozenset(
@@ -68,42 +73,46 @@ def _segment(name: str) -> str:
 
 def stored(folder: Path) -> Iterator[str]:
     """The files of a lock's folder, relative to it, with ``/``."""
-    found = []
+    paths = []
     for above, _, names in os.walk(folder):  # what can't be read is as if it were not there
         for name in names:
             path = Path(above, name)
             if name.endswith(".json") and path.is_file():
-                found.append(path.relative_to(folder))
-    yield from (path.as_posix() for path in sorted(found))
+                paths.append(path.relative_to(folder))
+    yield from (path.as_posix() for path in sorted(paths))
 
 
 # -- what was asked for ----------------------------------------------------------------
 
 
-def readable(request: Request) -> dict[str, Any]:
-    """A request as its author wrote it; two requests that differ differ in it."""
-    found: dict[str, Any] = {"target": request.target}
+#: A request as its author wrote it: options by name.
+WrittenRequest: TypeAlias = Mapping[str, str | bool | Mapping[str, str]]
+
+
+def readable(request: Request) -> WrittenRequest:
+    """A request as its author wrote it; different requests have different forms."""
+    form: dict[str, str | bool | Mapping[str, str]] = {"target": request.target}
     if request.args:
-        found["args"] = ", ".join(f"{n}={written(v)}" if n else written(v) for n, v in request.args)
+        form["args"] = ", ".join(f"{n}={written(v)}" if n else written(v) for n, v in request.args)
     if request.static:
-        found["static"] = ", ".join(f"{key}={written(value)}" for key, value in request.static)
+        form["static"] = ", ".join(f"{key}={written(value)}" for key, value in request.static)
     if request.steps:
-        found["transforms"] = " | ".join(
+        form["transforms"] = " | ".join(
             f"{step.name}({', '.join(f'{k}={written(v)}' for k, v in step.options)})"
             if step.options
             else step.name
             for step in request.steps
         )
     if request.third_party:
-        found["jaxpr_transforms"] = dict(request.third_party)
+        form["jaxpr_transforms"] = dict(request.third_party)
     if request.mesh:
-        found["mesh"] = str(request.mesh) if isinstance(request.mesh, Mesh) else request.mesh.text
+        form["mesh"] = str(request.mesh) if isinstance(request.mesh, Mesh) else request.mesh.text
     if request.around:
-        found["around"] = ", ".join([*request.around, *(["bare"] if request.bare else [])])
+        form["around"] = ", ".join([*request.around, *(["bare"] if request.bare else [])])
     for flag in _FLAGS:
         if getattr(request, flag):
-            found[flag] = True
-    return found
+            form[flag] = True
+    return form
 
 
 def written(value: Value) -> str:
@@ -115,53 +124,90 @@ def written(value: Value) -> str:
             return str(value)
         case Call(name, items):
             return f"{name}({', '.join(map(written, items))})"
-        case tuple():
-            inner = ", ".join(map(written, value))
-            return f"({inner},)" if len(value) == 1 else f"({inner})"
-        case list():
-            return f"[{', '.join(map(written, value))}]"
-        case dict():
-            # A plain word as a key is a string here, whether quoted or not.
-            return "{" + ", ".join(f"{k!r}: {written(v)}" for k, v in value.items()) + "}"
-    return repr(value)
+    return nested_source(value, written) or repr(value)
 
 
-def differing(asked: dict[str, Any], locked: dict[str, Any]) -> str:
+def differing(asked: WrittenRequest, locked: WrittenRequest) -> str:
     """How two requests differ, in words."""
-    said = []
+    changes = []
     for key in dict.fromkeys([*asked, *locked]):
         if asked.get(key) != locked.get(key):
-            here, there = (words(str(found.get(key, "none")), 100) for found in (asked, locked))
-            said.append(f"{key} {here} here, {there} there")
-    return message("; ".join(said))
+            here, there = (words(str(form.get(key, "none")), 100) for form in (asked, locked))
+            changes.append(f"{key} {here} here, {there} there")
+    return message("; ".join(changes))
 
 
 # -- files -----------------------------------------------------------------------------
 
 
-def encoded(
-    block: str, request: Request, result: dict[str, Any], versions: dict[str, str]
-) -> dict[str, Any]:
-    """The data of a file, texts as lists of lines."""
-    data: dict[str, Any] = {
-        "schema": SCHEMA,
-        "block": block,
-        "versions": {"jax": result.get("jax", ""), **versions},
-        "request": readable(request),
-    }
-    if "text" in result:
-        data["text"] = result["text"].split("\n")
-    source = result.get("source")
-    if source:
-        data["source"] = {**source, "text": source["text"].split("\n")}
-    rest = {k: v for k, v in result.items() if k not in ("jax", "text", "source")}
-    return {**data, **dict(sorted(rest.items()))}
+@dataclass(frozen=True, slots=True)
+class LockFile:
+    """What one file holds: a request, the versions that answered it, and the result.
+
+    ``block`` is the name of the block, ``versions`` has at least ``jax``, as the result has.
+    """
+
+    block: str
+    versions: Mapping[str, str]
+    request: WrittenRequest
+    result: Result
+
+    @classmethod
+    def of(
+        cls, block: str, request: Request, result: Result, versions: Mapping[str, str]
+    ) -> LockFile:
+        """The file of a result; ``versions`` are those beside JAX's."""
+        return cls(block, {"jax": result.jax, **versions}, readable(request), result)
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> LockFile:
+        """Read what :meth:`to_json` wrote and :func:`load` has checked."""
+        return cls(
+            data["block"], data["versions"], data["request"], Result.from_json(_result_of(data))
+        )
+
+    def to_json(self) -> JsonObject:
+        """Plain data, texts as lists of lines."""
+        result = self.result.to_json()
+        data: JsonObject = {
+            "schema": SCHEMA,
+            "block": self.block,
+            "versions": dict(self.versions),
+            "request": dict(self.request),
+        }
+        if "text" in result:
+            data["text"] = result["text"].split("\n")
+        if source := result.get("source"):
+            data["source"] = {**source, "text": source["text"].split("\n")}
+        rest = {k: part for k, part in result.items() if k not in ("jax", "text", "source")}
+        return {**data, **dict(sorted(rest.items()))}
+
+    def text(self) -> str:
+        """The file: one line for each line of a program, each equation, each fact."""
+        rows = [f"  {json.dumps(key)}: {_pretty(part, 1)}" for key, part in self.to_json().items()]
+        return "{\n" + ",\n".join(rows) + "\n}\n"
+
+    def is_unchanged(self, new: LockFile) -> bool:
+        """Whether a file need not be written: jaxlib and Python alone are not a reason."""
+        jax = {"jax": self.versions["jax"]}
+        return replace(self, versions=jax) == replace(new, versions={"jax": new.versions["jax"]})
+
+    def differing_parts(self, new: LockFile) -> list[str]:
+        """The names of the parts that differ, as the file has them."""
+        old_data, new_data = self.to_json(), new.to_json()
+        names = dict.fromkeys([*old_data, *new_data])
+        return [name for name in names if old_data.get(name) != new_data.get(name)]
 
 
-def decoded(data: dict[str, Any]) -> dict[str, Any]:
-    """The result in a file: the inverse of :func:`encoded`."""
-    rest = ("schema", "block", "versions", "request")
-    result = {key: value for key, value in data.items() if key not in rest}
+def load(path: Path) -> LockFile | None:
+    """What a file holds, ``None`` where it is not a whole lock file of this schema."""
+    data = read(path)
+    return LockFile.from_json(data) if _is_lock(data) else None
+
+
+def _result_of(data: Mapping[str, Any]) -> JsonObject:
+    """The JSON of the result in a file."""
+    result = {key: part for key, part in data.items() if key not in _OWN}
     result["jax"] = data["versions"]["jax"]
     if "text" in data:
         result["text"] = "\n".join(data["text"])
@@ -170,31 +216,11 @@ def decoded(data: dict[str, Any]) -> dict[str, Any]:
     return result
 
 
-def load(path: Path) -> dict[str, Any] | None:
-    """The data of a file, ``None`` where it is no whole lock file of this schema."""
-    data = read(path)
-    return data if _is_lock(data) else None
-
-
-def unchanged(old: dict[str, Any] | None, new: dict[str, Any]) -> bool:
-    """Whether a file need not be written: jaxlib and Python alone are no reason."""
-    if old is None:
-        return False
-    kept = [{**data, "versions": {"jax": data["versions"]["jax"]}} for data in (old, new)]
-    return bool(kept[0] == json.loads(json.dumps(kept[1])))
-
-
-def dumped(data: dict[str, Any]) -> str:
-    """The text of a file: one line for each line of a program, each equation, each fact."""
-    rows = [f"  {json.dumps(key)}: {_pretty(value, 1)}" for key, value in data.items()]
-    return "{\n" + ",\n".join(rows) + "\n}\n"
-
-
 def _json(value: Any) -> str:
     text = json.dumps(value, sort_keys=True, allow_nan=False, ensure_ascii=False)
     try:
         text.encode()
-    except UnicodeEncodeError:  # half of a pair: only an escape can stand for it
+    except UnicodeEncodeError:  # a lone surrogate can only be escaped
         return json.dumps(value, sort_keys=True, allow_nan=False)
     return text
 
@@ -238,7 +264,7 @@ def _is_lock(data: Any) -> bool:
             and _is_request(data["request"])
             and ("text" not in data or _are_texts(data["text"]))
             and ("source" not in data or _are_texts(data["source"]["text"]))
-            and not problem(decoded(data))
+            and not problem(_result_of(data))
         )
     except (KeyError, TypeError, AttributeError, RecursionError):
         return False
@@ -270,80 +296,105 @@ INDEX: Final = "lock-index.txt"
 _SCHEMA: Final = [SCHEMA, requests.SCHEMA]
 
 
-class LockFolder:
-    """The lock of a project, read where its files are not known to be as they were.
+class _LockRow(NamedTuple):
+    """What the index knows of a file: its digest, that of the request, what its result shows."""
 
-    ``shown`` is the folder as its messages name it; ``kept`` has the index, which is only a
+    state: str
+    asked: str
+    seen: Seen
+
+    @classmethod
+    def from_json(cls, data: Any) -> _LockRow | None:
+        """Read what :meth:`to_json` wrote; ``None`` for anything else."""
+        if type(data) is not list or len(data) != 3:
+            return None
+        state, asked, kept = data
+        shows = read_seen(kept)
+        texts = type(state) is str and type(asked) is str
+        return cls(state, asked, shows) if texts and shows is not None else None
+
+    def to_json(self) -> list[Any]:
+        """Plain data."""
+        return [self.state, self.asked, [*self.seen]]
+
+
+def _rows(data: Any) -> dict[str, _LockRow]:
+    """The rows of the index by file, without damaged ones."""
+    files = data.get("files")
+    rows = files.items() if type(files) is dict else ()
+    return {file: row for file, item in rows if (row := _LockRow.from_json(item))}
+
+
+class LockFolder:
+    """The lock of a project, read where its files are not known to be unchanged.
+
+    ``shown`` is the folder as messages name it; ``cache`` has the index, which is only a
     shortcut for builds in which nothing changed.  What changed is known by digests: times
-    of files say nothing on another machine.
+    of files mean nothing on another machine.
     """
 
-    def __init__(self, folder: Path, shown: str, kept: Cache) -> None:
+    def __init__(self, folder: Path, shown: str, cache: Cache) -> None:
         self.folder = folder
         self.shown = shown
-        self.kept = kept
-        self.loaded: dict[str, dict[str, Any] | None] = {}
-        self.results: dict[str, dict[str, Any]] = {}
-        found = kept.data(INDEX)
-        known = type(found) is dict and found.get("schema") == _SCHEMA
-        rows = found.get("files") if known else None
-        self.rows: dict[str, Any] = rows if type(rows) is dict else {}
+        self.cache = cache
+        self.loaded: dict[str, LockFile | None] = {}
+        self.rows = cache.load(INDEX, _rows, _SCHEMA) or {}
 
     @property
     def exists(self) -> bool:
         """Whether the project has a lock at all."""
         return os.path.isdir(self.folder)
 
-    def data(self, file: str) -> dict[str, Any] | None:
-        """The data of a file, ``None`` where it is missing or damaged."""
+    def data(self, file: str) -> LockFile | None:
+        """What a file holds, ``None`` where it is missing or damaged."""
         if file not in self.loaded:
             self.loaded[file] = load(self.folder / file)
         return self.loaded[file]
 
-    def result(self, file: str) -> dict[str, Any] | None:
+    def result(self, file: str) -> Result | None:
         """The result in a file."""
-        if file not in self.results:
-            data = self.data(file)
-            if data is None:
-                return None
-            self.results[file] = decoded(data)
-        return self.results[file]
+        data = self.data(file)
+        return data.result if data is not None else None
 
     def look(self, file: str, request: Request, asked: str) -> tuple[Seen, str]:
         """What the result in a file shows, or why it can't be used.
 
-        ``asked`` is the digest of the request, for which a file is looked at but once.
+        ``asked`` is the digest of the request; for each, a file is read once.
         """
         state = file_digest(str(self.folder / file))
-        row: Any = self.rows.get(file)
-        if state and type(row) is list and row[:2] == [state, asked] and len(row) == 3:
-            known = read_seen(row[2])
-            if known is not None:
-                return known, ""
+        row = self.rows.get(file)
+        if state and row is not None and (row.state, row.asked) == (state, asked):
+            return row.seen, ""
+        data = self.data(file)
         problem = self.problem(file, request)
-        if problem:
+        if problem or data is None:
             return Seen(digest(problem), ""), problem
-        found = seen(self.result(file) or {})
-        self.rows[file] = [state, asked, [*found]]
-        return found, ""
+        row = _LockRow(state, asked, seen(data.result))
+        self.rows[file] = row
+        return row.seen, ""
 
     def problem(self, file: str, request: Request) -> str:
         """Why a file can't be used for a request, or ``""``."""
-        make = "`sphinx-build -b jaxpr-lock` makes it"
-        place = f"{self.shown}/{file}"
+        builder = "`sphinx-build -b jaxpr-lock`"
+        path = f"{self.shown}/{file}"
         if not self.exists:
-            return f"there is no lock: {make} in {self.shown}"
+            return f"there is no lock: {builder} creates it in {self.shown}"
         if signature(self.folder / file) is None:
-            return f"it is not in the lock ({place}); {make}"
+            return f"it is not in the lock ({path}); {builder} adds it"
         data = self.data(file)
         if data is None:
-            return f"{place} is no whole lock file (a conflict that was left?); {make} anew"
-        if data["request"] != readable(request):
-            said = differing(readable(request), data["request"])
-            return f"{place} was made for another request: {said}; {make} anew"
+            problem = "is not a whole lock file (did a merge leave a conflict in it?)"
+            return f"{path} {problem}; {builder} recreates it"
+        if data.request != readable(request):
+            differences = differing(readable(request), data.request)
+            return f"{path} was made for another request: {differences}; {builder} recreates it"
         return ""
 
     def flush(self) -> None:
         """Keep what was looked at."""
-        rows = {name: row for name, row in self.rows.items() if os.path.exists(self.folder / name)}
-        self.kept.keep(INDEX, {"schema": _SCHEMA, "files": rows})
+        rows = {
+            file: row.to_json()
+            for file, row in self.rows.items()
+            if os.path.exists(self.folder / file)
+        }
+        self.cache.keep(INDEX, {"files": rows}, _SCHEMA)

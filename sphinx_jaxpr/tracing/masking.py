@@ -6,14 +6,16 @@ import marshal
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from typing import Any, Final
 from urllib.parse import quote
 
-from ..program.text import spelled
+from ..program.text import spelled, spelled_all
 from .folders import Folders, dotted_names
+from .result import Result, TraceError
 
-#: Where Python's default reprs show a memory address, as JAX masks its own.
-_ADDRESS: Final = re.compile(r"(?<= at )0x[0-9a-fA-F]{6,}")
+#: A memory address in a text: in Python's default reprs, in effects, in names of objects.
+_ADDRESS: Final = re.compile(r"0x[0-9a-fA-F]{6,}")
 
 #: The end of a folder that libraries are installed in, wherever that is, ...
 _SITE: Final = re.compile(
@@ -31,8 +33,8 @@ _BUILT: Final = ("pyproject.toml", "setup.py", "setup.cfg")
 class PathMasker:
     """Masks the folders of this machine: the project's, import roots, and the home folder.
 
-    In a text such a folder is masked in place, where it stands as the beginning of a path;
-    any other path is left as it is.
+    In a text such a folder is masked where a path begins with it; any other path is left
+    as it is.
     """
 
     def __init__(self, source: str, roots: Iterable[str]) -> None:
@@ -51,15 +53,15 @@ class PathMasker:
         self.inner = _Masks({p: to for p, to in self.wide.folders.items() if _SITE.search(p)})
 
     def _shown(self, above: Mapping[str, str]) -> dict[str, str]:
-        shown = {**above, self.home: "~", **dict.fromkeys(self.roots, "."), self.source: "."}
-        shown.update({os.path.realpath(path): to for path, to in shown.items()})
-        return {path: to for path, to in shown.items() if path.strip(os.sep)}
+        short = {**above, self.home: "~", **dict.fromkeys(self.roots, "."), self.source: "."}
+        short.update({os.path.realpath(path): to for path, to in short.items()})
+        return {path: to for path, to in short.items() if path.strip(os.sep)}
 
     def hide(self, text: str) -> str:
         """``text`` with the folders of this machine masked in place."""
         return self.masks.masked(self._without_site(text))
 
-    def place(self, file: str) -> str:
+    def displayed(self, file: str) -> str:
         """A file of the user's code as it is shown: whatever is above the project is hidden."""
         return self.wide.masked(self._without_site(file))
 
@@ -81,28 +83,30 @@ class PathMasker:
         return {self.hide(key): self.hide_all(item, depth - 1) for key, item in data.items()}
 
     def _may_hide(self, data: Any) -> bool:
-        """Whether a folder can stand in ``data``: one look at all of its texts."""
+        """Whether ``data`` can contain a folder: one look at all of its texts."""
         written = marshal.dumps(data)
         return b"-packages" in written or any(part in written for part in self.masks.parts)
 
-    def result(self, result: dict[str, Any]) -> dict[str, Any]:
+    def result(self, result: Result) -> Result:
         """A result, or an error in one, without the folders of this machine."""
-        found = dict(result)
-        if source := found.get("source"):
-            found["source"] = {**source, "file": self.place(source["file"])}
-        if error := found.get("error"):
-            found["error"] = self.error(error)
-        if facts := found.get("facts"):
-            sources = [[self.place(file), *rest] for file, *rest in facts.get("sources", ())]
-            found["facts"] = {**facts, "sources": sources}
-        hidden: dict[str, Any] = self.hide_all(found)
-        return hidden
+        data = result.to_json()
+        if result.source is not None:
+            data["source"]["file"] = self.displayed(result.source.file)
+        if result.program is not None:
+            for source in data["facts"]["sources"]:
+                source[0] = self.displayed(source[0])
+        hidden = Result.from_json(self.hide_all(data))
+        return replace(hidden, error=self.error(result.error)) if result.error else hidden
 
-    def error(self, error: dict[str, Any]) -> dict[str, Any]:
-        """The report of an error without the folders of this machine."""
-        frames = [{**one, "file": self.place(one["file"])} for one in error.get("frames", ())]
-        hidden: dict[str, Any] = self.hide_all({**error, "frames": frames})
-        return hidden
+    def error(self, error: TraceError) -> TraceError:
+        """An error without the folders of this machine; control characters are spelled out.
+
+        The worker spells them out itself; what its client reports may have some.
+        """
+        data = error.to_json()
+        for frame in data["frames"]:
+            frame["file"] = self.displayed(frame["file"])
+        return TraceError.from_json(spelled_all(self.hide_all(data)))
 
     def stored(self, file: str) -> str:
         """A file as the store keeps it: relative to the source folder."""
@@ -118,38 +122,38 @@ class PathMasker:
         return os.path.normpath(os.path.join(self.source, stored))
 
     def module(self, name: str) -> str:
-        """Where a top-level module lies among the roots, as stored; ``""`` if elsewhere.
+        """The file of a top-level module among the roots, as stored; ``""`` if elsewhere.
 
         Folders without ``__init__`` count only where nothing else is found, and all of them.
         """
         looked = self.folders.search(name, self.roots)
-        for root, found in looked.items():
-            if found and not found.endswith("/"):
-                return self.stored(os.path.join(root, found))
-        parts = [os.path.join(root, name) for root, found in looked.items() if found]
+        for root, hit in looked.items():
+            if hit and not hit.endswith("/"):
+                return self.stored(os.path.join(root, hit))
+        parts = [os.path.join(root, name) for root, hit in looked.items() if hit]
         return os.pathsep.join(map(self.stored, parts))
 
     def places(self, name: str) -> list[str]:
-        """The files that a dotted name of a page could lead to, the one that counts first."""
-        found: dict[str, str] = {}
+        """The files that a dotted name of a page could mean, the one that counts first."""
+        files: dict[str, str] = {}
         for file in self.folders.places(name, self.roots):
-            found.setdefault(os.path.realpath(file), file)
-        return list(found.values())
+            files.setdefault(os.path.realpath(file), file)
+        return list(files.values())
 
     def other_name(self, file: str) -> str:
-        """A dotted name that leads to a file below the roots and to no other, or ``""``."""
+        """A dotted name that means a file below the roots and no other, or ``""``."""
         names = dotted_names(file, self.roots)
         return next((name for name in names if self.places(name) == [file]), "")
 
 
 def _above(source: str, home: str) -> dict[str, str]:
     """The folders above the source folder, up to the home folder."""
-    found = {}
+    folders = {}
     path, short = os.path.dirname(source), ".."
     while path not in (home, os.path.dirname(path)):
-        found[path] = short
+        folders[path] = short
         path, short = os.path.dirname(path), os.path.join(short, "..")
-    return found
+    return folders
 
 
 def _project(source: str, above: Iterable[str]) -> str:
@@ -171,17 +175,17 @@ def _without_site(text: str) -> str:
     Each is looked for from its end, so that any text is read once.
     """
     parts, done = [], 0
-    for found in _SITE.finditer(text):
-        cut = max(text.rfind(end, done, found.start()) for end in _ENDS) + 1
-        begins = _BEGINS.search(text, max(cut, done), found.start() + 1)
+    for match in _SITE.finditer(text):
+        cut = max(text.rfind(end, done, match.start()) for end in _ENDS) + 1
+        begins = _BEGINS.search(text, max(cut, done), match.start() + 1)
         if begins is not None:
             parts.append(text[done : begins.start()])
-            done = found.end()
+            done = match.end()
     return "".join([*parts, text[done:]])
 
 
 def mask(text: str) -> str:
-    """``text`` without memory addresses, which change from build to build."""
+    """``text`` with memory addresses masked, as JAX masks its own: they change at each start."""
     return _ADDRESS.sub("0xXXXXXXXXXXXX", text)
 
 
@@ -201,7 +205,7 @@ class _Masks:
         first: dict[str, list[str]] = {}
         for form in forms:
             first.setdefault(form[0], []).append(form)
-        self.patterns = [_pattern(begin, found) for begin, found in first.items()]
+        self.patterns = [_pattern(begin, alike) for begin, alike in first.items()]
 
     def masked(self, text: str) -> str:
         """``text`` with what is shown in place of each folder."""
@@ -210,11 +214,11 @@ class _Masks:
                 text = pattern.sub(self._short, text)
         return text
 
-    def _short(self, found: re.Match[str]) -> str:
-        short = self.shown[found["folder"]]
-        separator = found["separator"] or ""
+    def _short(self, match: re.Match[str]) -> str:
+        short = self.shown[match["folder"]]
+        separator = match["separator"] or ""
         # Inside the project its own folder goes without saying.
-        return "" if short == "." and found["inside"] is not None else short + separator
+        return "" if short == "." and match["inside"] is not None else short + separator
 
 
 def _forms(path: str) -> Iterator[str]:
@@ -232,7 +236,7 @@ def _pattern(begin: str, forms: Iterable[str]) -> re.Pattern[str]:
     """Finds folders that begin with one character, where a path can begin and end.
 
     A folder of a single name is also what other paths look like, those of a tree of parameters
-    say, so it must stand where a path begins, not just where no name goes on.
+    say, so it must be where a path begins, not just where no name continues.
     """
     first = re.escape(begin)
     deep: list[str] = []
@@ -243,9 +247,9 @@ def _pattern(begin: str, forms: Iterable[str]) -> re.Pattern[str]:
     free = rf"(?:(?<=%..{first})|(?<![\w.-]{first}))"
     strict = rf"(?:(?<=file://{first})|(?<![\w.)\]}}~/\\-]{first}))"
     kinds = [(free, deep), (strict, single)]
-    known = "|".join(f"{before}(?:{'|'.join(rest)})" for before, rest in kinds if rest)
+    folders = "|".join(f"{before}(?:{'|'.join(rest)})" for before, rest in kinds if rest)
     after = r"/|%2F" if os.sep == "/" else r"[/\\]{1,2}|%2F|%5C"
     ends = r"(?![\w+@~$%-]|\.\w)"
     return re.compile(
-        rf"(?P<folder>{first}(?:{known}))(?:(?P<separator>{after})(?P<inside>(?=[\w.~*{{$%-]))?|{ends})"
+        rf"(?P<folder>{first}(?:{folders}))(?:(?P<separator>{after})(?P<inside>(?=[\w.~*{{$%-]))?|{ends})"
     )

@@ -1,7 +1,7 @@
 """What a result depends on, and whether all of it is as it was.
 
-The worker reports what it knows (:class:`Needs`); the store keeps for each part a text by
-name, and compares it with what is there at the next build.
+The worker reports what it saw (:class:`.result.Needs`); the store keeps for each part a
+text by name, and compares it with what is there at the next build.
 """
 
 from __future__ import annotations
@@ -9,44 +9,12 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import asdict, dataclass, field, fields
 from typing import Any, Final
 
 from .fingerprint import ALL_INSTALLED, Installed
 from .folders import Folders, file_digest, kind
 from .masking import PathMasker
-
-
-@dataclass(frozen=True)
-class Needs:
-    """What the worker saw a program depend on; paths are absolute.
-
-    ``files`` that were read, with digests, ``""`` where there was none; ``folders`` that were
-    listed, with digests of the names in them; ``paths`` and ``sizes`` that were asked for.
-    ``modules`` are the top-level names that were looked for, ``missing`` those of them that
-    were found nowhere, ``parts`` the places in packages where a submodule was looked for, with
-    what was there.  ``variables`` are names of environment variables.
-    """
-
-    files: dict[str, str] = field(default_factory=dict)
-    folders: dict[str, str] = field(default_factory=dict)
-    paths: dict[str, str] = field(default_factory=dict)
-    sizes: dict[str, str] = field(default_factory=dict)
-    parts: dict[str, str] = field(default_factory=dict)
-    modules: list[str] = field(default_factory=list)
-    missing: list[str] = field(default_factory=list)
-    distributions: list[str] = field(default_factory=list)
-    variables: list[str] = field(default_factory=list)
-
-    def to_json(self) -> dict[str, Any]:
-        """Plain data, without the parts that are empty."""
-        return {name: found for name, found in asdict(self).items() if found}
-
-    @classmethod
-    def from_json(cls, data: Mapping[str, Any]) -> Needs:
-        """The inverse of :meth:`to_json`."""
-        return cls(**{part.name: data[part.name] for part in fields(cls) if part.name in data})
-
+from .result import Needs
 
 #: Parts whose names are paths, kept relative to the project.
 _PLACES: Final = ("files", "folders", "paths", "sizes", "parts")
@@ -61,7 +29,7 @@ Stored = dict[str, dict[str, str]]
 class Present:
     """What is there now; each thing is looked at once a build.
 
-    ``depends`` are the patterns of ``jaxpr_depends`` with a digest of what each leads to,
+    ``depends`` are the patterns of ``jaxpr_depends`` with a digest of the files that each matches,
     ``outputs`` the folders that the build itself fills, so that what is in them says nothing.
     """
 
@@ -103,18 +71,18 @@ class Present:
 
     def _variable(self, name: str) -> str:
         """A short digest: a variable may hold a secret, which a long one could confirm."""
-        found = self.installed.environment.get(name)
-        if found is None:
+        value = self.installed.environment.get(name)
+        if value is None:
             return ""
-        text = f"{name}={found}".encode(errors="surrogateescape")
+        text = f"{name}={value}".encode(errors="surrogateescape")
         return hashlib.sha256(text).hexdigest()[:8]
 
     def stored(self, needs: Needs, tops: Iterable[str]) -> Stored:
         """What to keep; ``tops`` are the top-level modules that the request names itself."""
         kept: Stored = {
             part: {
-                self.paths.stored(path): known
-                for path, known in getattr(needs, part).items()
+                self.paths.stored(path): state
+                for path, state in getattr(needs, part).items()
                 if part != "folders" or not (path + os.sep).startswith(self.outputs)
             }
             for part in _PLACES
@@ -125,17 +93,17 @@ class Present:
         return {**kept, DEPENDS: self.depends}
 
     def changed(self, needs: Stored) -> str:
-        """What of ``needs`` is no longer as it was, ``""`` where all of it is."""
+        """What of ``needs`` has changed, in words; ``""`` where nothing has."""
         for part in PARTS:
             for name, before in needs[part].items():
                 now = self.value(part, name)
                 if now != before:
-                    return _told(part, name, before, now)
+                    return _change(part, name, before, now)
         added = self.depends.keys() - needs[DEPENDS].keys()
         return f"jaxpr_depends has {min(added)!r}, which is new" if added else ""
 
 
-def _told(part: str, name: str, before: str, now: str) -> str:
+def _change(part: str, name: str, before: str, now: str) -> str:
     came = "is there now" if not before else "is gone" if not now else "changed"
     match part:
         case "folders":

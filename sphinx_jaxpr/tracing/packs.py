@@ -13,21 +13,22 @@ import re
 import secrets
 import stat
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from ..program.text import is_plain
-from .files import MOST, canonical, digest, loads, opened, signed, unsigned, write_all
+from .checks import problem
+from .files import MOST, JsonObject, canonical, digest, loads, opened, signed, unsigned, write_all
 from .needs import Stored, are_stored
-from .outcome import problem
 from .request import SCHEMA
+from .result import Result
 
 # --- packs: files to which one build each appends, a line for every result
 
 NAME: Final = re.compile(rf"{SCHEMA}-[0-9a-f]{{16}}\.pack")
-#: Where there are no locks: after so many seconds no build writes a pack any more.
+#: Without file locks: seconds after which a pack counts as abandoned by its build.
 _ABANDONED: Final = 7 * 24 * 3600
 #: New packs that another build may take away before they are locked.
 _TRIES: Final = 8
@@ -35,7 +36,7 @@ _BINARY: Final = getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0)
 
 
 class Record(NamedTuple):
-    """A whole line of a pack: where it stands, its digest, and its two parts."""
+    """A whole line of a pack: its position, its digest, and its two parts."""
 
     offset: int
     length: int
@@ -114,15 +115,15 @@ def _lock(handle: int) -> bool | None:
 
 def listed(folder: Path) -> dict[str, int]:
     """The packs of a folder with their sizes, in the order of their names."""
-    found = {}
+    sizes = {}
     with contextlib.suppress(OSError, ValueError), os.scandir(folder) as entries:
         for entry in entries:
             if NAME.fullmatch(entry.name):
                 with contextlib.suppress(OSError):
                     state = entry.stat()
                     if stat.S_ISREG(state.st_mode):
-                        found[entry.name] = state.st_size
-    return dict(sorted(found.items()))
+                        sizes[entry.name] = state.st_size
+    return dict(sorted(sizes.items()))
 
 
 def lines(path: Path, start: int) -> Iterator[tuple[int, int, bytes]]:
@@ -146,7 +147,7 @@ def lines(path: Path, start: int) -> Iterator[tuple[int, int, bytes]]:
 
 
 def raw(path: Path, offset: int, length: int) -> bytes:
-    """What stands at a place of a pack."""
+    """The bytes at a position of a pack."""
     with opened(path) as stream:
         try:
             stream.seek(offset)
@@ -188,7 +189,7 @@ def held(path: Path, size: int) -> Iterator[bool]:
 
 # --- what the store knows of a result without reading it, and the check of all that it reads
 
-#: What a key may end with: under it lies a failure that is tried again where it matters.
+#: What a key may end with: its result is a failure, which is tried again where it matters.
 FAILED: Final = "-failed"
 _KEY: Final = re.compile(rf"[0-9a-f]{{40}}({FAILED})?")
 _DIGEST: Final = re.compile(r"[0-9a-f]{64}")
@@ -202,8 +203,8 @@ class Seen(NamedTuple):
     ``program`` and ``source`` are digests of what a page can show; they decide
     what is written again.  ``captured`` is the size of closed-over arrays in bytes,
     ``primitives`` are the names of the primitives, one a line.
-    Where in a file a line of the function stands is not shown, so a comment
-    above it changes neither.  The source counts only where it was asked for.
+    Line numbers are not shown, so a comment above the function changes neither.
+    The source counts only where a page shows it.
     """
 
     program: str
@@ -217,20 +218,27 @@ class Seen(NamedTuple):
         return self.primitives.split("\n") if self.primitives else []
 
 
-def seen(result: dict[str, Any]) -> Seen:
+def seen(result: Result) -> Seen:
     """What a page can show of a result."""
-    shown = {key: value for key, value in result.items() if key not in ("source", "settings")}
-    if "facts" in shown:
-        shown["facts"] = {k: v for k, v in shown["facts"].items() if k != "sources"}
-    lines = [result.get("source"), result.get("facts", {}).get("sources")]
-    captured = min(sum(size for _, size in result.get("constants", ())), _MOST)
-    programs = result.get("facts", {}).get("programs", ())
-    names = {equation[0] for program in programs for equation in program.get("equations", ())}
-    return Seen(digest(shown), digest(lines), captured, "\n".join(sorted(names)))
+    data = result.to_json()
+    facts = data.get("facts", {})
+    lines = [data.get("source"), facts.get("sources")]
+    visible = {key: part for key, part in data.items() if key not in ("source", "settings")}
+    if facts:
+        visible["facts"] = {"programs": facts["programs"]}
+    program = result.program
+    sizes = program.constants if program is not None else ()
+    names = {
+        equation.primitive
+        for inner in (program.facts.programs if program is not None else ())
+        for equation in inner.equations
+    }
+    captured = min(sum(size for _, size in sizes), _MOST)
+    return Seen(digest(visible), digest(lines), captured, "\n".join(sorted(names)))
 
 
 def read_seen(data: Any) -> Seen | None:
-    """What was kept of a result, ``None`` where it is nothing of the kind."""
+    """What was kept of a result; ``None`` where the data is anything else."""
     fits = type(data) is list and len(data) == 4 and all(map(_is_digest, data[:2]))
     names = fits and _is_count(data[2]) and type(data[3]) is str and is_plain(data[3])
     return Seen(*data) if names else None
@@ -292,32 +300,28 @@ class PackIndex:
         self.made.setdefault(names[1], made)
         return names
 
-    def to_json(self) -> dict[str, Any]:
-        """Plain data; what rows share, and the names of packs, are told by place."""
+    def to_json(self) -> JsonObject:
+        """Plain data; rows name their packs, and what they share, by index."""
         rows = sorted(self.all(), key=lambda row: (row.pack, row.offset))
-        packs = sorted(self.sizes)
-        needs, made = (sorted({getattr(row, part) for row in rows}) for part in ("needs", "made"))
-        places = [{name: n for n, name in enumerate(names)} for names in (packs, needs, made)]
+        names = _Names(
+            sorted(self.sizes),
+            sorted({row.needs for row in rows}),
+            sorted({row.made for row in rows}),
+        )
         return {
-            "schema": SCHEMA,
-            "packs": [[name, self.sizes[name]] for name in packs],
-            "needs": [self.needs[name] for name in needs],
-            "made": [self.made[name] for name in made],
-            "rows": [
-                [row.key, places[0][row.pack], row.offset, row.length, row.digest, row.at,
-                 row.asked, row.request, places[1][row.needs], places[2][row.made], row.raised,
-                 row.seen and [*row.seen]]
-                for row in rows
-            ],
-        }  # fmt: skip
+            "packs": [[name, self.sizes[name]] for name in names.packs],
+            "needs": [self.needs[name] for name in names.needs],
+            "made": [self.made[name] for name in names.made],
+            "rows": list(map(names.writer(), rows)),
+        }
 
     @classmethod
     def from_json(cls, data: Any) -> PackIndex | None:
-        """The inverse, ``None`` for all that :meth:`to_json` does not make."""
-        parts = ["made", "needs", "packs", "rows", "schema"]
-        if type(data) is not dict or sorted(data) != parts or data["schema"] != SCHEMA:
+        """Read what :meth:`to_json` wrote; ``None`` for anything else."""
+        parts = ["made", "needs", "packs", "rows"]
+        if type(data) is not dict or sorted(data) != parts:
             return None
-        if not all(type(data[part]) is list for part in parts[:-1]):
+        if not all(type(data[part]) is list for part in parts):
             return None
         if not (
             all(map(_is_pack, data["packs"]))
@@ -330,69 +334,127 @@ class PackIndex:
         needs, made = ([digest(item) for item in data[part]] for part in ("needs", "made"))
         index.needs = dict(zip(needs, data["needs"], strict=True))
         index.made = dict(zip(made, data["made"], strict=True))
-        packs = [name for name, _ in data["packs"]]
-        for found in data["rows"]:
-            if not _is_row(found, len(packs), len(needs), len(made)):
+        names = _Names([name for name, _ in data["packs"]], needs, made)
+        for item in data["rows"]:
+            row = names.read(item)
+            if row is None:
                 return None
-            key, pack, offset, length, known, at, asked, request, one, two, raised, shown = found
-            row = IndexRow(
-                key, packs[pack], offset, length, known, at, asked, request, needs[one], made[two],
-                raised, None if shown is None else Seen(*shown),
-            )  # fmt: skip
-            index.rows.setdefault(key, {})[known] = row
+            index.rows.setdefault(row.key, {})[row.digest] = row
         return index
+
+
+class _Names(NamedTuple):
+    """The lists into which the rows of an index point: the JSON of a row needs them."""
+
+    packs: list[str]
+    needs: list[str]
+    made: list[str]
+
+    def writer(self) -> Callable[[IndexRow], list[Any]]:
+        """What makes plain data of a row."""
+        packs, needs, made = ({name: n for n, name in enumerate(names)} for names in self)
+
+        def write(row: IndexRow) -> list[Any]:
+            return [
+                row.key, packs[row.pack], row.offset, row.length, row.digest, row.at, row.asked,
+                row.request, needs[row.needs], made[row.made], row.raised, row.seen and [*row.seen],
+            ]  # fmt: skip
+
+        return write
+
+    def read(self, data: Any) -> IndexRow | None:
+        """Read what :meth:`writer` made; ``None`` for anything else."""
+        if type(data) is not list or len(data) != 12:
+            return None
+        key, pack, offset, length, line, at, asked, request, needs, made, raised, kept = data
+        fits = (
+            _is_key(key)
+            and all(map(_is_count, (pack, offset, length, at, asked, needs, made)))
+            and pack < len(self.packs)
+            and needs < len(self.needs)
+            and made < len(self.made)
+            and _is_digest(line)
+            and _is_digest(request)
+            and type(raised) is bool
+        )
+        shows = read_seen(kept) if fits and kept is not None else None
+        if not fits or (kept is not None and shows is None):
+            return None
+        return IndexRow(
+            key, self.packs[pack], offset, length, line, at, asked, request, self.needs[needs],
+            self.made[made], raised, shows,
+        )  # fmt: skip
 
 
 # -- records ---------------------------------------------------------------------------
 
 
-def head(key: str, request: str, needs: Stored, made: Mapping[str, str], at: int) -> dict[str, Any]:
-    """What stands before the result of a record."""
-    return {
-        "schema": SCHEMA, "key": key, "request": request, "needs": needs, "made": dict(made),
-        "at": at,
-    }  # fmt: skip
+@dataclass(frozen=True, slots=True)
+class RecordHead:
+    """What precedes the result in a record.
+
+    ``request`` is the request's digest, ``made`` what entered the key beside the request,
+    ``at`` orders the records of one key.
+    """
+
+    key: str
+    request: str
+    needs: Stored
+    made: Mapping[str, str]
+    at: int
+
+    def to_json(self) -> JsonObject:
+        """Plain data."""
+        return {
+            "schema": SCHEMA, "key": self.key, "request": self.request, "needs": self.needs,
+            "made": dict(self.made), "at": self.at,
+        }  # fmt: skip
+
+    @classmethod
+    def from_json(cls, data: Any) -> RecordHead | None:
+        """Read what :meth:`to_json` wrote; ``None`` for anything else."""
+        fits = (
+            type(data) is dict
+            and sorted(data) == ["at", "key", "made", "needs", "request", "schema"]
+            and type(data["schema"]) is int
+            and data["schema"] == SCHEMA
+            and _is_key(data["key"])
+            and _is_digest(data["request"])
+            and are_stored(data["needs"])
+            and _are_texts(data["made"])
+            and _is_count(data["at"])
+        )
+        if not fits:
+            return None
+        return cls(data["key"], data["request"], data["needs"], data["made"], data["at"])
 
 
-def read_head(record: Record) -> dict[str, Any] | None:
-    """The head of a record, ``None`` where it is none."""
+def read_head(record: Record) -> RecordHead | None:
+    """The head of a record, ``None`` where it is damaged."""
     try:
-        found = loads(record.head)
+        return RecordHead.from_json(loads(record.head))
     except ValueError:
         return None
-    fits = (
-        type(found) is dict
-        and sorted(found) == ["at", "key", "made", "needs", "request", "schema"]
-        and type(found["schema"]) is int
-        and found["schema"] == SCHEMA
-        and _is_key(found["key"])
-        and _is_digest(found["request"])
-        and are_stored(found["needs"])
-        and _are_texts(found["made"])
-        and _is_count(found["at"])
-    )
-    return found if fits else None
 
 
-def read_result(record: Record, key: str) -> dict[str, Any] | None:
-    """The result of a record of that key, ``None`` where it is none that a page can show."""
+def read_result(record: Record, key: str) -> Result | None:
+    """The result of a record of that key, ``None`` where it is not one that a page can show."""
     try:
-        result = loads(record.result)
+        data = loads(record.result)
     except ValueError:
         return None
-    # Heads are canonical, so the key need not be looked for.
+    # Heads are canonical, so a regular expression finds the key.
     same = re.match(rb'\{"at":\d{1,19},"key":"([^"]*)"', record.head)
     if same is None or same[1] != key.encode():
         return None
-    if problem(result) or (key.endswith(FAILED) and "text" in result):
+    if problem(data) or (key.endswith(FAILED) and "text" in data):
         return None
-    found: dict[str, Any] = result
-    return found
+    return Result.from_json(data)
 
 
-def written(head: dict[str, Any], result: dict[str, Any]) -> tuple[str, str]:
+def written(head: RecordHead, result: Result) -> tuple[str, str]:
     """The two parts of a record as JSON."""
-    return canonical(head), canonical(result)
+    return canonical(head.to_json()), canonical(result.to_json())
 
 
 # -- checks of single fields -----------------------------------------------------------
@@ -421,20 +483,4 @@ def _is_pack(data: Any) -> bool:
         and type(data[0]) is str
         and NAME.fullmatch(data[0]) is not None
         and _is_count(data[1])
-    )
-
-
-def _is_row(data: Any, packs: int, needs: int, made: int) -> bool:
-    return (
-        type(data) is list
-        and len(data) == 12
-        and _is_key(data[0])
-        and all(map(_is_count, (*data[1:4], *data[5:7], *data[8:10])))
-        and data[1] < packs
-        and data[8] < needs
-        and data[9] < made
-        and _is_digest(data[4])
-        and _is_digest(data[7])
-        and type(data[10]) is bool
-        and (data[11] is None or read_seen(data[11]) is not None)
     )

@@ -1,24 +1,27 @@
-"""One running worker: its start, its messages, its end."""
+"""One running worker: its start, its pipes, its messages, its end."""
 
 from __future__ import annotations
 
 import contextlib
 import json
 import os
+import queue
 import secrets
+import selectors
 import signal
 import socket
 import subprocess
+import threading
 import time
 from collections import deque
 from pathlib import Path
 from typing import Any, Final
 
 from . import descendants
-from .frames import Frames, Unusable
-from .outcome import is_text
+from .checks import is_text
+from .frames import Frames, Message, Unusable
 from .request import Setup
-from .streams import LIFE, REPLIES, Streams, streams
+from .result import Needs
 
 WORKER: Final = str(Path(__file__).parents[1] / "worker" / "process.py")
 #: Seconds that starting JAX may take.
@@ -29,6 +32,155 @@ KEPT_OUTPUT: Final = 20_000
 _GRACE: Final = 2.0
 #: Seconds between two looks at a process that has no keeper.
 _GLANCE: Final = 0.1
+
+#: Longest single wait, in seconds: some systems take no longer one.
+_LONGEST_WAIT: Final = 3600.0
+_PIECE: Final = 2**18
+
+#: Names of the streams: messages, what is printed, and a line that ends with the keeper.
+REPLIES: Final = "replies"
+OUTPUT: Final = "output"
+LIFE: Final = "life"
+
+
+# -- pipes -----------------------------------------------------------------------------
+
+# A pipe ends when the last process that holds its other end closes it, which may be a daemon
+# that user code started.  So nothing here waits for an end: one loop takes what is there, and
+# closing is closing.  Where the system has no ``select`` for pipes, threads read, and a thread
+# that still waits is left behind.
+
+
+def patience(seconds: float) -> float:
+    """A time to wait for in one go: never negative, never infinite."""
+    return min(max(seconds, 0.0), _LONGEST_WAIT)
+
+
+class Streams:
+    """What a process writes, in pieces, and what is written to it."""
+
+    def __init__(self, child: subprocess.Popen[bytes], life: socket.socket | None) -> None:
+        assert child.stdin is not None and child.stdout is not None and child.stderr is not None
+        self.life = life
+        self.input = child.stdin
+        self.sources: dict[int, str] = {child.stdout.fileno(): REPLIES}
+        self.sources[child.stderr.fileno()] = OUTPUT
+        if life is not None:
+            self.sources[life.fileno()] = LIFE
+        self.files = [child.stdin, child.stdout, child.stderr]
+        self.closed = False
+        self.pending = bytearray()
+        self.selector = selectors.DefaultSelector()
+        for number in (*self.sources, self.input.fileno()):
+            os.set_blocking(number, False)
+        for number in self.sources:
+            self.selector.register(number, selectors.EVENT_READ)
+
+    def send(self, data: bytes) -> None:
+        """Write, now or as soon as there is room."""
+        self.pending += data
+        self._write()
+
+    def _write(self) -> None:
+        watched = self.input.fileno() in self.selector.get_map()
+        try:
+            while self.pending:
+                count = os.write(self.input.fileno(), self.pending[:_PIECE])
+                del self.pending[:count]
+        except BlockingIOError:
+            if not watched:
+                self.selector.register(self.input.fileno(), selectors.EVENT_WRITE)
+            return
+        except OSError:  # nobody reads any more: its end tells
+            self.pending.clear()
+        if watched:
+            self.selector.unregister(self.input.fileno())
+
+    def wait(self, seconds: float) -> list[tuple[str, bytes]]:
+        """What comes within ``seconds``: each piece with its stream, empty at its end."""
+        pieces = []
+        for key, events in self.selector.select(patience(seconds)):
+            if events & selectors.EVENT_WRITE:
+                self._write()
+                continue
+            try:
+                piece = os.read(key.fd, _PIECE)
+            except BlockingIOError:
+                continue
+            except OSError:
+                piece = b""
+            if not piece:
+                self.selector.unregister(key.fd)
+            pieces.append((self.sources[key.fd], piece))
+        return pieces
+
+    def close(self) -> None:
+        """Let go of all ends."""
+        self.closed = True
+        self.selector.close()
+        for file in self.files:
+            with contextlib.suppress(OSError):
+                file.close()
+        if self.life is not None:
+            self.life.close()
+
+
+class ThreadedStreams(Streams):
+    """The same where pipes can't be watched: a thread for each."""
+
+    def __init__(self, child: subprocess.Popen[bytes], life: socket.socket | None) -> None:
+        assert child.stdin is not None and child.stdout is not None and child.stderr is not None
+        self.life = life
+        self.input = child.stdin
+        self.pieces: queue.Queue[tuple[str, bytes]] = queue.Queue(maxsize=64)
+        self.requests: queue.Queue[bytes] = queue.Queue()
+        self.closed = False
+        self._start(self._carry)
+        for name, stream in ((REPLIES, child.stdout), (OUTPUT, child.stderr)):
+            self._start(self._read, name, stream)
+
+    def _start(self, target: Any, *args: Any) -> None:
+        threading.Thread(target=target, args=args, daemon=True).start()
+
+    def _carry(self) -> None:
+        with contextlib.suppress(OSError, ValueError), self.input:
+            while data := self.requests.get():
+                while data:
+                    data = data[os.write(self.input.fileno(), data) :]
+
+    def _read(self, name: str, stream: Any) -> None:
+        with contextlib.suppress(OSError, ValueError), stream:
+            while (piece := os.read(stream.fileno(), _PIECE)) and not self.closed:
+                self.pieces.put((name, piece))
+        self.pieces.put((name, b""))
+
+    def send(self, data: bytes) -> None:
+        self.requests.put(data)
+
+    def wait(self, seconds: float) -> list[tuple[str, bytes]]:
+        pieces = []
+        with contextlib.suppress(queue.Empty):
+            pieces.append(self.pieces.get(timeout=max(patience(seconds), 0.001)))
+            while True:
+                pieces.append(self.pieces.get_nowait())
+        return pieces
+
+    def close(self) -> None:
+        self.closed = True
+        self.requests.put(b"")
+        with contextlib.suppress(queue.Empty):  # a thread may wait for room
+            while True:
+                self.pieces.get_nowait()
+        if self.life is not None:
+            self.life.close()
+
+
+def streams(child: subprocess.Popen[bytes], life: socket.socket | None) -> Streams:
+    """The way that the system has."""
+    return ThreadedStreams(child, life) if os.name == "nt" else Streams(child, life)
+
+
+# -- the process -----------------------------------------------------------------------
 
 
 class Ended(Exception):
@@ -45,7 +197,7 @@ class Process:
         self.frames = Frames(self.token)
         self.tail: deque[bytes] = deque()
         self.kept = 0
-        self.needs: dict[int, dict[str, Any]] = {}
+        self.needs: dict[int, Needs] = {}
         self.answered = 0
         self.worker = 0  # the process below its keeper, where there is one
         self.closed = False  # whether nothing more can be read
@@ -80,8 +232,8 @@ class Process:
         """Wait until JAX is there, ``until`` at the longest; what went wrong, or ``""``."""
         if self.child is None:
             return f"jaxpr_python: {self.problem}"
-        # JAX reads its flags at the first use of a device, which is soon enough for
-        # a wrong one to be told as what it is only here.
+        # JAX reads its flags at the first use of a device: asked for here, a wrong one
+        # is reported as such.
         setup = self.setup
         greeting = {"token": self.token, "roots": list(setup.roots), "memory": setup.memory}
         self.say({**greeting, "devices": bool(self.setup.flags)})
@@ -97,24 +249,26 @@ class Process:
             return text + self._hint()
         if message.get("ready") is True:
             return ""
-        told = message.get("broken")
-        told = told[:2000] if isinstance(told, str) and is_text(told) else "it does not say why"
-        return f"the tracing process could not start JAX: {told}{self._hint()}"
+        reason = message.get("broken")
+        reason = (
+            reason[:2000] if isinstance(reason, str) and is_text(reason) else "it does not say why"
+        )
+        return f"the tracing process could not start JAX: {reason}{self._hint()}"
 
     def _hint(self) -> str:
         """What may be wrong: the interpreter, the environment."""
-        told = dict.fromkeys(f"{key}={text}" for key, text in self.setup.flags)
+        variables = dict.fromkeys(f"{key}={text}" for key, text in self.setup.flags)
         flags = dict(self.setup.flags)
-        told.update({key: None for key, _ in self.setup.settings if key not in flags})
+        variables.update({key: None for key, _ in self.setup.settings if key not in flags})
         hint = f" (interpreter {self.setup.python}"
         # Of the others the name alone: a value may be a secret.
-        return hint + (f"; its environment sets {', '.join(told)})" if told else ")")
+        return hint + (f"; its environment sets {', '.join(variables)})" if variables else ")")
 
-    def say(self, message: dict[str, Any]) -> None:
+    def say(self, message: Message) -> None:
         """Send one message."""
         self.streams.send(json.dumps(message).encode() + b"\n")
 
-    def hear(self, until: float) -> dict[str, Any] | None:
+    def hear(self, until: float) -> Message | None:
         """The next message, ``None`` where there is none ``until`` then."""
         while True:
             try:
@@ -162,18 +316,23 @@ class Process:
         while self.kept - len(self.tail[0]) > KEPT_OUTPUT:
             self.kept -= len(self.tail.popleft())
 
-    def completed(self, message: dict[str, Any]) -> dict[str, Any]:
-        """A reply with its dependencies in full: the worker sends each set once."""
+    def needs_of(self, message: Message) -> Needs | None:
+        """What a reply depends on: the worker sends each set once, with a number.
+
+        ``None`` where the reply names no set.  Raises :class:`Unusable` where the number is
+        unknown, or that of another set.
+        """
         if "deps" not in message:
-            return message
+            return None
         number = message["deps"]
         if "needs" in message:
-            if self.needs.setdefault(number, message["needs"]) != message["needs"]:
+            needs = Needs.from_json(message["needs"])
+            if self.needs.setdefault(number, needs) != needs:
                 raise Unusable("deps is the number of another set")
         elif number not in self.needs:
             raise Unusable("deps is not the number of a set")
         self.answered += 1
-        return {**message, "needs": self.needs[number]}
+        return self.needs[number]
 
     def output(self) -> str:
         """The end of what the worker and user code printed."""

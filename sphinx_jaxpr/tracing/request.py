@@ -15,31 +15,14 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from .files import digest
+from .files import JsonObject, digest
 from .grammar import Aval, Call, Chain, Mesh, Name, Ref, Step, Value, nearest, shorten
+from .transforms import TRANSFORMS
 
-# --- request: What to trace: the canonical form of a request, and its JSON.
+# --- requests
 
 #: Raised when the meaning of a request or of a result changes.
 SCHEMA: Final = 4
-
-#: Built-in transforms and the options that each takes.
-TRANSFORMS: Final[dict[str, tuple[str, ...]]] = {
-    "jit": (),
-    "grad": ("argnums", "sum"),
-    "value_and_grad": ("argnums", "sum"),
-    "hessian": ("argnums", "sum"),
-    "jvp": ("argnums",),
-    "vjp": ("argnums",),
-    "linearize": ("argnums",),
-    "jacfwd": ("argnums",),
-    "jacrev": ("argnums",),
-    "vmap": ("in_axes", "out_axes", "axis_size", "axis_name"),
-    "scan": ("over", "length", "carry", "reverse", "unroll"),
-    "checkpoint": ("policy",),
-    "remat": ("policy",),
-    "shard_map": ("mesh", "in_specs", "out_specs"),
-}
 
 #: Words that can't name a block or a label, since the path language uses them.
 RESERVED: Final = frozenset(
@@ -77,7 +60,7 @@ class Request:
     around: tuple[str, ...] = ()
     bare: bool = False
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> JsonObject:
         """Plain data; equal requests give equal data."""
         return {
             **({"allowed": list(self.allowed)} if self.allowed else {}),
@@ -97,7 +80,7 @@ class Request:
         }
 
     @classmethod
-    def from_json(cls, data: dict[str, Any]) -> Request:
+    def from_json(cls, data: Mapping[str, Any]) -> Request:
         """The inverse of :meth:`to_json`."""
         return cls(
             target=data["target"],
@@ -231,7 +214,7 @@ def check_chain(chain: Chain, third_party: Mapping[str, str]) -> str:
                 f"unknown transform {shorten(step.name)}{nearest(step.name, known)}"
                 f" (known: {', '.join(known)})"
             )
-        options = TRANSFORMS[step.name]
+        options = TRANSFORMS[step.name].options
         for key, _ in step.options:
             if key not in options:
                 listed = ", ".join(options) or "none"
@@ -244,7 +227,7 @@ def check_chain(chain: Chain, third_party: Mapping[str, str]) -> str:
 
 def checked(chains: Iterable[Chain], third_party: Mapping[str, str]) -> list[tuple[Chain, str]]:
     """Each chain with what is wrong with it, ``""`` where nothing is: two with one label too."""
-    found: list[tuple[Chain, str]] = []
+    pairs: list[tuple[Chain, str]] = []
     labels: set[str] = set()
     for chain in chains:
         problem = check_chain(chain, third_party)
@@ -254,42 +237,42 @@ def checked(chains: Iterable[Chain], third_party: Mapping[str, str]) -> list[tup
                 f" {chain.steps[0].name}(...) as other"
             )
         labels.add(chain.label)
-        found.append((chain, problem))
-    return found
+        pairs.append((chain, problem))
+    return pairs
 
 
 def variants(
     base: Request, chains: Iterable[Chain], third_party: Mapping[str, str]
 ) -> list[tuple[str, Request]]:
     """The request of each chain, with its label; ``ValueError`` says what is wrong with one."""
-    found = []
+    labelled = []
     for chain, problem in checked(chains, third_party):
         if problem:
             raise ValueError(problem)
-        found.append((chain.label, base.variant(chain, third_party)))
-    return found
+        labelled.append((chain.label, base.variant(chain, third_party)))
+    return labelled
 
 
-def check_name(name: str, what: str) -> str:
+def check_name(name: str, subject: str) -> str:
     """What is wrong with a block's name or a label, or ``""``."""
     if not (name.isascii() and name.isidentifier()):
-        return f"{what} {shorten(name)} is no ASCII identifier (letters, digits and _)"
+        return f"{subject} {shorten(name)} is not an ASCII identifier (letters, digits and _)"
     if keyword.iskeyword(name) or name in RESERVED:
-        return f"{what} {name!r} is a reserved word, try {name + '_'!r}"
+        return f"{subject} {name!r} is a reserved word, try {name + '_'!r}"
     return ""
 
 
 def local_name(target: str) -> str:
-    """The page-local name of a block without ``name``: the target's last name."""
+    """The page-local name of a block without ``name``: the last part of its target."""
     last = target.replace(":", ".").rpartition(".")[2] or "block"
     if not (last.isascii() and last.isidentifier()):
         last = "".join(c if c.isascii() and c.isidentifier() else "_" for c in last)
     return last + "_" if keyword.iskeyword(last) or last in RESERVED else last
 
 
-# --- jobs: What is handed to the worker: which process, and which programs.
+# --- jobs: what a worker is given
 
-#: More seconds than these are no limit: clocks of some systems wait no longer.
+#: Seconds from which a time counts as unlimited: clocks of some systems wait no longer.
 MAX_SECONDS: Final = 1_000_000
 
 
@@ -329,14 +312,14 @@ def seconds(value: Any) -> float:
     if isinstance(value, bool) or not isinstance(value, (int, float, str)):
         return 0.0
     try:
-        found = float(value)
+        number = float(value)
     except ValueError:
         return 0.0
     except OverflowError:  # an integer
-        found = math.inf if value > 0 else 0.0  # type: ignore[operator] # an integer
-    if not found > 0:  # NaN too
+        number = math.inf if value > 0 else 0.0  # type: ignore[operator] # an integer
+    if not number > 0:  # NaN too
         return 0.0
-    return found if found <= MAX_SECONDS else math.inf
+    return number if number <= MAX_SECONDS else math.inf
 
 
 class Limit:

@@ -1,20 +1,24 @@
 """What becomes of a request: a result, or an error, as plain frozen data.
 
-This is the one place that knows their JSON.  ``from_json`` expects what
-:func:`.outcome.problem` and :func:`.outcome.error_problem` accept.
+This is the one place that knows their JSON.  ``from_json`` expects data that passed the
+checks of :mod:`.checks`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, field, fields, replace
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Final, Self
 
-from .needs import Needs
+from ..program.text import shorten, words
+from .files import JsonObject
 
 if TYPE_CHECKING:
     from ..program.facts import Facts
+
+
+# --- result: What becomes of a request: a result, or an error, as plain frozen data.
 
 
 class ErrorKind(StrEnum):
@@ -44,7 +48,7 @@ class Frame:
     def from_json(cls, data: Mapping[str, Any]) -> Self:
         return cls(data["file"], data["line"], data["function"], data["code"])
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> JsonObject:
         return {
             "file": self.file,
             "line": self.line,
@@ -93,8 +97,8 @@ class TraceError:
             **more,
         )
 
-    def to_json(self) -> dict[str, Any]:
-        data: dict[str, Any] = {
+    def to_json(self) -> JsonObject:
+        data: JsonObject = {
             "kind": self.kind.value,
             "type": self.type,
             "mro": list(self.mro),
@@ -128,7 +132,7 @@ class FunctionSource:
     def from_json(cls, data: Mapping[str, Any]) -> Self:
         return cls(data["text"], data["file"], data["line"])
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> JsonObject:
         return {"text": self.text, "file": self.file, "line": self.line}
 
 
@@ -191,12 +195,12 @@ class Result:
             TraceError.from_json(error) if error else None,
         )
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> JsonObject:
         """Plain data without the parts that are unknown or empty.
 
         A program always has ``jax``, ``call``, ``args`` and ``inputs``.
         """
-        data: dict[str, Any] = {}
+        data: JsonObject = {}
         if self.program is not None:
             data |= {"jax": "", "call": "", "args": [], "inputs": []}
         data |= {name: text for name in ("jax", "call", "mesh") if (text := getattr(self, name))}
@@ -221,15 +225,162 @@ def _pairs(data: Any) -> Pairs | None:
     return None if data is None else tuple((first, second) for first, second in data)
 
 
+@dataclass(frozen=True)
+class Needs:
+    """What the worker saw a program depend on; paths are absolute.
+
+    ``files`` were read, ``folders`` listed: each with a digest of its content, ``""`` where
+    it was missing.  ``paths`` and ``sizes`` were asked for.  ``modules`` are the top-level
+    names that were looked up, ``missing`` those of them that were not found anywhere,
+    ``parts`` the paths in packages where a submodule was looked up, with what was there.
+    ``variables`` are names of environment variables.
+    """
+
+    files: dict[str, str] = field(default_factory=dict)
+    folders: dict[str, str] = field(default_factory=dict)
+    paths: dict[str, str] = field(default_factory=dict)
+    sizes: dict[str, str] = field(default_factory=dict)
+    parts: dict[str, str] = field(default_factory=dict)
+    modules: list[str] = field(default_factory=list)
+    missing: list[str] = field(default_factory=list)
+    distributions: list[str] = field(default_factory=list)
+    variables: list[str] = field(default_factory=list)
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Self:
+        """Read what :meth:`to_json` wrote."""
+        return cls(**{part.name: data[part.name] for part in fields(cls) if part.name in data})
+
+    def to_json(self) -> JsonObject:
+        """Plain data, without the parts that are empty."""
+        return {name: part for name, part in asdict(self).items() if part}
+
+
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What became of one request that was handed to a worker.
+    """What became of one request that a worker was given.
 
-    Either ``result`` or ``error``; ``known`` is the part of a result that was there
-    before the error.  ``needs`` is what the answer depends on, where it is known.
+    Either ``result`` or ``error`` is there; ``known`` is the part of a result that was
+    known before the error.  ``needs`` is what the answer depends on, where it is known.
     """
 
     result: Result | None = None
     error: TraceError | None = None
     known: Result | None = None
     needs: Needs | None = None
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any], needs: Needs | None = None) -> Self:
+        """Read a message of the worker; the client completes its ``needs``."""
+        result, error, known = (data.get(name) for name in ("result", "error", "known"))
+        return cls(
+            None if result is None else Result.from_json(result),
+            None if error is None else TraceError.from_json(error),
+            None if known is None else Result.from_json(known),
+            needs,
+        )
+
+    def to_json(self) -> JsonObject:
+        """A message of the worker, without its ``needs``: it sends each set of them once."""
+        parts = (("result", self.result), ("error", self.error), ("known", self.known))
+        return {name: part.to_json() for name, part in parts if part is not None}
+
+
+# --- reports: Errors, results and settings in words: one line, a headline with details, remarks.
+
+#: Longest message in one line, in characters.
+MAX_LINE: Final = 600
+
+
+def describe(error: TraceError) -> str:
+    """One error in one line: what, where in the user's code, where to read more."""
+    text = headline(error)
+    if error.frames:
+        last = error.frames[-1]
+        inside = f" in {last.function}" if last.function not in ("", "<module>") else ""
+        text += f" [{last.file}:{last.line}{inside}: {last.code}]"
+    if error.hint:
+        text += f"; hint: {error.hint}"
+    if error.log:
+        text += f" (more in {error.log})"
+    return text
+
+
+def headline(error: TraceError) -> str:
+    """What went wrong, in one line, without file and line."""
+    lines = [line.strip() for line in error.message.splitlines() if line.strip()]
+    text = " ".join(lines[:3])
+    text = text if len(text) <= MAX_LINE else text[:MAX_LINE] + "..."
+    if error.type:
+        text = f"{error.type}: {text}" if text else error.type
+    if error.kind is ErrorKind.IMPORT:
+        text = f"the import of {error.module} failed: {text}"
+    if error.searched:
+        text += f"; searched {', '.join(error.searched)}"
+    return text
+
+
+def error_parts(error: TraceError) -> tuple[str, str]:
+    """The headline of an error and the lines below it."""
+    lines = error.message.splitlines()
+    first = headline(replace(error, message=lines[0] if lines else ""))
+    detail = lines[1:20]
+    for frame in error.frames[-3:]:
+        inside = f", in {frame.function}" if frame.function else ""
+        detail += [f"{frame.file}, line {frame.line}{inside}", f"    {frame.code}"]
+    return first, "\n".join(detail).strip("\n")
+
+
+def unmet(raises: str, error: TraceError | None) -> str:
+    """How an error differs from the expected one, ``Type: part of its message``; else ``""``."""
+    kind, _, part = (" ".join(piece.split()) for piece in raises.partition(":"))
+    if error is None:
+        return f"expected {words(raises, 80)}, but no error occurred"
+    if error.kind is not ErrorKind.TRACE:
+        return f"expected {words(raises, 80)}, found {describe(error)}"
+    if kind.rpartition(".")[2] not in error.mro:
+        return f"expected {words(kind, 80)}, found {describe(error)}"
+    if part not in " ".join(error.message.split()):
+        return f"expected a message with {shorten(part)}, found {describe(error)}"
+    return ""
+
+
+def remarks(result: Result | None, base: Result | None = None) -> list[str]:
+    """Effects, effects that a transform of ``base`` lost, captured arrays."""
+    if result is None:
+        return []
+    program, before = result.program, base.program if base is not None else None
+    effects = program.effects if program is not None else ()
+    lost = [effect for effect in (before.effects if before else ()) if effect not in effects]
+    lines = []
+    if effects:
+        lines.append(f"effects: {', '.join(effects)}")
+    if lost:
+        lines.append(f"the base has effects that are lost here: {', '.join(lost)}")
+    if program is not None and (sizes := program.constants):
+        total = megabytes(sum(size for _, size in sizes))
+        listed = ", ".join(kind for kind, _ in sizes[:4]) + (", ..." if sizes[4:] else "")
+        lines.append(f"{total} captured: {listed}")
+    return lines
+
+
+def differences(before: Pairs, now: Pairs) -> str:
+    """How the settings in which a program was traced differ from those of the stored one."""
+    then, today = dict(before), dict(now)
+    changes = []
+    for name in sorted({*then, *today}):
+        old, new = then.get(name), today.get(name)
+        if old == new:
+            continue
+        was = f"was {old}" if old is not None else "had its default"
+        is_now = f"is {new}" if new is not None else "has its default"
+        changes.append(f"{name} {was} when the stored one was traced and {is_now} now")
+    return "; ".join(changes)
+
+
+def megabytes(size: int) -> str:
+    """A size in bytes as people read it."""
+    for unit, scale in (("GB", 10**9), ("MB", 10**6), ("kB", 10**3)):
+        if size >= scale:
+            return f"{size / scale:.3g} {unit}"
+    return f"{size} bytes"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import string
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
@@ -40,9 +41,9 @@ class Aval:
 
     def __str__(self) -> str:
         dims = list(map(str, self.shape))
-        for place, names in enumerate(self.axes):
+        for axis, names in enumerate(self.axes):
             if names:
-                dims[place] += f"@{names[0]}" if len(names) == 1 else f"@({','.join(names)})"
+                dims[axis] += f"@{names[0]}" if len(names) == 1 else f"@({','.join(names)})"
         space = f"<{self.memory}>" if self.memory else ""
         return f"{self.dtype}{space}[{','.join(dims)}]"
 
@@ -71,8 +72,8 @@ class Mesh:
         if kinds.keys() == {"Auto"}:
             return f"{{{sizes}}}"
         listed = ", ".join(f'"{kind}"' for kind in self.types)
-        shown = f'"{self.types[0]}"' if len(kinds) == 1 else f"({listed})"
-        return f"{{{sizes}}}, axis_types={shown}"
+        kinds_text = f'"{self.types[0]}"' if len(kinds) == 1 else f"({listed})"
+        return f"{{{sizes}}}, axis_types={kinds_text}"
 
     @property
     def source(self) -> str:
@@ -124,7 +125,7 @@ _ENDLESS: Final = {"inf": "inf", "infinity": "inf", "nan": "nan"}
 
 
 def meant_dtype(name: str) -> str:
-    """The dtype that a wrong one stands for, ``""`` where none is near: ``jnp.float32``."""
+    """The dtype that a wrong one means, ``""`` where none is near: ``jnp.float32``."""
     last = name.rpartition(".")[2].lower()
     if last in DTYPES:
         return last
@@ -133,9 +134,9 @@ def meant_dtype(name: str) -> str:
     letters = _letters(last)
     alike = [known for known in DTYPES if _letters(known) == letters]
     known = alike or [*DTYPES, *KEYS]
-    found = difflib.get_close_matches(last, known, n=1, cutoff=0.5)
-    longer = [one for one in alike if one.startswith(f"{last}_")]
-    return (longer or found or [""])[0]
+    near = difflib.get_close_matches(last, known, n=1, cutoff=0.5)
+    longer = [dtype for dtype in alike if dtype.startswith(f"{last}_")]
+    return (longer or near or [""])[0]
 
 
 def _letters(name: str) -> str:
@@ -143,14 +144,14 @@ def _letters(name: str) -> str:
 
 
 def meant_name(name: str) -> str:
-    """The value that a name stands for which leads nowhere: ``f32`` is ``f32[]``."""
+    """The value meant by a name that does not exist: ``f32`` is ``f32[]``."""
     if name in DTYPES or name in KEYS:
         return f"{name}[]"
     return _ENDLESS.get(name.rpartition(".")[2].lower(), "")
 
 
 def meant_call(value: Any) -> str:
-    """The value that a call stands for, ``""`` where there is none: ``float("-inf")``."""
+    """The value that a call means, ``""`` where there is none: ``float("-inf")``."""
     if isinstance(value, Call) and value.name == "float" and len(value.arguments) == 1:
         text = str(value.arguments[0]).strip().lower()
         sign = "-" if text.startswith("-") else ""
@@ -160,9 +161,9 @@ def meant_call(value: Any) -> str:
 
 
 def separating(rest: str) -> str:
-    """A hint for what stands where a comma should."""
+    """A hint for what is found in place of a comma."""
     if rest.startswith("@"):
-        return "; axes of a mesh stand behind a dimension, as in f32[4@a,8]"
+        return "; mesh axes follow a dimension, as in f32[4@a,8]"
     if rest.startswith(":"):
         return "; a name is joined with '=', as in x=f32[8]"
     if rest.startswith("{"):
@@ -170,3 +171,18 @@ def separating(rest: str) -> str:
     if rest[:1] in set("+-*/%"):
         return "; options compute nothing: name an attribute of the target's module"
     return ""
+
+
+def nested_source(value: Any, source: Callable[[Any], str]) -> str:
+    """A dict, tuple or list as Python source, ``""`` for anything else.
+
+    ``source`` writes each value inside; a key that was written as a plain word is a string.
+    """
+    if type(value) is dict:
+        return "{" + ", ".join(f"{key!r}: {source(part)}" for key, part in value.items()) + "}"
+    if type(value) not in (tuple, list):
+        return ""
+    inner = ", ".join(map(source, value))
+    if isinstance(value, list):
+        return f"[{inner}]"
+    return f"({inner},)" if len(value) == 1 else f"({inner})"

@@ -15,13 +15,24 @@ from collections import defaultdict
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from . import packs
 from .files import MOST, Cache, opened, remove_old, remove_temporary
-from .needs import Needs, Present
-from .packs import FAILED, IndexRow, PackIndex, Seen, head, read_head, read_result, seen, written
+from .needs import Present
+from .packs import (
+    FAILED,
+    IndexRow,
+    PackIndex,
+    RecordHead,
+    Seen,
+    read_head,
+    read_result,
+    seen,
+    written,
+)
 from .request import SCHEMA, Request
+from .result import Needs, Result
 
 # --- what the store lets go: by age, by size, and what killed builds left behind
 
@@ -72,8 +83,8 @@ def outlived(rows: list[IndexRow], today: int) -> list[IndexRow]:
 def sweep(folder: Path, now: float) -> None:
     """Remove files that no build of this version reads or writes.
 
-    The folder may hold files of others, and a link in it may lead to some: what goes has a
-    name that we alone give, or begins as ours do.
+    The folder may hold files of others, and so may folders that its links point to: only
+    files go whose name no other program gives, or that begin as ours do.
     """
     before = now - DAYS * _DAY
     remove_temporary(folder, now)
@@ -138,8 +149,8 @@ def _copied(folder: Path, index: PackIndex, rows: list[IndexRow]) -> bool:
         pack = packs.Pack(folder)
         for row in rows:
             text = packs.raw(folder / row.pack, row.offset, row.length)
-            found = packs.record(text)
-            if found is not None and found.digest == row.digest:
+            record = packs.record(text)
+            if record is not None and record.digest == row.digest:
                 places.append((row, pack.append(text)))
     except OSError:
         if pack is not None:
@@ -183,7 +194,7 @@ class Store:
         self.today = int(clock() // _DAY)
         self.changed = False  # whether the index is another one than that in the folder
         self.damaged = 0  # lines and results that were not what they should be
-        self.loaded: dict[str, dict[str, Any]] = {}
+        self.loaded: dict[str, Result] = {}
         self._chosen: dict[str, IndexRow] = {}
         self._lost: dict[
             tuple[str, str], IndexRow
@@ -192,7 +203,7 @@ class Store:
         self._latest: dict[str, str] | None = None
         self._pack: packs.Pack | None = None
         self._stamp = cache.stamp(INDEX)
-        self.index = PackIndex.from_json(cache.data(INDEX)) or PackIndex()
+        self.index = cache.load(INDEX, PackIndex.from_json, SCHEMA) or PackIndex()
         self._look()  # after the index was read: a pack that is gone by then has a successor
 
     # -- reading
@@ -213,7 +224,7 @@ class Store:
                 return row.seen
         return None
 
-    def load(self, key: str) -> dict[str, Any] | None:
+    def load(self, key: str) -> Result | None:
         """The result under ``key``; ``None`` where it is damaged or gone."""
         if key not in self.loaded:
             row = self._chosen.get(key) or next(iter(self.index.newest(key)), None)
@@ -227,13 +238,13 @@ class Store:
         """Find out what a result shows that only a pack knew; whether it is one."""
         result = self._result(row)
         if result is not None:
-            row.seen, row.raised = seen(result), "error" in result
+            row.seen, row.raised = seen(result), result.error is not None
             self.loaded[row.key] = result
             self.changed = True
         return result is not None
 
-    def _result(self, row: IndexRow) -> dict[str, Any] | None:
-        """The result of a row, which is forgotten where its record is no such thing any more."""
+    def _result(self, row: IndexRow) -> Result | None:
+        """The result of a row, which is dropped where its record is damaged."""
         record = self._record(row)
         result = read_result(record, row.key) if record else None
         if result is None:
@@ -246,12 +257,12 @@ class Store:
     def _record(self, row: IndexRow) -> packs.Record | None:
         for _ in range(2):
             try:
-                found = packs.record(packs.raw(self.folder / row.pack, row.offset, row.length))
+                record = packs.record(packs.raw(self.folder / row.pack, row.offset, row.length))
             except OSError:  # another build may have made one pack of several
                 self._look()
                 row = self.index.rows.get(row.key, {}).get(row.digest, row)
             else:
-                return found if found and found.digest == row.digest else None
+                return record if record and record.digest == row.digest else None
         return None
 
     def _look(self) -> None:
@@ -284,30 +295,30 @@ class Store:
         return True
 
     def _add(self, name: str, record: packs.Record | None) -> None:
-        found = read_head(record) if record else None
-        if record is None or found is None:
+        head = read_head(record) if record else None
+        if record is None or head is None:
             self.damaged += 1
             return
-        key = found["key"]
-        if record.digest in self.index.rows.get(key, {}):  # a build was killed while it moved it
+        rows = self.index.rows.get(head.key, {})
+        if record.digest in rows:  # a build was killed while it moved it
             return
-        needs, made = self.index.share(found["needs"], found["made"])
+        needs, made = self.index.share(head.needs, dict(head.made))
         row = IndexRow(
-            key, name, record.offset, record.length, record.digest, found["at"], self.today,
-            found["request"], needs, made,
+            head.key, name, record.offset, record.length, record.digest, head.at, self.today,
+            head.request, needs, made,
         )  # fmt: skip
-        if before := self._lost.pop((key, record.digest), None):
+        if before := self._lost.pop((head.key, record.digest), None):
             row.asked, row.raised, row.seen = before.asked, before.raised, before.seen
-        self.index.rows.setdefault(key, {})[record.digest] = row
+        self.index.rows.setdefault(head.key, {})[record.digest] = row
 
     def _changed(self, name: str) -> str:
-        """What is no longer as a set of needs has it, ``""`` for nothing; judged once a build."""
+        """What has changed of a set of needs, ``""`` for nothing; looked up once a build."""
         if name not in self._changes:
             self._changes[name] = self.present.changed(self.index.needs[name])
         return self._changes[name]
 
     def why(self, key: str, request: str, made: Mapping[str, str]) -> str:
-        """Why there is no result for a request under ``key``, ``""`` where there never was one."""
+        """Why a request has no result under ``key``, ``""`` where it never had one."""
         for row in self.index.newest(key):
             return self._changed(row.needs)
         if self._latest is None:
@@ -322,7 +333,7 @@ class Store:
         self,
         key: str,
         request: Request,
-        result: dict[str, Any],
+        result: Result,
         needs: Needs,
         made: Mapping[str, str],
     ) -> Seen:
@@ -330,27 +341,27 @@ class Store:
 
         ``made`` is what entered the key beside the request, by name.
         """
-        shown = seen(result)
+        visible = seen(result)
         self.loaded[key] = result
         self._chosen.pop(key, None)
         stored = self.present.stored(needs, request.top_modules)
         before = self.index.newest(key)
         at = max([int(self.clock() * 1000), *(row.at + 1 for row in before[:1])])
-        first = head(key, request.digest, stored, made, min(at, _LAST))
-        line = packs.line(*written(first, result))
+        head = RecordHead(key, request.digest, stored, made, min(at, _LAST))
+        line = packs.line(*written(head, result))
         offset = self._append(line)
         if self._pack is not None and offset is not None:
             names = self.index.share(stored, dict(made))
-            known = line[:64].decode()
+            line_digest = line[:64].decode()
             row = IndexRow(
-                key, self._pack.name, offset, len(line), known, first["at"], self.today,
-                first["request"], *names, "error" in result, shown,
+                key, self._pack.name, offset, len(line), line_digest, head.at, self.today,
+                head.request, *names, result.error is not None, visible,
             )  # fmt: skip
             self.index.drop(old for old in before if old.needs == row.needs)
-            self.index.rows.setdefault(key, {})[known] = row
+            self.index.rows.setdefault(key, {})[line_digest] = row
             self.index.sizes[self._pack.name] = self._pack.size
             self.changed = True
-        return shown
+        return visible
 
     def _append(self, line: bytes) -> int | None:
         """Where a record begins in the pack of this build, ``None`` where it can't be kept."""
@@ -379,7 +390,7 @@ class Store:
         self.index.drop(outlived(self.index.all(), self.today))
         rewrite(self.folder, self.index)
         sweep(self.folder, self.clock())
-        self.cache.keep(INDEX, self.index.to_json())
+        self.cache.keep(INDEX, self.index.to_json(), SCHEMA)
         self._stamp = self.cache.stamp(INDEX)
         self.changed = False
 
@@ -387,7 +398,7 @@ class Store:
         """Take over what other builds found out since the index was read."""
         if self.cache.stamp(INDEX) == self._stamp:
             return
-        other = PackIndex.from_json(self.cache.data(INDEX)) or PackIndex()
+        other = self.cache.load(INDEX, PackIndex.from_json, SCHEMA) or PackIndex()
         new = other.sizes.keys() - self.index.sizes.keys()
         for row in other.all():
             mine = self.index.rows.get(row.key, {}).get(row.digest)
@@ -405,9 +416,9 @@ class Store:
 
 def _difference(before: Mapping[str, str], now: Mapping[str, str]) -> str:
     for name in sorted({*before, *now}):
-        one, two = before.get(name, ""), now.get(name, "")
-        if one != two and name.startswith("environment "):  # a digest: what it is stays unsaid
-            return f"the {name} {'changed' if one and two else 'is new' if two else 'is gone'}"
-        if one != two:
-            return f"{name} {one or '(none)'} is now {two or '(none)'}"
+        old, new = before.get(name, ""), now.get(name, "")
+        if old != new and name.startswith("environment "):  # a digest: what it is stays unsaid
+            return f"the {name} {'changed' if old and new else 'is new' if new else 'is gone'}"
+        if old != new:
+            return f"{name} {old or '(none)'} is now {new or '(none)'}"
     return ""

@@ -1,4 +1,4 @@
-"""What code asks the file system and its environment for, told to the recorder.
+"""What code asks the file system and its environment for, reported to the recorder.
 
 Python announces what is opened or listed as audit events.  It announces neither
 ``os.stat``, on which ``os.path.exists`` and ``pathlib`` are built, nor a look at
@@ -23,7 +23,7 @@ from .recorder import DependencyRecorder
 _WRITING: Final = os.O_WRONLY | os.O_RDWR
 _LISTING: Final = ("os.listdir", "os.scandir")
 #: Events about paths that code makes, moves or removes: how many paths come first, and
-#: where the folders stand that these are relative to (-1 for none).
+#: where the folders are that these are relative to (-1 for none).
 _CHANGING: Final = {
     "os.mkdir": (1, 2),
     "os.remove": (1, 1),
@@ -189,17 +189,19 @@ class _Watcher:
     def _replace(self, module: Any, name: str, plain: Any, asking: Any) -> None:
         asking.__module__ = module.__name__
         setattr(module, name, asking)
-        for found in ("supports_dir_fd", "supports_fd", "supports_follow_symlinks"):
-            functions: set[Any] = getattr(os, found, set())
+        for listed in ("supports_dir_fd", "supports_fd", "supports_follow_symlinks"):
+            functions: set[Any] = getattr(os, listed, set())
             if plain in functions:
                 functions.add(asking)
 
     def _ask(self, path: Any, frame: FrameType, state: bool) -> None:
         if isinstance(path, int):
             return
-        found = _absolute(path)
-        if self.recorder.tracked(found) and self._asks(frame):
-            self.recorder.note("sizes" if state and self._tells(frame) else "paths", found, frame)
+        absolute = _absolute(path)
+        if self.recorder.tracked(absolute) and self._asks(frame):
+            self.recorder.note(
+                "sizes" if state and self._tells(frame) else "paths", absolute, frame
+            )
 
     def _tells(self, frame: FrameType) -> bool:
         """Whether more than the kind of a file is asked for: by whom decides it."""

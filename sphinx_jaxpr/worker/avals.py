@@ -16,6 +16,7 @@ import jax
 from jax.sharding import AbstractMesh, AxisType, NamedSharding, PartitionSpec
 
 from ..tracing.grammar import DTYPES, Aval, Mesh, nearest
+from ..tracing.result import ErrorKind
 from .failures import RequestError
 
 # --- abstract values with all that JAX knows of them.
@@ -81,9 +82,9 @@ def split_axes(value: Any) -> PartitionSpec | None:
 
 def _traced_type(function: Callable[..., Any], *types: Any) -> Any:
     """The type of what a function returns, which need not be allowed to leave it."""
-    found: list[Any] = []
-    jax.make_jaxpr(lambda *values: found.append(jax.typeof(function(*values))))(*types)
-    return plain(found[0])
+    traced: list[Any] = []
+    jax.make_jaxpr(lambda *values: traced.append(jax.typeof(function(*values))))(*types)
+    return plain(traced[0])
 
 
 def ref_of(leaf: Any) -> Any:
@@ -101,22 +102,22 @@ def in_host_memory(leaf: Any) -> Any:
     return _traced_type(lambda value: jax.device_put(value, jax.memory.Space.Host), leaf)
 
 
-def with_axis(leaf: Any, place: int, size: int) -> Any:
+def with_axis(leaf: Any, axis_index: int, size: int) -> Any:
     """The type of ``size`` such values stacked along a new axis, which nothing splits."""
     aval = type_of(leaf)
     if is_ref(aval):
-        return ref_of(with_axis(_traced_type(lambda ref: ref[...], aval), place, size))
+        return ref_of(with_axis(_traced_type(lambda ref: ref[...], aval), axis_index, size))
     shape = list(aval.shape)
-    shape.insert(place, size)
+    shape.insert(axis_index, size)
     if isinstance(plain(aval), _ABSTRACT):
-        rest = tuple(axis for axis in range(len(shape)) if axis != place)
+        rest = tuple(axis for axis in range(len(shape)) if axis != axis_index)
         return _traced_type(lambda x: jax.lax.broadcast_in_dim(x, tuple(shape), rest), aval)
     sharding = None
     spec = split_axes(aval)
     if spec is not None:
         entries = list(getattr(spec, "partitions", None) or tuple(spec))
         entries += [None] * (len(aval.shape) - len(entries))
-        entries.insert(place, None)
+        entries.insert(axis_index, None)
         more = {key: axes for key in ("unreduced", "reduced") if (axes := getattr(spec, key, None))}
         sharding = NamedSharding(aval.sharding.mesh, PartitionSpec(*entries, **more))
     return jax.ShapeDtypeStruct(
@@ -129,10 +130,10 @@ def printed(leaf: Any) -> str:
     if isinstance(leaf, jax.ShapeDtypeStruct) and leaf.sharding is None:
         return _short(leaf)
     try:
-        found = _PRINTED.match(str(jax.make_jaxpr(lambda value: None)(leaf)))
+        match = _PRINTED.match(str(jax.make_jaxpr(lambda value: None)(leaf)))
     except Exception:  # JAX refuses it: its error is for the trace to report
-        found = None
-    return " ".join(found[1].split()) if found else _short(leaf)
+        match = None
+    return " ".join(match[1].split()) if match else _short(leaf)
 
 
 def _short(leaf: Any) -> str:
@@ -162,14 +163,14 @@ def mesh_of(value: Mesh | Any) -> AbstractMesh:
     if isinstance(value, Mesh):
         names, sizes = zip(*value.axes, strict=True)
         return abstract_mesh(sizes, names, value.types)
-    found = getattr(value, "abstract_mesh", value)
-    if not isinstance(found, AbstractMesh):
+    mesh = getattr(value, "abstract_mesh", value)
+    if not isinstance(mesh, AbstractMesh):
         raise RequestError(
-            "option",
+            ErrorKind.OPTION,
             f"mesh names a {type(value).__name__}; expected a jax.sharding.AbstractMesh or Mesh",
             option="mesh",
         )
-    return found
+    return mesh
 
 
 def under(mesh: AbstractMesh | None) -> AbstractContextManager[Any]:
@@ -191,28 +192,28 @@ def mesh_source(mesh: AbstractMesh) -> str:
 
 def only_mesh(leaves: Sequence[Any]) -> AbstractMesh | None:
     """The one mesh that the types of arguments know of."""
-    found = []
+    meshes = []
     for leaf in leaves:
         sharding = getattr(type_of(leaf), "sharding", None)
         if isinstance(sharding, NamedSharding) and not sharding.mesh.empty:
-            found.append(mesh_of(sharding.mesh))
-    return found[0] if found and all(mesh == found[0] for mesh in found) else None
+            meshes.append(mesh_of(sharding.mesh))
+    return meshes[0] if meshes and all(mesh == meshes[0] for mesh in meshes) else None
 
 
-def split(aval: Aval, mesh: AbstractMesh | None, what: str) -> NamedSharding | None:
-    """The sharding that a spec such as ``f32[4@a,8]`` asks for; ``what`` is its argument."""
+def split(aval: Aval, mesh: AbstractMesh | None, subject: str) -> NamedSharding | None:
+    """The sharding that a spec such as ``f32[4@a,8]`` asks for; ``subject`` is its argument."""
     if not aval.axes:
         return None
     used = [axis for names in aval.axes for axis in names]
     if mesh is None:
         sizes = ", ".join(f"{axis}: 2" for axis in used)
         raise _refused(
-            f"{what}: {aval} is split over a mesh, and there is none; add the option"
+            f"{subject}: {aval} is split over a mesh, and there is none; add the option"
             f' mesh: {{{sizes}}}, axis_types="Explicit"'
         )
     for axis in used:
-        _check_axis(axis, aval, mesh, what)
-    for place, (size, names) in enumerate(zip(aval.shape, aval.axes, strict=True)):
+        _check_axis(axis, aval, mesh, subject)
+    for dimension, (size, names) in enumerate(zip(aval.shape, aval.axes, strict=True)):
         parts = 1
         for axis in names:
             parts *= mesh.shape[axis]
@@ -220,27 +221,27 @@ def split(aval: Aval, mesh: AbstractMesh | None, what: str) -> NamedSharding | N
             low = size - size % parts
             fits = f"{low} or {low + parts}" if low else str(parts)
             raise _refused(
-                f"{what}: {parts} shards do not divide dimension {place} of {aval}, which is"
+                f"{subject}: {parts} shards do not divide dimension {dimension} of {aval}, which is"
                 f" {size}; {fits} would do"
             )
     entries = [names[0] if len(names) == 1 else names or None for names in aval.axes]
     return NamedSharding(mesh, PartitionSpec(*entries))
 
 
-def _check_axis(axis: str, aval: Aval, mesh: AbstractMesh, what: str) -> None:
+def _check_axis(axis: str, aval: Aval, mesh: AbstractMesh, subject: str) -> None:
     if axis not in mesh.axis_names:
         raise _refused(
-            f"{what}: {aval} names {axis!r}, which is no axis of the mesh"
+            f"{subject}: {aval} names {axis!r}, which is not an axis of the mesh"
             f"{nearest(axis, mesh.axis_names)} (axes: {', '.join(mesh.axis_names)})"
         )
     kind = mesh.axis_types[mesh.axis_names.index(axis)]
     if kind is not AxisType.Explicit:
         sizes = ", ".join(f"{name}: {size}" for name, size in mesh.shape.items())
         raise _refused(
-            f"{what}: {aval} names the axis {axis!r}, which is {kind.name}: types name Explicit"
+            f"{subject}: {aval} names the axis {axis!r}, which is {kind.name}: types name Explicit"
             f' axes only, as in mesh: {{{sizes}}}, axis_types="Explicit"'
         )
 
 
 def _refused(message: str) -> RequestError:
-    return RequestError("option", f"args: {message}", option="args")
+    return RequestError(ErrorKind.OPTION, f"args: {message}", option="args")

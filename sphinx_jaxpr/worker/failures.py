@@ -1,4 +1,4 @@
-"""An exception of user code as plain data: the user's frames, nobody else's."""
+"""Exceptions of user code as :class:`TraceError`: the user's frames, nobody else's."""
 
 from __future__ import annotations
 
@@ -6,12 +6,15 @@ import importlib.machinery
 import linecache
 import os
 import traceback
+from collections.abc import Sequence
+from dataclasses import replace
 from types import TracebackType
 from typing import Any, Final
 
 from ..program.text import spelled
 from ..tracing.folders import is_project_file
-from .facts.facts import mask
+from ..tracing.masking import mask
+from ..tracing.result import ErrorKind, Frame, TraceError
 
 # --- lines of Python files, for errors and listings ; Imports nothing of JAX
 
@@ -35,7 +38,7 @@ def _is_possible(file: str) -> bool:
         return False
 
 
-def line_of(file: str, line: int, names: dict[str, Any]) -> str:
+def line_of(file: str, line: int, names: dict[str, object]) -> str:
     """One line of a Python file, ``""`` where there is none."""
     try:
         return linecache.getline(file, line, names).strip() if is_python(file) else ""
@@ -46,33 +49,33 @@ def line_of(file: str, line: int, names: dict[str, Any]) -> str:
 def listing(error: BaseException) -> str:
     """A traceback as Python prints it, with the lines of Python files alone."""
     try:
-        found = traceback.TracebackException(
+        report = traceback.TracebackException(
             type(error), error, error.__traceback__, lookup_lines=False
         )
-        _mute(found)
-        return "".join(found.format())
-    except Exception as problem:  # the exception is of a kind that lies
+        _mute(report)
+        return "".join(report.format())
+    except Exception as problem:  # the exception lies about itself
         return f"{type(problem).__name__} while its traceback was read"
 
 
 def _mute(error: traceback.TracebackException) -> None:
-    """Leave out the lines of what is no Python file."""
+    """Leave out the lines of files that are not Python."""
     todo: list[traceback.TracebackException | None] = [error]
     for _ in range(_CHAINED):
         if not todo:
             return
-        one = todo.pop()
-        if one is None:
+        exception = todo.pop()
+        if exception is None:
             continue
-        for place, frame in enumerate(one.stack or ()):
+        for index, frame in enumerate(exception.stack or ()):
             if not is_python(frame.filename):
-                one.stack[place] = traceback.FrameSummary(
+                exception.stack[index] = traceback.FrameSummary(
                     frame.filename, frame.lineno, frame.name, lookup_line=False, line=""
                 )
-        todo += [*(one.exceptions or ()), one.__cause__, one.__context__]
-    for one in filter(None, todo):  # too many to look at
-        one.stack.clear()
-        one.exceptions = one.__cause__ = one.__context__ = None
+        todo += [*(exception.exceptions or ()), exception.__cause__, exception.__context__]
+    for exception in filter(None, todo):  # too many to look at
+        exception.stack.clear()
+        exception.exceptions = exception.__cause__ = exception.__context__ = None
 
 
 # --- an exception of user code as plain data: the user's frames, nobody else's
@@ -84,17 +87,30 @@ _LONGEST_NAME = 200
 
 
 class RequestError(Exception):
-    """A request that can't be carried out as written.
+    """A request that can't be carried out as written; its kind decides the warning's type.
 
-    ``kind`` is ``target``, ``option`` or ``import``; it decides the type of
-    the warning.  ``more`` is for the report: ``option`` names the option that
-    is at fault, ``searched`` the import roots.
+    ``option`` names the directive's option at fault, ``searched`` the import roots,
+    ``wanted`` the module that was not found there.
     """
 
-    def __init__(self, kind: str, message: str, **more: Any) -> None:
+    def __init__(
+        self,
+        kind: ErrorKind,
+        message: str,
+        *,
+        option: str = "",
+        searched: Sequence[str] = (),
+        wanted: str = "",
+    ) -> None:
         super().__init__(message)
-        self.kind = kind
-        self.more = more
+        self.report = TraceError(
+            kind, message, option=option, searched=tuple(searched), wanted=wanted
+        )
+
+    def blame(self, option: str) -> None:
+        """Name the option at fault, where none is named yet."""
+        if not self.report.option:
+            self.report = replace(self.report, option=option)
 
 
 class Hint(str):
@@ -121,34 +137,39 @@ def _name_of(kind: type) -> str:
 
 
 def describe(
-    error: BaseException, kind: str, package_folder: str, owner: str = ""
-) -> dict[str, Any]:
-    """The report of one error, ready for JSON.
+    error: BaseException, kind: ErrorKind, package_folder: str, owner: str = ""
+) -> TraceError:
+    """The report of one error of that kind, a :class:`RequestError`'s own where it is one.
 
     ``frames`` are outermost first: those of the project, and of the top-level
     package ``owner`` that the page names, which may be an installed one.
     ``mro`` holds the names of the exception's classes, so that ``raises:
     TypeError`` accepts a subclass.
     """
-    found: dict[str, Any] = {"kind": kind, "type": "", "mro": [], "message": message_of(error)}
+    message = message_of(error)
     if is_a(error, RequestError):  # its message says it all
-        return {**found, "frames": [], "traceback": "", **vars(error)["more"]}
+        return replace(report_of(error), message=message)
     trace = BaseException.__dict__["__traceback__"].__get__(error)
-    frames = _frames(trace, package_folder, owner) + _syntax_frame(error)
-    hint = hint_of(error)
-    return {
-        **found,
-        **({"hint": hint} if hint else {}),
-        "type": _name_of(type(error)),
-        "mro": [_name_of(c) for c in _mro(type(error)) if c is not object],
-        "frames": frames,
-        "traceback": printable(listing(error)[-100_000:]),
-    }
+    return TraceError(
+        kind,
+        message,
+        _name_of(type(error)),
+        tuple(_name_of(c) for c in _mro(type(error)) if c is not object),
+        (*_frames(trace, package_folder, owner), *_syntax_frame(error)),
+        hint=hint_of(error),
+        traceback=printable(listing(error)[-100_000:]),
+    )
+
+
+def report_of(error: BaseException) -> TraceError:
+    """What a :class:`RequestError` reports, whatever user code made of its class."""
+    report: TraceError = vars(error)["report"]
+    return report
 
 
 def _mro(kind: type) -> tuple[type, ...]:
-    found: tuple[type, ...] = type.__dict__["__mro__"].__get__(kind)
-    return found
+    classes: tuple[type, ...] = type.__dict__["__mro__"].__get__(kind)
+    return classes
 
 
 def _syntax(error: BaseException) -> SyntaxError | None:
@@ -181,7 +202,7 @@ def _one_line(text: str) -> str:
     return printable(text).replace("\n", "\\n")
 
 
-def _frames(trace: TracebackType | None, package_folder: str, owner: str) -> list[dict[str, Any]]:
+def _frames(trace: TracebackType | None, package_folder: str, owner: str) -> list[Frame]:
     ours = os.path.join(package_folder, "")
     frames = []
     for frame, line in traceback.walk_tb(trace):
@@ -189,29 +210,17 @@ def _frames(trace: TracebackType | None, package_folder: str, owner: str) -> lis
         owned = owner and str(frame.f_globals.get("__name__", "")).partition(".")[0] == owner
         if not (is_project_file(file) or owned) or file.startswith(ours):
             continue
-        frames.append(
-            {
-                "file": _one_line(file),
-                "line": line,
-                "function": _one_line(frame.f_code.co_name)[:_LONGEST_NAME],
-                "code": printable(line_of(file, line, frame.f_globals)),
-            }
-        )
+        function = _one_line(frame.f_code.co_name)[:_LONGEST_NAME]
+        code = printable(line_of(file, line, frame.f_globals))
+        frames.append(Frame(_one_line(file), line, function, code))
     return frames[-20:]
 
 
-def _syntax_frame(error: BaseException) -> list[dict[str, Any]]:
+def _syntax_frame(error: BaseException) -> list[Frame]:
     """Where Python could not read a file; user code may have made the error of anything."""
     syntax = _syntax(error)
     if syntax is None or type(syntax.filename) is not str or not syntax.filename:
         return []
     text = syntax.text if type(syntax.text) is str else ""
     line = syntax.lineno if type(syntax.lineno) is int else 0
-    return [
-        {
-            "file": _one_line(syntax.filename),
-            "line": line,
-            "function": "",
-            "code": printable(text.strip()),
-        }
-    ]
+    return [Frame(_one_line(syntax.filename), line, "", printable(text.strip()))]

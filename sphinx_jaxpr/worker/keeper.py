@@ -81,8 +81,8 @@ def _keep_from_children(private: Sequence[int]) -> None:
 
 
 def _identity(descriptor: int) -> tuple[int, int]:
-    found = os.fstat(descriptor)
-    return found.st_dev, found.st_ino
+    state = os.fstat(descriptor)
+    return state.st_dev, state.st_ino
 
 
 class _Keeper:
@@ -128,15 +128,15 @@ class _Keeper:
         return b""
 
     def _reaped(self) -> int | None:
-        found = None
+        last = None
         with contextlib.suppress(ChildProcessError):
             while True:
                 pid, status = os.waitpid(-1, os.WNOHANG)
                 if not pid:
                     break
                 if pid == self.worker:
-                    found = status
-        return found
+                    last = status
+        return last
 
 
 def _end_by(number: int) -> None:

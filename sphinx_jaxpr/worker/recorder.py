@@ -24,7 +24,7 @@ from types import FrameType, ModuleType
 from typing import Any, Final
 
 from ..tracing.folders import Folders, file_digest, is_project_file, kind
-from ..tracing.needs import Needs
+from ..tracing.result import Needs
 
 _UNTRACKED: Final = ("/proc/", "/sys/", "/dev/")
 #: Of the folders that were listed and the paths that were asked for, what is there.
@@ -44,7 +44,7 @@ def _full(name: str, globals: Any, level: int) -> str:
 
 
 class DependencyRecorder:
-    """Records imports, and what it is told of, while ``request`` is set."""
+    """Records imports, and what :meth:`note` gets, while ``request`` is set."""
 
     def __init__(self, package_folder: str) -> None:
         self.package = os.path.join(package_folder, "")
@@ -55,7 +55,7 @@ class DependencyRecorder:
         self.noted: dict[str, set[tuple[str, str]]] = defaultdict(set)
         self.values: dict[tuple[str, str], str] = {}  # how that was when it was first met
         self.homes: dict[str, str] = {}  # project module -> its file
-        self.written: set[str] = set()  # what the code makes itself is no source of it
+        self.written: set[str] = set()  # files that the code makes are not among its sources
         self.handed: set[str] = set()  # files that something else reads, and may write
         self.path = tuple(sys.path)
         self.preloaded = frozenset(sys.modules)  # no folder of the project can replace these
@@ -145,9 +145,9 @@ class DependencyRecorder:
         asks = frame is None or self.is_project(frame)  # none: the page asks, through us
         if asks or self.home(name.rpartition(".")[0]):
             places = self._places(name)
-            for place, found in places.items():
-                self.values.setdefault(("parts", place), found)
-            noted = {("modules", name), *(("parts", place) for place in places)}
+            for part, hit in places.items():
+                self.values.setdefault(("parts", part), hit)
+            noted = {("modules", name), *(("parts", part) for part in places)}
             # And the module itself: whoever finds it loaded does not look.
             for owner in (name, *self.owners(frame)):
                 self.noted[owner].update(noted)
@@ -172,11 +172,11 @@ class DependencyRecorder:
             path = [entry for entry in sys.path if entry not in self.path]
         with self.busy():
             folders = [os.path.abspath(folder) for folder in path if isinstance(folder, str)]
-            found = Folders().search(last, filter(self.tracked, folders))
-        return {os.path.join(folder, last): hit for folder, hit in found.items()}
+            hits = Folders().search(last, filter(self.tracked, folders))
+        return {os.path.join(folder, last): hit for folder, hit in hits.items()}
 
     def _interesting(self, importer: Any) -> bool:
-        """The standard library imports on behalf of others, and is no distribution."""
+        """The standard library imports on behalf of others, and is not a distribution."""
         return bool(
             self.request
             and isinstance(importer, str)
@@ -185,13 +185,13 @@ class DependencyRecorder:
 
     def _edge(self, importer: str, full: str, names: Iterable[str]) -> None:
         if self.home(importer):
-            found = {full, *(f"{full}.{item}" for item in names)}
+            targets = {full, *(f"{full}.{item}" for item in names)}
             parent = full.rpartition(".")[0]
             while parent:  # where the import failed, these are what was found
-                found.add(parent)
+                targets.add(parent)
                 parent = parent.rpartition(".")[0]
-            known = (name for name in found if name in sys.modules or name in self.homes)
-            self.edges[importer].update(known)
+            modules = (name for name in targets if name in sys.modules or name in self.homes)
+            self.edges[importer].update(modules)
         elif not self.home(full):
             top = full.partition(".")[0]
             if top in sys.modules:
@@ -215,7 +215,7 @@ class DependencyRecorder:
     # -- what code asks for
 
     def tracked(self, path: str) -> bool:
-        """Whether a path lies outside of what is installed."""
+        """Whether a path is outside of what is installed."""
         return is_project_file(path) and not path.startswith(self.untracked)
 
     def is_project(self, frame: FrameType) -> bool:
@@ -271,13 +271,13 @@ class DependencyRecorder:
             for part, name in noted:
                 by_part[part].add(name)
             files = by_part["files"] | {self.homes[name] for name in seen if name in self.homes}
-            kept = {file for found in files if (file := self._watched(found))}
+            kept = {file for file_read in files if (file := self._watched(file_read))}
             tops = {name.partition(".")[0] for name in seen | by_part["modules"]} - self.preloaded
             used = self._distributions({name.partition(".")[0] for name in seen})
             return Needs(
                 files={file: self.digest(file) for file in sorted(kept)},
                 **{part: self._settled(part, by_part[part]) for part in _LOOK},
-                parts={place: self.values["parts", place] for place in sorted(by_part["parts"])},
+                parts={path: self.values["parts", path] for path in sorted(by_part["parts"])},
                 modules=sorted(tops),
                 missing=sorted(name for name in tops if not self._is_known(name)),
                 distributions=sorted(used | by_part["distributions"]),
@@ -302,7 +302,7 @@ class DependencyRecorder:
         return top in sys.modules or top in self.homes
 
     def _watched(self, file: str) -> str:
-        """The file to watch for ``file``: itself, or the archive it lies in."""
+        """The file to watch for ``file``: itself, or the archive that contains it."""
         if file in self.written or (file in self.handed and file_digest(file) != self.digest(file)):
             return ""
         if os.path.exists(file):
@@ -318,17 +318,19 @@ class DependencyRecorder:
     def _settled(self, part: str, names: set[str]) -> dict[str, str]:
         """What was listed or asked for, as it was; as it is where the code itself changed it."""
         changed = {os.path.dirname(path) for path in self.written} if part == "folders" else set()
-        found = {}
+        settled = {}
         for name in sorted(names):
             before, now = self.values[part, name], _LOOK[part](name)
             if name in changed or self._is_written(name):
                 before = now
             if now or not before:  # else it was temporary
-                found[name] = before
-        return {name: known for name, known in found.items() if known or not self._is_written(name)}
+                settled[name] = before
+        return {
+            name: value for name, value in settled.items() if value or not self._is_written(name)
+        }
 
     def _is_written(self, path: str) -> bool:
-        """Whether the code made a path, or a folder that it lies in."""
+        """Whether the code made a path, or a folder around it."""
         while path not in self.written:
             path, below = os.path.dirname(path), path
             if path == below:

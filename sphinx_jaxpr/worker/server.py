@@ -9,7 +9,8 @@ from __future__ import annotations
 import contextvars
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from json import dumps, loads
 from os import write
 from typing import Any, TextIO
@@ -17,11 +18,13 @@ from typing import Any, TextIO
 import jax
 
 from ..program.text import spelled_all
+from ..tracing.files import JsonObject
 from ..tracing.folders import has_inside
 from ..tracing.frames import frame
 from ..tracing.request import Request
+from ..tracing.result import ErrorKind, Reply
 from .access import watch
-from .failures import RequestError, describe, is_a
+from .failures import RequestError, describe, is_a, report_of
 from .isolation.isolation import Isolation
 from .isolation.scripts import Refused
 from .recorder import DependencyRecorder
@@ -47,7 +50,7 @@ def _whole(data: Any) -> Any:
 
 
 class Server:
-    """Holds what requests share: what was imported, what failed, what was told."""
+    """Holds what requests share: what was imported, what failed, what was reported."""
 
     def __init__(self, replies: int, token: str, package_folder: str, roots: Sequence[str]) -> None:
         self.replies = replies
@@ -56,7 +59,7 @@ class Server:
         self.pid = os.getpid()
         self.known: dict[str, int] = {}
         #: Modules in the order of their import -> how that of the last failed.
-        self.failed: dict[tuple[str, ...], dict[str, Any]] = {}
+        self.failed: dict[tuple[str, ...], Reply] = {}
         has_inside(roots)
         self.recorder = DependencyRecorder(package_folder)
         self.recorder.install()
@@ -71,11 +74,11 @@ class Server:
         """Send one message, from this process alone: user code may have forked."""
         if os.getpid() != self.pid:
             os._exit(0)
-        found = frame(self.token, message)
-        if b"\\ud" in found:  # perhaps a half of a character, which no page can hold
-            shown = {key: _whole(part) for key, part in message.items() if key != "needs"}
-            found = frame(self.token, {**message, **shown})
-        data = memoryview(found)
+        text = frame(self.token, message)
+        if b"\\ud" in text:  # perhaps a half of a character, which no page can hold
+            spelled = {key: _whole(part) for key, part in message.items() if key != "needs"}
+            text = frame(self.token, {**message, **spelled})
+        data = memoryview(text)
         while data:
             data = data[write(self.replies, data) :]
 
@@ -86,8 +89,8 @@ class Server:
             message = loads(line)
             self.answer(message["id"], message["request"])
 
-    def answer(self, number: int, data: dict[str, Any]) -> None:
-        """Carry out one request; whatever happens is its outcome."""
+    def answer(self, number: int, data: Mapping[str, Any]) -> None:
+        """Carry out one request; whatever happens is the reply to it."""
         request = Request.from_json(data)
         context = self.context.copy()  # context variables are the request's own
         context.run(self._answer, number, request)
@@ -96,7 +99,7 @@ class Server:
         self.recorder.request = f"request {number}"
         try:
             with self.isolation.of_request():
-                outcome, doubt = self._outcome(number, request)
+                reply, doubt = self._reply(number, request)
                 refusal = self.isolation.verdict() or doubt
         except Refused as refused:
             refusal = str(refused)
@@ -108,13 +111,13 @@ class Server:
         if refusal:
             self.say(id=number, again=refusal)
         else:
-            # Files that it depends on are named to the letter.
-            shown = spelled_all(outcome)
-            self.say(id=number, **shown, **self.dependencies(request, number))
+            # Files that it depends on are named exactly.
+            parts = spelled_all(reply.to_json())
+            self.say(id=number, **parts, **self.dependencies(request, number))
 
-    def _outcome(self, number: int, request: Request) -> tuple[dict[str, Any], str]:
-        """What came of a request, and why that may be another request's doing, or ``""``."""
-        stage = "import"
+    def _reply(self, number: int, request: Request) -> tuple[Reply, str]:
+        """What came of a request, and why another request may have caused it, or ``""``."""
+        stage = ErrorKind.IMPORT
         loaded: tuple[str, ...] = ()
 
         def importing(module: str) -> None:
@@ -125,44 +128,45 @@ class Server:
             self.say(id=number, stage="import", module=module)
 
         try:
-            found = self.tracer.prepare(request, importing)
-            stage = "trace"
-            self.say(id=number, stage=stage)
+            target = self.tracer.prepare(request, importing)
+            stage = ErrorKind.TRACE
+            self.say(id=number, stage="trace")
             if self.isolation.forgets:
                 self.tracer.stages.clear()
-            state = self.isolation.prepared()
-            result = self.tracer.trace(request, found)
-            return {"result": {**result, "settings": state} if state else result}, ""
+            settings = self.isolation.prepared()
+            result = self.tracer.trace(request, target)
+            return Reply(replace(result, settings=settings)), ""
         except _Failed:
             return self.failed[loaded], ""
         except Refused as refused:
-            return {}, str(refused)
+            return Reply(), str(refused)
         except BaseException as error:  # sys.exit and KeyboardInterrupt in user code too
-            kind = vars(error)["kind"] if is_a(error, RequestError) else stage
+            kind = report_of(error).kind if is_a(error, RequestError) else stage
             owner = request.target.replace(":", ".").partition(".")[0]
-            outcome = {"error": describe(error, kind, self.package_folder, owner)}
+            report = describe(error, kind, self.package_folder, owner)
             doubt = self._doubt(error, kind)
-            if kind == "trace":
-                outcome["known"] = self.tracer.known
-            if kind == "import":
-                outcome["error"]["module"] = loaded[-1]
+            if kind is ErrorKind.IMPORT:
+                reply = Reply(error=replace(report, module=loaded[-1]))
                 if loaded[-1] not in sys.modules and not doubt:
-                    self.failed[loaded] = outcome
-            return outcome, doubt
+                    self.failed[loaded] = reply
+                return reply, doubt
+            return Reply(
+                error=report, known=self.tracer.known if kind is ErrorKind.TRACE else None
+            ), doubt
 
-    def _doubt(self, error: BaseException, kind: str) -> str:
+    def _doubt(self, error: BaseException, kind: ErrorKind) -> str:
         """Why an error may come from what was done here before.
 
         A module that is missing or no Python is so in every process.
         """
-        doubtful = kind == "import" and not is_a(error, (ModuleNotFoundError, SyntaxError))
+        doubtful = kind is ErrorKind.IMPORT and not is_a(error, (ModuleNotFoundError, SyntaxError))
         if doubtful and self.isolation.strangers:
             return "its import failed where others were imported before"
         if is_a(error, _LEFT_BY_OTHERS) and self.isolation.request > 1:
             return f"it failed with {type(error).__name__} where others were traced before"
         return ""
 
-    def dependencies(self, request: Request, number: int) -> dict[str, Any]:
+    def dependencies(self, request: Request, number: int) -> JsonObject:
         """A number for the set of dependencies; the set itself the first time."""
         modules = [path.partition(":")[0] for _, path in request.third_party]
         modules.append(request.module or self._module_of(request.target))

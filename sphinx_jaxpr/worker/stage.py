@@ -10,9 +10,11 @@ from typing import Any, TypeAlias
 import jax
 
 from ..tracing.grammar import Name, nearest
+from ..tracing.result import ErrorKind, Pairs
 from .avals import results
 from .failures import RequestError
 
+#: The options of a transform by name.
 Options: TypeAlias = dict[str, Any]
 
 
@@ -48,8 +50,8 @@ class Stage:
         tangents: frozenset[int] = frozenset(),
     ) -> Stage:
         """A stage whose ``applied`` is the plain application of ``call``."""
-        shown = f"({call})" if call.startswith("lambda") else call
-        return cls(fn, tuple(args), tuple(names), call, f"{shown}({', '.join(names)})", tangents)
+        function = f"({call})" if call.startswith("lambda") else call
+        return cls(fn, tuple(args), tuple(names), call, f"{function}({', '.join(names)})", tangents)
 
     @classmethod
     def written(
@@ -78,13 +80,13 @@ class Stage:
         return tuple(name if keyword.iskeyword(word) else word for word, name in pairs)
 
     @property
-    def inputs(self) -> list[list[str]]:
+    def inputs(self) -> Pairs:
         """Argument and leaf for each flattened input, in JAX's own words: ``params['w']``."""
-        return [
-            [name, name + jax.tree_util.keystr(path)]
+        return tuple(
+            (name, name + jax.tree_util.keystr(path))
             for name, arg in zip(self.known_as, self.args, strict=True)
             for path, _ in jax.tree_util.tree_flatten_with_path(arg)[0]
-        ]
+        )
 
     def after(self, before: Stage) -> Stage:
         """This stage behind one whose arguments its own begin with: they stay what they are."""
@@ -109,19 +111,21 @@ class Stage:
                     return names.index(text)
             known = self.known_as
             raise RequestError(
-                "option",
-                f"{option} names {text!r}, which is no argument"
+                ErrorKind.OPTION,
+                f"{option} names {text!r}, which is not an argument"
                 f"{nearest(text, known)} (arguments: {', '.join(known) or 'none'})",
             )
         if isinstance(value, int) and not isinstance(value, bool):
             if not -len(self.args) <= value < len(self.args):
                 raise RequestError(
-                    "option",
+                    ErrorKind.OPTION,
                     f"{option}={value}: there are {len(self.args)} arguments"
                     f" ({', '.join(self.names) or 'none'})",
                 )
             return value % len(self.args)
-        raise RequestError("option", f"{option} is an argument's name or position, not {value!r}")
+        raise RequestError(
+            ErrorKind.OPTION, f"{option} is an argument's name or position, not {value!r}"
+        )
 
     def positions(self, value: Any, option: str) -> tuple[int, ...] | int:
         """One position, or several where the option is a tuple."""
@@ -129,17 +133,17 @@ class Stage:
             return tuple(self.position(item, option) for item in value)
         return self.position(value, option)
 
-    def need(self, what: str) -> None:
+    def need(self, transform: str) -> None:
         """Refuse a transform that needs an argument where there is none."""
         if not self.args:
-            raise RequestError("option", f"{what} needs a function with an argument")
+            raise RequestError(ErrorKind.OPTION, f"{transform} needs a function with an argument")
 
 
 def positive(options: Options, key: str, default: int) -> int:
     """An option that is a positive number."""
     value = options.get(key, default)
     if not isinstance(value, int) or isinstance(value, bool) or value < 1:
-        raise RequestError("option", f"{key} is a positive number, not {value!r}")
+        raise RequestError(ErrorKind.OPTION, f"{key} is a positive number, not {value!r}")
     return value
 
 
@@ -147,7 +151,7 @@ def flag(options: Options, key: str, default: bool) -> bool:
     """An option that is ``True`` or ``False``."""
     value = options.get(key, default)
     if not isinstance(value, bool):
-        raise RequestError("option", f"{key} is True or False, not {value!r}")
+        raise RequestError(ErrorKind.OPTION, f"{key} is True or False, not {value!r}")
     return value
 
 

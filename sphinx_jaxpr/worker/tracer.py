@@ -9,6 +9,7 @@ import textwrap
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
+from dataclasses import replace
 from types import ModuleType
 from typing import Any
 
@@ -18,26 +19,27 @@ from jax.sharding import AbstractMesh
 
 from ..tracing.grammar import Aval, Name, Ref, Step, nearest
 from ..tracing.request import Request
+from ..tracing.result import ErrorKind, FunctionSource, Pairs, Result, TracedProgram
 from .avals import NO_MESH, current, mesh_of, plain, results, under
 from .facts import facts
 from .facts.jaxprs import is_jaxpr, open_jaxpr
 from .failures import Hint, RequestError, is_python, message_of, printable
 from .recorder import DependencyRecorder
-from .stage import Stage
+from .stage import Options, Stage
 from .targets.arguments import abstract_source, attribute, call, describe, source_text
 from .targets.binding import bind
 from .targets.reach import ReachableNames
-from .targets.target import check_allowed, load_module, modules_around, resolve
+from .targets.target import Target, check_allowed, load_module, modules_around, resolve
 from .transforms.table import BUILTIN
 
-# --- what to try where a trace fails for a reason that the page can mend.
+# --- hints for errors that the page can fix
 
-#: What JAX, and Python, say of a traced value where a static one is needed.
+#: What JAX and Python say where a traced value should have been static.
 _STATIC = re.compile(
     r"Non-hashable static arguments|nondiff_argnums|Shapes must be 1D sequences of concrete"
 )
 
-#: What they say where that may be the reason.
+#: What they say where that is only likely.
 _LIKELY = re.compile(
     r"unhashable type: '\w*Tracer'|must have __hash__ and __eq__|must (be|have) static"
     r"|unsupported operand type\(s\) for \*: '(list|tuple|str)' and '\w*Tracer'"
@@ -61,13 +63,13 @@ def hinting(request: Request) -> Iterator[None]:
 
 
 def _static_hint(error: Exception, request: Request) -> str:
-    said = message_of(error)
-    sure = _STATIC.search(said) is not None
-    if not sure and not isinstance(error, _CONCRETE) and not _LIKELY.search(said):
+    text = message_of(error)
+    sure = _STATIC.search(text) is not None
+    if not sure and not isinstance(error, _CONCRETE) and not _LIKELY.search(text):
         return ""
     plain = [
-        (name or str(place), value)
-        for place, (name, value) in enumerate(request.args)
+        (name or str(position), value)
+        for position, (name, value) in enumerate(request.args)
         if not _holds_array(value)
     ]
     if plain:
@@ -84,7 +86,7 @@ def _holds_array(value: Any) -> bool:
     return isinstance(value, (Aval, Ref))
 
 
-# --- carries out one request: target, arguments, transforms, trace, facts.
+# --- requests
 
 #: Stages kept, so that the variants of one directive share what they build on.
 KEPT_STAGES = 64
@@ -98,14 +100,12 @@ class Tracer:
         self.roots = list(roots)
         self.stages: OrderedDict[str, Stage] = OrderedDict()
         self.texts: dict[tuple[str, ...], list[ModuleType]] = {}
-        self.known: dict[str, Any] = {}
+        self.known = Result()
 
-    def prepare(
-        self, request: Request, importing: Callable[[str], None]
-    ) -> tuple[Any, ModuleType, str]:
+    def prepare(self, request: Request, importing: Callable[[str], None]) -> Target:
         """Import the target: the part of the work that runs modules' own code.
 
-        ``importing`` is told each module before it is imported.
+        ``importing`` is called with the name of each module before its import.
         """
 
         def load(name: str) -> ModuleType:
@@ -126,24 +126,28 @@ class Tracer:
         self.texts[request.around] = around
         return resolve(request, load_allowed, self.roots, around)
 
-    def trace(self, request: Request, found: tuple[Any, ModuleType, str]) -> dict[str, Any]:
-        """The result of a request as JSON data; ``known`` has what is there before an error."""
-        target, module, shown = found
-        self.known = {"jax": jax.__version__}
+    def trace(self, request: Request, target: Target) -> Result:
+        """The result of a request for its target.
+
+        Raises whatever the function raises while it is traced, and :class:`RequestError` for
+        an option; ``known`` then has the parts of the result that were there before.
+        """
+        value, module, name = target
+        self.known = Result(jax.__version__)
         if not request.steps:
-            self.known["source"] = _source(target)
-        if is_jaxpr(target) and not request.steps and not request.jit:
-            self.known |= {"call": shown, "args": [], "inputs": _own_names(target)}
-            return {**self.known, **_program(target, ())}
+            self.known = replace(self.known, source=_source(value))
+        if is_jaxpr(value) and not request.steps and not request.jit:
+            self.known = replace(self.known, call=name, args=(), inputs=_own_names(value))
+            return replace(self.known, program=_program(value, ()))
         with self._mesh(request, module), hinting(request):
-            stage = self._stage(request, target, module, shown)
-            shown_args = zip(stage.known_as, stage.args, strict=True)
-            self.known["call"] = stage.call
-            self.known["args"] = [[name, describe(arg)] for name, arg in shown_args]
+            stage = self._stage(request, value, module, name)
+            pairs = zip(stage.known_as, stage.args, strict=True)
+            args = tuple((known, describe(arg)) for known, arg in pairs)
+            self.known = replace(self.known, call=stage.call, args=args)
             jaxpr, out = jax.make_jaxpr(stage.fn, return_shape=True)(*stage.args)
             stage.result = results(jaxpr, out)
-            self.known["inputs"] = stage.inputs
-            return {**self.known, **_program(jaxpr, _tangents(stage))}
+            self.known = replace(self.known, inputs=stage.inputs)
+            return replace(self.known, program=_program(jaxpr, _tangents(stage)))
 
     def around(self, request: Request) -> list[str]:
         """Names of the modules of the text that a request was read in."""
@@ -166,7 +170,7 @@ class Tracer:
             mesh = attribute(self.names(request, module), text, "mesh", text)
             if callable(mesh) and not isinstance(mesh, (jax.sharding.Mesh, AbstractMesh)):
                 mesh = call(self.names(request, module), mesh, text, "mesh")
-                self.known["mesh"] = f"{text}()"
+                self.known = replace(self.known, mesh=f"{text}()")
         return under(mesh_of(mesh))
 
     def _stage(self, request: Request, target: Any, module: ModuleType, shown: str) -> Stage:
@@ -198,7 +202,7 @@ class Tracer:
                 stage = bind(target, shown, request.args, request.static, names, mesh)
         else:
             raise RequestError(
-                "target",
+                ErrorKind.TARGET,
                 f"{request.target!r} is a {type(target).__name__}: a target is a function,"
                 " another callable or a jaxpr",
             )
@@ -210,14 +214,15 @@ class Tracer:
             try:
                 return BUILTIN[step.name](stage, dict(step.options)).after(stage)
             except RequestError as error:
-                error.more.setdefault("option", "transforms")
+                error.blame("transforms")
                 raise
         name, _, attribute = paths[step.name].partition(":")
         fn = getattr(self.recorder.load(name), attribute, None)
         if not callable(fn):
             raise RequestError(
-                "target",
-                f"transform {step.name!r}: {paths[step.name]!r} is no function (jaxpr_transforms)",
+                ErrorKind.TARGET,
+                f"transform {step.name!r}: {paths[step.name]!r} is not a function"
+                " (jaxpr_transforms)",
                 option="transforms",
             )
         options = {key: _plain(value) for key, value in step.options}
@@ -225,13 +230,13 @@ class Tracer:
         made = fn(stage.fn, stage.args, **options)
         if not (isinstance(made, tuple) and len(made) == 2 and callable(made[0])):
             raise RequestError(
-                "option",
+                ErrorKind.OPTION,
                 f"transform {step.name!r} must return (function, args), not {type(made).__name__}",
                 option="transforms",
             )
         args = tuple(made[1])
         same = len(args) == len(stage.args)
-        names = stage.names if same else tuple(f"x{place}" for place in range(len(args)))
+        names = stage.names if same else tuple(f"x{position}" for position in range(len(args)))
         options_text = "".join(f", {key}={source_text(value)}" for key, value in step.options)
         shown_args = abstract_source(tuple(stage.args), stage.trees)
         call = f"{attribute}({stage.call}, {shown_args}{options_text})[0]"
@@ -253,7 +258,7 @@ def _plain(value: Any) -> Any:
     return value
 
 
-def _check_options(fn: Callable[..., Any], name: str, options: dict[str, Any]) -> None:
+def _check_options(fn: Callable[..., Any], name: str, options: Options) -> None:
     try:
         parameters = inspect.signature(fn).parameters
     except (TypeError, ValueError):
@@ -264,7 +269,7 @@ def _check_options(fn: Callable[..., Any], name: str, options: dict[str, Any]) -
     for key in options:
         if key not in known:
             raise RequestError(
-                "option",
+                ErrorKind.OPTION,
                 f"unknown option {key!r} of {name!r}{nearest(key, known)}"
                 f" (it takes: {', '.join(known) or 'none'})",
                 option="transforms",
@@ -276,28 +281,30 @@ def _from_jaxpr(target: Any, shown: str) -> Stage:
     body = open_jaxpr(target)
     if body is target and not hasattr(target, "consts"):
         if body.constvars:
-            raise RequestError("target", f"{shown!r} is an open jaxpr with constants: close it")
+            raise RequestError(
+                ErrorKind.TARGET, f"{shown!r} is an open jaxpr with constants: close it"
+            )
         target = jax.extend.core.ClosedJaxpr(target, ())
     args = [plain(var.aval) for var in body.invars]
     texts = [leaf for _, leaf in _own_names(target)]
     if not all(name.isidentifier() for name in texts):
-        texts = [f"x{place}" for place in range(len(args))]
+        texts = [f"x{position}" for position in range(len(args))]
     call = f"jax.extend.core.jaxpr_as_fun({shown})"
     return Stage.of(jax.extend.core.jaxpr_as_fun(target), args, texts, call)
 
 
-def _own_names(target: Any) -> list[list[str]]:
+def _own_names(target: Any) -> Pairs:
     """Argument and leaf for each input of a ready jaxpr, as JAX noted them, else ``x0``."""
     body = open_jaxpr(target)
     noted = getattr(getattr(body, "debug_info", None), "arg_names", None) or ()
     leaves = [str(name) for name in noted]
     roots = [re.split(r"[.\[]", leaf, maxsplit=1)[0] for leaf in leaves]
     if len(leaves) != len(body.invars) or not all(root.isidentifier() for root in roots):
-        leaves = roots = [f"x{place}" for place in range(len(body.invars))]
-    return [[root, leaf] for root, leaf in zip(roots, leaves, strict=True)]
+        leaves = roots = [f"x{position}" for position in range(len(body.invars))]
+    return tuple(zip(roots, leaves, strict=True))
 
 
-def _source(target: Any) -> dict[str, Any] | None:
+def _source(target: Any) -> FunctionSource | None:
     """The Python source of a function, dedented, with its file and first line."""
     try:
         fn = inspect.unwrap(target)
@@ -311,7 +318,7 @@ def _source(target: Any) -> dict[str, Any] | None:
         file = inspect.getsourcefile(fn) or ""
     except Exception:
         return None  # made by exec, built in, edited meanwhile, or not what it says it is
-    return {"text": textwrap.dedent("".join(lines)).rstrip(), "file": file, "line": first}
+    return FunctionSource(textwrap.dedent("".join(lines)).rstrip(), file, first)
 
 
 def _tangents(stage: Stage) -> set[int]:
@@ -326,14 +333,9 @@ def _tangents(stage: Stage) -> set[int]:
     return places
 
 
-def _program(jaxpr: Any, tangents: Iterable[int]) -> dict[str, Any]:
-    known = facts.collect(jaxpr, tangents)
-    return {
-        "text": _text(jaxpr),
-        "effects": facts.effects(jaxpr),
-        "constants": known.pop("captured"),
-        "facts": known,
-    }
+def _program(jaxpr: Any, tangents: Iterable[int]) -> TracedProgram:
+    collected = facts.collect(jaxpr, tangents)
+    return TracedProgram(_text(jaxpr), facts.effects(jaxpr), collected.captured, collected.facts)
 
 
 def _text(jaxpr: Any) -> str:

@@ -217,7 +217,10 @@ def test_failures(shell: Shell) -> None:
             "module 'layers' has no attribute 'dens', did you mean",
         ),
         (("layer:dense",), "no module 'layer', did you mean 'layers'?"),
-        (("layers:dense", "--args", "x=f32[2], y=f32[2]"), "args names 'y', which is no parameter"),
+        (
+            ("layers:dense", "--args", "x=f32[2], y=f32[2]"),
+            "args names 'y', which is not a parameter",
+        ),
         (
             ("layers:dense", "--args", DENSE_ARGS, "--transforms", "grad(argnums=q)"),
             "argnums names",
@@ -253,7 +256,7 @@ def test_other_options(shell: Shell, tmp_path: Path) -> None:
         ("show", "the following arguments are required: target"),
         ("drift docs --pyton x", "unknown argument '--pyton', did you mean '--python'?"),
         ("drift docs", "the following arguments are required: --python"),
-        ("show dense", "'dense' names no function; expected package.module:function"),
+        ("show dense", "'dense' does not name a function; expected package.module:function"),
         ("show a:b --agrs f32[]", "unknown argument '--agrs', did you mean '--args'?"),
         ("show a:b c", "unknown argument 'c'"),
         ("show a:b --arg f32[]", "unknown argument '--arg', did you mean '--args'?"),

@@ -329,6 +329,6 @@ def test_a_cache_folder_that_cannot_be_written(tmp_path: Path) -> None:
     done = project.build("html")
     (warning,) = done.warnings
     assert "conf.py:" in warning
-    assert "jaxpr_cache_dir: results can't be kept in 'taken/results'" in warning
+    assert "jaxpr_cache_dir: cannot store results in 'taken/results'" in warning
     assert "[jaxpr.option]" in warning
     assert list(done.texts("index")) == ["jaxpr-dense"]

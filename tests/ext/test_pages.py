@@ -11,8 +11,7 @@ from typing import Any
 import pytest
 
 from sphinx_jaxpr.ext.judging.domain import JaxprDomain
-from sphinx_jaxpr.ext.judging.rewritten import Written
-from sphinx_jaxpr.ext.pages import PageDomain
+from sphinx_jaxpr.ext.pages import PageDigests, PageDomain
 from sphinx_jaxpr.ext.records import Statement
 from sphinx_jaxpr.lesson.domain import LessonDomain
 
@@ -83,7 +82,7 @@ def test_what_cannot_be_replaced_is_of_any_build(
     app: Any = SimpleNamespace(
         builder=builder, outdir="out", env=SimpleNamespace(found_docs={"index"})
     )
-    written = Written(app, tmp_path, {"index": "shown"})
+    written = PageDigests(app, tmp_path, {"index": "shown"})
     written.resolved.add("index")
     assert written.outdated() == ["index"]
     written.keep()

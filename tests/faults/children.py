@@ -214,18 +214,16 @@ def without_jax(chosen: list[Behaviour]) -> list[str]:
         good = [Job(f"good {b.name}", Request("good:f"), 20) for b in chosen]
         mixed = [job for pair in zip(jobs, good, strict=True) for job in pair]
         began = time.monotonic()
-        found = {job.key: outcome for job, outcome in client.run(mixed)}
+        replies = {job.key: reply for job, reply in client.run(mixed)}
         took = time.monotonic() - began
     if took > 60 + 3 * TIMEOUT * len(chosen):
         lost.append(f"took {took:.0f} s")
     for behaviour in chosen:
-        outcome = found[behaviour.name]
-        message = outcome.get("error", {}).get("message", "")
-        for problem in problems(behaviour, message, "result" in outcome):
+        error = replies[behaviour.name].error
+        for problem in problems(behaviour, error.message if error else "", error is None):
             lost.append(f"{behaviour.name}: {problem}")
-        if "result" not in found[f"good {behaviour.name}"]:
-            said = found[f"good {behaviour.name}"]["error"]["message"]
-            lost.append(f"{behaviour.name}: the good block was lost: {said}")
+        if (failure := replies[f"good {behaviour.name}"].error) is not None:
+            lost.append(f"{behaviour.name}: the good block was lost: {failure.message}")
     return lost + [f"still running: {name}" for name in left(mark)]
 
 

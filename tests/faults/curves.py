@@ -37,7 +37,8 @@ from sphinx_jaxpr.program.query.blocks import QueryBlock
 from sphinx_jaxpr.program.query.evaluate import evaluate
 from sphinx_jaxpr.program.query.syntax import PathError
 from sphinx_jaxpr.program.query.views import Scope
-from sphinx_jaxpr.tracing import lock, outcome
+from sphinx_jaxpr.tracing import checks, lock, result
+from sphinx_jaxpr.tracing.result import ErrorKind, TraceError
 from tests.program.recordings import facts as facts_of
 from tests.program.recordings import recording
 
@@ -277,7 +278,8 @@ def _listed(text: str) -> Callable[[], object]:
         cut, _ = listings._cut(printed, 20)
         shown = printed.text[:cut]
         found: list[nodes.Node] = [nodes.literal_block(shown, shown)]
-        return listings._has_long_word(printed.text), listings.definitions(printed.text), found
+        letters = listings.letter_definitions(printed.text)
+        return listings._has_long_word(printed.text), letters, found
 
     return run
 
@@ -309,7 +311,7 @@ def _stored(text: str) -> Callable[[], object]:
     result = recorded(text)
 
     def run() -> object:
-        return outcome.problem(result), lock._pretty(result["facts"], 1)
+        return checks.problem(result), lock._pretty(result["facts"], 1)
 
     return run
 
@@ -322,11 +324,11 @@ def _read(text: str) -> Callable[[], object]:
 def _failed(text: str) -> Callable[[], object]:
     from sphinx_jaxpr.program.html import markup
 
-    error = {"kind": "trace", "type": "E", "message": text, "frames": [], "mro": ["E"]}
+    error = TraceError(ErrorKind.TRACE, text, "E", ("E",))
     return lambda: (
-        markup.error(*outcome.error_parts(error)),
-        outcome.describe(error),
-        outcome.unmet("E: x", error),
+        markup.error(*result.error_parts(error)),
+        result.describe(error),
+        result.unmet("E: x", error),
     )
 
 

@@ -42,8 +42,8 @@ from sphinx_jaxpr.program.query.evaluate import (
 from sphinx_jaxpr.program.query.explain import explain
 from sphinx_jaxpr.program.text import MAX_MESSAGE
 from sphinx_jaxpr.tracing import lock
+from sphinx_jaxpr.tracing.checks import problem
 from sphinx_jaxpr.tracing.grammar import GrammarError, arguments, mesh, static, transforms
-from sphinx_jaxpr.tracing.outcome import problem
 from sphinx_jaxpr.tracing.request import (
     Request,
     check_chain,
@@ -53,6 +53,7 @@ from sphinx_jaxpr.tracing.request import (
     seconds,
     variants,
 )
+from sphinx_jaxpr.tracing.result import Result
 from tests.program import lesson
 from tests.program.query.test_evaluate import _SEEDS
 from tests.program.recordings import recording
@@ -121,7 +122,7 @@ def _option(grammar: Callable[[str], Any], text: str) -> Answer:
         again = Request.from_json(json.loads(json.dumps(data, allow_nan=False)))
         assert again.digest == request.digest
         assert lock.readable(again) == lock.readable(request)
-        lock.dumped(lock.encoded("a", request, {"jax": "1"}, {}))
+        lock.LockFile.of("a", request, Result(jax="1"), {}).text()
     return said
 
 

@@ -105,16 +105,16 @@ No list.
 
 def test_what_names_nothing_is_told_by_every_build(tmp_path: Path) -> None:
     made = project(tmp_path, {"index.md": WRONG})
-    form = "write 'open' and the name of a block, or 'answer' and that of a question"
-    stray = "completes nothing: it begins an item of a lesson-checklist, one for each"
+    form = "write 'open' and the name of a block, or 'answer' and the name of a question"
+    stray = "has no effect here: use it once at the beginning of an item of a lesson-checklist"
     due = {
         20: ("part", "lesson-checklist has no items; write them as a bullet list"),
         9: ("auto", f"lesson-auto 'open dense' {stray}"),
         17: ("auto", f"lesson-auto 'open dense' {stray}"),
-        12: ("auto", "lesson-auto 'open dense.gard': no block of this page is named 'dense.gard',"
+        12: ("auto", "lesson-auto 'open dense.gard': this page has no block named 'dense.gard',"
                      " did you mean 'dense.grad'? (here: dense, dense.grad)"),
-        14: ("auto", "lesson-auto 'answer why': no question of this page is named 'why'"
-                     " (it has none with a name)"),
+        14: ("auto", "lesson-auto 'answer why': this page has no question named 'why'"
+                     " (none here has a name)"),
         15: ("auto", f"lesson-auto 'oepn dense': {form}, did you mean 'open'?"),
         16: ("auto", f"lesson-auto 'open': {form}"),
     }  # fmt: skip

@@ -176,7 +176,7 @@ def test_mistakes_are_told_by_every_build(tmp_path: Path) -> None:
              "lesson-predict has no question; write it on the directive's own line, or as the first"
              " paragraph of its body"),
             ("index.md", 10, "part",
-             "lesson-check has no answer; its body is what is shown when asked"),
+             "lesson-check has no answer; its body is what is shown on demand"),
             ("index.md", 13, "part",
              "lesson-check has no question; write it on the directive's own line, or as the first"
              " paragraph of its body"),

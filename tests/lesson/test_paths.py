@@ -110,13 +110,12 @@ def test_mistakes_are_told_by_every_build(tmp_path: Path) -> None:
              "two.md": "# Two\n"}  # fmt: skip
     made = project(tmp_path, files, 'suppress_warnings = ["toc.not_included"]\n')
     due = [
-        ("path.md", 6, "path", "lesson-path has 'path', which is this page itself"),
-        ("path.md", 7, "path", "lesson-path has 'one', which it has already"),
-        ("path.md", 8, "path", "lesson-path has 'index', which is the page that all others are"
-         " below"),
-        ("path.md", 12, "option", "lesson-path: unknown option 'maxdepth' (it takes none)"),
+        ("path.md", 6, "path", "lesson-path lists 'path', which is this page itself"),
+        ("path.md", 7, "path", "lesson-path lists 'one', which is listed already"),
+        ("path.md", 8, "path", "lesson-path lists 'index', which is the root of all pages"),
+        ("path.md", 12, "option", "lesson-path takes no options; found 'maxdepth'"),
         ("path.md", 11, "path", "lesson-path is empty; write the name of a page on each line"),
-        ("path.md", 5, "path", "lesson-path: no page is named 'tow', did you mean 'two'?"),
+        ("path.md", 5, "path", "lesson-path: there is no page 'tow', did you mean 'two'?"),
     ]  # fmt: skip
     for builder in ("html", "html", "jaxpr-check"):
         assert told(made.build(builder)) == due

@@ -13,7 +13,7 @@ from sphinx_jaxpr.program.facts import InputNames
 from sphinx_jaxpr.program.parser.parser import parse
 from sphinx_jaxpr.program.query.blocks import QueryBlock
 from sphinx_jaxpr.program.query.evaluate import Scope
-from sphinx_jaxpr.worker.facts.facts import mask
+from sphinx_jaxpr.tracing.masking import mask
 from tests.program.recordings import collected
 
 NEW_TANH = tuple(int(part) for part in jax.__version__.split(".")[:2]) >= (0, 12)

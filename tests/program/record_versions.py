@@ -28,11 +28,12 @@ NAMES = (
 
 def recorded(name: str) -> dict[str, Any]:
     """A program of the corpus as the worker records it."""
-    from sphinx_jaxpr.worker.facts.facts import collect, mask
+    from sphinx_jaxpr.tracing.masking import mask
+    from sphinx_jaxpr.worker.facts.facts import collect
     from tests.program.corpus import PROGRAMS
 
     jaxpr = PROGRAMS[name]()
-    facts = collect(jaxpr)
+    facts = collect(jaxpr).facts.to_json()
     facts["sources"] = []
     for program in facts["programs"]:
         for equation in program["equations"]:

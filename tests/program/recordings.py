@@ -15,7 +15,7 @@ _PROGRAM = {"inputs": [], "constants": [], "outputs": [], "effects": [], "unused
 
 def collected(jaxpr: Any) -> Facts:
     """What the worker collects of a jaxpr object."""
-    return Facts.from_json(collect(jaxpr))
+    return collect(jaxpr).facts
 
 
 def facts(data: Mapping[str, Any]) -> Facts:

@@ -1,10 +1,12 @@
-"""A result with something in each of its fields, and one that is an error."""
+"""A result with something in each of its fields, and one that is an error; both as JSON too."""
 
 from __future__ import annotations
 
 from typing import Any
 
-RESULT: dict[str, Any] = {
+from sphinx_jaxpr.tracing.result import Result
+
+RESULT_JSON: dict[str, Any] = {
     "jax": "0.10.2",
     "text": "{ lambda a:f32[3]; b:f32[]. let c:f32[] = pjit[jaxpr=f] b in (c,) }",
     "call": "jax.make_jaxpr(dense)(x)",
@@ -12,7 +14,7 @@ RESULT: dict[str, Any] = {
     "inputs": [["x", "f32[]"]],
     "effects": ["Effect"],
     "constants": [["f32[3]", 12]],
-    "mesh": "",
+    "mesh": "meshes.pair()",
     "settings": [["jax_enable_x64", "True"]],
     "facts": {
         "programs": [
@@ -39,7 +41,7 @@ RESULT: dict[str, Any] = {
     },
     "source": {"text": "def dense(x): return x", "file": "layers.py", "line": 3},
 }
-ERROR: dict[str, Any] = {
+ERROR_JSON: dict[str, Any] = {
     "error": {
         "kind": "trace",
         "type": "TypeError",
@@ -49,3 +51,5 @@ ERROR: dict[str, Any] = {
         "log": "tracebacks/x.log",
     }
 }
+RESULT = Result.from_json(RESULT_JSON)
+ERROR = Result.from_json(ERROR_JSON)

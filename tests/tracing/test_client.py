@@ -14,6 +14,7 @@ from sphinx_jaxpr.tracing import process
 from sphinx_jaxpr.tracing.client import Client, Job, Setup
 from sphinx_jaxpr.tracing.grammar import Step
 from sphinx_jaxpr.tracing.request import Request
+from sphinx_jaxpr.tracing.result import Reply
 
 pytestmark = pytest.mark.once
 
@@ -112,11 +113,16 @@ def jobs(*targets: str, timeout: float = 20) -> list[Job]:
     return found
 
 
+def text_of(reply: Reply) -> str:
+    assert reply.result is not None and reply.result.program is not None
+    return reply.result.program.text
+
+
 def words(run: Client, wanted: list[Job]) -> list[str]:
     """Of each job the text of its program, or the message of its error."""
     found = {
-        job.key: outcome["result"]["text"] if "result" in outcome else outcome["error"]["message"]
-        for job, outcome in run.run(wanted)
+        job.key: reply.error.message if reply.error else text_of(reply)
+        for job, reply in run.run(wanted)
     }
     return [found[job.key] for job in wanted]
 

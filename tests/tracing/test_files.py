@@ -9,6 +9,7 @@ import stat
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -136,6 +137,11 @@ def put(path: Path, what: str) -> None:
         path.symlink_to({"loop": path.name, "broken": "none", "device": "/dev/zero"}[what])
 
 
+def same(data: object) -> object:
+    """Reads any data."""
+    return data
+
+
 PLACED = ["folder", "full folder", "pipe", "socket", "loop", "broken", "device"]
 
 
@@ -147,14 +153,14 @@ def test_what_is_no_file_is_not_there(
     cache = Cache(tmp_path, told.append)
     put(tmp_path / "x.txt", what)
     assert read(tmp_path / "x.txt") is None
-    assert cache.data("x.txt") is None and cache.stamp("x.txt") == b""
+    assert cache.load("x.txt", same) is None and cache.stamp("x.txt") == b""
     assert cache.keep("x.txt", 1) == ("folder" not in what)
-    assert cache.data("x.txt") == (None if "folder" in what else 1)
+    assert cache.load("x.txt", same) == (None if "folder" in what else 1)
     assert told == [] and len(os.listdir(tmp_path)) == 1
     # And the folder itself.
     put(tmp_path / "inside", what)
     below = Cache(tmp_path / "inside" / "x", told.append)
-    assert below.data("x.txt") is None
+    assert below.load("x.txt", same) is None
     assert below.keep("x.txt", 1) == ("folder" in what)
 
 
@@ -177,7 +183,7 @@ def test_what_is_too_long_is_not_read(tmp_path: Path, monkeypatch: pytest.Monkey
 @pytest.mark.parametrize("name", ["\0", "\ud800", "a" * 5000])
 def test_names_that_no_file_can_have(tmp_path: Path, name: str) -> None:
     cache = Cache(tmp_path / name)
-    assert cache.data("x") is None and read(tmp_path / name) is None
+    assert cache.load("x", same) is None and read(tmp_path / name) is None
     assert cache.keep("x", 1) is False
 
 
@@ -188,6 +194,24 @@ def test_what_would_wait_has_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(files, "opened", lambda path: os.fdopen(os.dup(ours), "rb"))
     assert read(tmp_path / "one") is None
     cache = Cache(tmp_path)
-    assert (cache.data("one"), cache.stamp("one")) == (None, b"")
+    assert (cache.load("one", same), cache.stamp("one")) == (None, b"")
     os.close(ours)
     os.close(other)
+
+
+def test_a_cache_gives_what_its_reader_takes_of_its_schema(tmp_path: Path) -> None:
+    cache = Cache(tmp_path)
+    assert cache.keep("x", {"a": 1}, [1, 4])
+
+    def number(data: Any) -> int | None:
+        return data["a"] if type(data.get("a")) is int else None
+
+    assert cache.load("x", number, [1, 4]) == 1
+    assert cache.load("x", same, [1, 4]) == {"a": 1}
+    assert cache.load("x", number, [1, 5]) is None
+    assert cache.load("missing", number, [1, 4]) is None
+    assert cache.load("x", same) == {"a": 1, "schema": [1, 4]}
+    cache.keep("x", {"a": "text"}, [1, 4])
+    assert cache.load("x", number, [1, 4]) is None
+    cache.keep("x", [1])
+    assert cache.load("x", number, [1, 4]) is None  # no object, so no schema

@@ -11,7 +11,7 @@ import pytest
 
 from sphinx_jaxpr.tracing import descendants
 from sphinx_jaxpr.tracing.files import Cache, canonical, signed
-from sphinx_jaxpr.tracing.fingerprint import Installed, environment_facts
+from sphinx_jaxpr.tracing.fingerprint import EnvironmentFacts, Installed, environment_facts
 from sphinx_jaxpr.tracing.masking import PathMasker
 
 pytestmark = pytest.mark.once
@@ -77,7 +77,7 @@ def test_it_is_asked_again_after_a_change(other: Other) -> None:
 def test_a_damaged_answer_is_asked_for_again(other: Other) -> None:
     other.installed().version("some")
     [kept] = other.folder.iterdir()
-    whole = Cache(other.folder).data(kept.name)
+    whole = Cache(other.folder).load(kept.name, lambda data: data)
     forged: list[object] = [3, [], {"answer": 3, "state": ""}, {"state": whole["state"]}]
     for part, value in whole["answer"].items():
         wrong: object = ["a"] if part == "versions" else {"a": 1}
@@ -105,7 +105,7 @@ def test_an_interpreter_that_does_not_start_has_no_versions(tmp_path: Path) -> N
 def test_facts_of_the_environment(tmp_path: Path) -> None:
     installed = Installed(sys.executable, {}, Cache(tmp_path), PathMasker(str(tmp_path), []))
 
-    def facts(**environment: str) -> dict[str, object]:
+    def facts(**environment: str) -> EnvironmentFacts:
         return environment_facts(installed, {"OWN": "1"}, environment)
 
     plain = facts(HOME="/x")
@@ -113,7 +113,10 @@ def test_facts_of_the_environment(tmp_path: Path) -> None:
     assert plain != facts(JAX_ENABLE_X64="1")
     assert plain != facts(XLA_FLAGS="--x")
     assert plain != environment_facts(installed, {"OWN": "2"}, {})
-    assert {"schema", "package", "python", "jax", "jaxlib", "numpy"} <= plain.keys()
+    assert plain.digest == facts(HOME="/y").digest != facts(XLA_FLAGS="--x").digest
+    names = plain.by_name()
+    assert {"schema", "package", "python", "jax", "jaxlib", "numpy"} <= names.keys()
+    assert len(names["environment variable OWN"]) == 16
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="needs Linux's /proc")

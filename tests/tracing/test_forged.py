@@ -12,12 +12,13 @@ from typing import Any, Final
 import pytest
 
 from sphinx_jaxpr.tracing import packs
+from sphinx_jaxpr.tracing.checks import problem
 from sphinx_jaxpr.tracing.files import Cache, canonical, signed, unsigned
 from sphinx_jaxpr.tracing.needs import Present
-from sphinx_jaxpr.tracing.outcome import problem
 from sphinx_jaxpr.tracing.request import SCHEMA
+from sphinx_jaxpr.tracing.result import Result
 from sphinx_jaxpr.tracing.store import FAILED, Store, seen
-from tests.tracing.results import ERROR, RESULT
+from tests.tracing.results import ERROR_JSON, RESULT, RESULT_JSON
 from tests.tracing.test_files import PLACED, put
 from tests.tracing.test_store import REQUEST, A, B, Folder, needs_of
 
@@ -78,13 +79,13 @@ class Shelf:
         self.lines = self.whole.splitlines(keepends=True)
         self.index = folder.index.read_bytes()
 
-    def look(self, key: str = A, result: dict[str, Any] | None = RESULT) -> bool:
+    def look(self, key: str = A, result: Result | None = RESULT) -> bool:
         """Whether there is a result: ``result`` itself, or any that a page can show."""
         store = Store(Cache(self.folder.cache), self.present, lambda: self.folder.now)
         found = store.fresh(key, raises=key.endswith(FAILED))
         loaded = store.load(key)
         if loaded is not None:
-            assert problem(loaded) == "" and (result is None or loaded == result)
+            assert problem(loaded.to_json()) == "" and (result is None or loaded == result)
         store.why(key, REQUEST.digest, {})
         return found is not None and loaded is not None
 
@@ -115,8 +116,8 @@ def test_each_field_of_a_failure(shelf: Shelf) -> None:
     record = packs.record(shelf.lines[0])
     assert record is not None
     head = record.head.decode().replace(A, A + FAILED)
-    for data in (ERROR, RESULT):
-        for text in forged(data) if data is ERROR else [canonical(data)]:
+    for data in (ERROR_JSON, RESULT_JSON):
+        for text in forged(data) if data is ERROR_JSON else [canonical(data)]:
             shelf.pack.write_bytes(packs.line(head, text))
             assert not shelf.look(A + FAILED, None) or "error" in json.loads(text)
 
@@ -248,12 +249,12 @@ def test_a_pack_that_goes_between_looking_and_reading(shelf: Shelf) -> None:
 
 def test_what_is_wrong_is_named_by_its_place() -> None:
     long = "n" * 200
-    rows = RESULT["facts"]["programs"][0]["equations"]
+    rows = RESULT_JSON["facts"]["programs"][0]["equations"]
 
     def with_parameters(found: object) -> dict[str, Any]:
         row = [*rows[0][:4], found, rows[0][5]]
-        program = {**RESULT["facts"]["programs"][0], "equations": [row]}
-        return {**RESULT, "facts": {**RESULT["facts"], "programs": [program]}}
+        program = {**RESULT_JSON["facts"]["programs"][0], "equations": [row]}
+        return {**RESULT_JSON, "facts": {**RESULT_JSON["facts"], "programs": [program]}}
 
     place = "facts.programs[0].equations[0][4]"
     assert problem(with_parameters({"a": {}})) == f"{place}.a is dict, not plain data"
@@ -261,8 +262,8 @@ def test_what_is_wrong_is_named_by_its_place() -> None:
         problem(with_parameters({long: {}})) == f"{place}.{long}"[:80] + " is dict, not plain data"
     )
     assert problem(with_parameters(5)) == f"{place} is int, not an object"
-    assert problem({**RESULT, "args": [["a", 5]]}) == "args[0][1] is int, not a text"
-    assert problem({**RESULT, "args": 5}) == "args is int, not a list"
+    assert problem({**RESULT_JSON, "args": [["a", 5]]}) == "args[0][1] is int, not a text"
+    assert problem({**RESULT_JSON, "args": 5}) == "args is int, not a list"
     assert problem([]) == "the result is list, not an object"
-    assert problem({**RESULT, "more": 1}) == "'more' is not a known field"
-    assert problem({**RESULT, "facts": {}}) == "facts.programs is NoneType, not a list"
+    assert problem({**RESULT_JSON, "more": 1}) == "'more' is not a known field"
+    assert problem({**RESULT_JSON, "facts": {}}) == "facts.programs is NoneType, not a list"

@@ -22,7 +22,6 @@ from sphinx_jaxpr.tracing.grammar import (
 )
 from sphinx_jaxpr.tracing.request import (
     RESERVED,
-    TRANSFORMS,
     Request,
     check_chain,
     check_name,
@@ -30,6 +29,7 @@ from sphinx_jaxpr.tracing.request import (
     encode,
     local_name,
 )
+from sphinx_jaxpr.tracing.transforms import TRANSFORMS
 
 SPECS = {
     "f32[]": Aval("f32", ()),
@@ -116,10 +116,10 @@ REFUSED: list[tuple[Any, str, str, int]] = [
     (arguments, "x=1, 2", "a spec without a name follows", 5),
     (arguments, "x='a'", "they belong in static", 0),
     (arguments, "x={a: [True]}", "they belong in static", 0),
-    (arguments, "x=f(1)", "a call is no spec", 0),
+    (arguments, "x=f(1)", "a call is not a spec", 0),
     (arguments, "lambda x: x", "options hold no code: define the function in a module", 0),
     (arguments, "x=1+1", "expected ',' before '+1'; options compute nothing", 3),
-    (arguments, "x=1_", "'1_' is no number", 2),
+    (arguments, "x=1_", "'1_' is not a number", 2),
     (arguments, "x=`a`", "expected a value", 2),
     (arguments, "'unclosed", "expected a value", 0),
     (arguments, "[" * 60, "nested more than 40 deep", 40),
@@ -152,14 +152,14 @@ SPELLED: list[tuple[Any, str, str, int]] = [
     (arguments, "f8[2]", "did you mean 'f8_", 0),
     (arguments, "i31[2]", "did you mean 'i32'?", 0),
     (arguments, "bf32[2]", "did you mean 'bf16'?", 0),
-    (arguments, "f32(2, 3)", "dimensions stand in brackets, as in f32[8,128]", 0),
-    (arguments, "float('-inf')", "a call is no spec; write -inf", 0),
+    (arguments, "f32(2, 3)", "dimensions go in brackets, as in f32[8,128]", 0),
+    (arguments, "float('-inf')", "a call is not a spec; write -inf", 0),
     (static, 'x=float("Infinity")', "'x' is a call; write inf", 0),
     (static, "x=float('3')", "name an attribute", 0),
     (arguments, "Ref[f32[3]]", "a mutable array is written Ref{f32[3]}", 0),
     (arguments, "Ref(f32[3])", "a mutable array is written Ref{f32[3]}", 0),
     (arguments, "ref{f32[3]}", "a mutable array is written Ref{f32[3]}", 3),
-    (arguments, "f32[4]@a", "axes of a mesh stand behind a dimension, as in f32[4@a,8]", 6),
+    (arguments, "f32[4]@a", "mesh axes follow a dimension, as in f32[4@a,8]", 6),
     (arguments, "f32[a@4]", "before @ is a dimension, as in f32[4@a,8]", 0),
     (arguments, "f32[@a,4]", "before @ is a dimension, as in f32[4@a,8]", 0),
 ]
@@ -199,8 +199,8 @@ def test_names() -> None:
 
 
 def test_transforms_are_checked_by_name_and_option() -> None:
-    for name, options in TRANSFORMS.items():
-        for option in options:
+    for name, transform in TRANSFORMS.items():
+        for option in transform.options:
             (chain,) = transforms(f"{name}({option}=1)")
             assert check_chain(chain, {}) == ""
         (chain,) = transforms(f"{name}(wrong=1)")

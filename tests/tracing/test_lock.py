@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import json
 import os
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,16 +17,16 @@ from sphinx_jaxpr.tracing import lock
 from sphinx_jaxpr.tracing.files import Cache, canonical, signed
 from sphinx_jaxpr.tracing.folders import file_digest
 from sphinx_jaxpr.tracing.grammar import arguments, static, transforms
-from sphinx_jaxpr.tracing.lock import LockFolder
-from sphinx_jaxpr.tracing.outcome import describe, remarks
+from sphinx_jaxpr.tracing.lock import LockFile, LockFolder
 from sphinx_jaxpr.tracing.request import SCHEMA, Request
+from sphinx_jaxpr.tracing.result import Result, describe, remarks
 from sphinx_jaxpr.tracing.store import seen
 from tests.program.recordings import recording
 
 pytestmark = pytest.mark.once
 
 REQUEST = Request("layers:dense", arguments("x=f32[8], w=f32[8,8]"))
-RESULT: dict[str, Any] = {
+RESULT = Result.from_json({
     "jax": "0.10.2",
     "source": {"text": 'def dense(x):\n    return "é"', "file": "layers.py", "line": 3},
     "call": "dense",
@@ -47,8 +48,8 @@ RESULT: dict[str, Any] = {
         ],
         "sources": [["layers.py", 4, "dense"]],
     },
-}
-ERROR: dict[str, Any] = {
+})  # fmt: skip
+ERROR = Result.from_json({
     "jax": "0.10.2",
     "error": {
         "kind": "trace",
@@ -57,7 +58,7 @@ ERROR: dict[str, Any] = {
         "message": "no",
         "frames": [{"file": "a.py", "line": 3, "function": "f", "code": "raise"}],
     },
-}
+})  # fmt: skip
 VERSIONS = {"jaxlib": "0.10.2", "python": "3.11.7"}
 
 
@@ -137,19 +138,18 @@ def test_what_differs_is_said() -> None:
 
 
 @pytest.mark.parametrize("result", [RESULT, ERROR])
-def test_a_result_comes_back_as_it_was(tmp_path: Path, result: dict[str, Any]) -> None:
-    data = lock.encoded("dense", REQUEST, result, VERSIONS)
-    text = lock.dumped(data)
+def test_a_result_comes_back_as_it_was(tmp_path: Path, result: Result) -> None:
+    data = LockFile.of("dense", REQUEST, result, VERSIONS)
     path = tmp_path / "dense.json"
-    path.write_bytes(text.encode())
+    path.write_bytes(data.text().encode())
     loaded = lock.load(path)
-    assert loaded is not None and lock.decoded(loaded) == result
-    assert lock.dumped(loaded) == text
-    assert lock.unchanged(loaded, data)
+    assert loaded is not None and loaded == data and loaded.result == result
+    assert loaded.text() == data.text()
+    assert loaded.is_unchanged(data) and loaded.differing_parts(data) == []
 
 
 def test_a_file_is_made_for_people() -> None:
-    lines = lock.dumped(lock.encoded("dense", REQUEST, RESULT, VERSIONS)).split("\n")
+    lines = LockFile.of("dense", REQUEST, RESULT, VERSIONS).text().split("\n")
     assert lines[:4] == ["{", '  "schema": 1,', '  "block": "dense",',
         '  "versions": {"jax": "0.10.2", "jaxlib": "0.10.2", "python": "3.11.7"},']  # fmt: skip
     assert '    "    b:f32[8] = sin a",' in lines
@@ -159,23 +159,23 @@ def test_a_file_is_made_for_people() -> None:
 
 
 def test_half_a_character_can_be_written(tmp_path: Path) -> None:
-    odd = {**RESULT, "text": "{ lambda ; \ud800 }"}
-    (tmp_path / "a.json").write_text(lock.dumped(lock.encoded("a", REQUEST, odd, {})), "utf-8")
+    assert RESULT.program is not None
+    odd = replace(RESULT, program=replace(RESULT.program, text="{ lambda ; \ud800 }"))
+    (tmp_path / "a.json").write_text(LockFile.of("a", REQUEST, odd, {}).text(), "utf-8")
     assert lock.load(tmp_path / "a.json") is None  # results have it spelled out
 
 
 def test_only_a_change_that_matters_is_one() -> None:
-    old = lock.encoded("dense", REQUEST, RESULT, VERSIONS)
-    assert lock.unchanged(old, {**old, "versions": {**old["versions"], "python": "3.12.0"}})
-    assert not lock.unchanged(old, {**old, "versions": {**old["versions"], "jax": "0.12.0"}})
-    assert not lock.unchanged(
-        old, lock.encoded("dense", REQUEST, {**RESULT, "call": "f"}, VERSIONS)
-    )
-    assert not lock.unchanged(None, old)
+    old = LockFile.of("dense", REQUEST, RESULT, VERSIONS)
+    assert old.is_unchanged(LockFile.of("dense", REQUEST, RESULT, {**VERSIONS, "python": "3.12.0"}))
+    newer = LockFile.of("dense", REQUEST, replace(RESULT, jax="0.12.0"), VERSIONS)
+    assert not old.is_unchanged(newer) and old.differing_parts(newer) == ["versions"]
+    other = LockFile.of("dense", REQUEST, replace(RESULT, call="f"), VERSIONS)
+    assert not old.is_unchanged(other) and old.differing_parts(other) == ["call"]
 
 
 def damages() -> list[Any]:
-    good = lock.encoded("dense", REQUEST, RESULT, VERSIONS)
+    good = LockFile.of("dense", REQUEST, RESULT, VERSIONS).to_json()
     found: list[Any] = [[], 3, None, {}, "text", {**good, "schema": 2}, {**good, "block": 3}]
     for key in ("block", "versions", "request", "text", "call", "effects", "constants", "facts"):
         found.append({k: v for k, v in good.items() if k != key})
@@ -196,7 +196,7 @@ def damages() -> list[Any]:
         data = copy.deepcopy(good)
         data["facts"]["programs"][0]["equations"][0][place] = value
         found.append(data)
-    bad = lock.encoded("dense", REQUEST, ERROR, VERSIONS)
+    bad = LockFile.of("dense", REQUEST, ERROR, VERSIONS).to_json()
     for key in ("kind", "type", "mro", "message", "frames"):
         found.append({**bad, "error": {k: v for k, v in bad["error"].items() if k != key}})
     found.append({**bad, "error": {**bad["error"], "frames": [{"file": "a"}]}})
@@ -210,7 +210,7 @@ def test_what_is_no_whole_file_is_refused(tmp_path: Path, data: Any) -> None:
 
 
 def test_a_conflict_that_git_left_is_refused(tmp_path: Path) -> None:
-    text = lock.dumped(lock.encoded("dense", REQUEST, RESULT, VERSIONS))
+    text = LockFile.of("dense", REQUEST, RESULT, VERSIONS).text()
     for bad in (text[: len(text) // 2], "<<<<<<< HEAD\n" + text, "", "[" * 100_000):
         (tmp_path / "a.json").write_text(bad, "utf-8")
         assert lock.load(tmp_path / "a.json") is None
@@ -229,7 +229,7 @@ def test_results_from_the_folder(tmp_path: Path) -> None:
     assert "there is no lock" in folder(tmp_path).look("dense.json", REQUEST, "a")[1]
     file.parent.mkdir()
     assert "_jaxprs/dense.json" in folder(tmp_path).look("dense.json", REQUEST, "a")[1]
-    file.write_text(lock.dumped(lock.encoded("dense", REQUEST, RESULT, VERSIONS)), "utf-8")
+    file.write_text(LockFile.of("dense", REQUEST, RESULT, VERSIONS).text(), "utf-8")
     first = folder(tmp_path)
     assert first.look("dense.json", REQUEST, "a") == (seen(RESULT), "")
     first.flush()
@@ -243,13 +243,13 @@ def test_results_from_the_folder(tmp_path: Path) -> None:
     state = file.stat()
     file.write_bytes(b"x" * state.st_size)
     os.utime(file, (1, 1))
-    assert "no whole lock file" in folder(tmp_path).look("dense.json", REQUEST, "a")[1]
+    assert "not a whole lock file" in folder(tmp_path).look("dense.json", REQUEST, "a")[1]
 
 
 def test_another_request_is_told(tmp_path: Path) -> None:
     file = tmp_path / "_jaxprs" / "dense.json"
     file.parent.mkdir()
-    file.write_text(lock.dumped(lock.encoded("dense", REQUEST, RESULT, VERSIONS)), "utf-8")
+    file.write_text(LockFile.of("dense", REQUEST, RESULT, VERSIONS).text(), "utf-8")
     other = Request("layers:dense", arguments("x=f32[9], w=f32[8,8]"))
     problem = folder(tmp_path).look("dense.json", other, "b")[1]
     assert "args x=f32[9], w=f32[8,8] here, x=f32[8], w=f32[8,8] there" in problem
@@ -269,7 +269,7 @@ FORGED: list[Any] = [
 def test_a_damaged_index_costs_time_alone(tmp_path: Path, index: Any) -> None:
     file = tmp_path / "_jaxprs" / "dense.json"
     file.parent.mkdir()
-    file.write_text(lock.dumped(lock.encoded("dense", REQUEST, RESULT, VERSIONS)), "utf-8")
+    file.write_text(LockFile.of("dense", REQUEST, RESULT, VERSIONS).text(), "utf-8")
     if not isinstance(index, bytes):
         known = canonical(index).replace("DIGEST", file_digest(str(file)))
         index = signed(known)
@@ -294,8 +294,8 @@ def places(data: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
 
 
 @pytest.mark.parametrize("result", [RESULT, ERROR])
-def test_each_field_of_a_file_is_looked_at(tmp_path: Path, result: dict[str, Any]) -> None:
-    good = lock.encoded("dense", REQUEST, result, VERSIONS)
+def test_each_field_of_a_file_is_looked_at(tmp_path: Path, result: Result) -> None:
+    good = LockFile.of("dense", REQUEST, result, VERSIONS).to_json()
     file = tmp_path / "_jaxprs" / "dense.json"
     file.parent.mkdir()
     accepted = 0
@@ -318,9 +318,10 @@ def test_each_field_of_a_file_is_looked_at(tmp_path: Path, result: dict[str, Any
             if problem or loaded is None:
                 continue
             accepted += 1
-            describe(loaded["error"]) if "error" in loaded else remarks(loaded, {})
-            if "text" in loaded:
-                assert compare(recording(loaded), recording(loaded)).level is Level.SAME
+            describe(loaded.error) if loaded.error is not None else remarks(loaded)
+            if loaded.program is not None:
+                same = recording(loaded.to_json())
+                assert compare(same, same).level is Level.SAME
     assert accepted > 5  # texts may be any
 
 

@@ -9,8 +9,18 @@ from urllib.parse import quote
 
 import pytest
 
+from sphinx_jaxpr.program.facts import Facts, ProgramFacts
+from sphinx_jaxpr.program.model import EquationFacts
 from sphinx_jaxpr.program.text import spelled
 from sphinx_jaxpr.tracing.masking import PathMasker, mask
+from sphinx_jaxpr.tracing.result import (
+    ErrorKind,
+    Frame,
+    FunctionSource,
+    Result,
+    TracedProgram,
+    TraceError,
+)
 
 pytestmark = pytest.mark.once
 
@@ -65,12 +75,12 @@ def test_a_project_where_libraries_are_installed() -> None:
     """Its own files are shown as anywhere else, those beside it as a library's."""
     site = "/opt/v/lib/python3.11/site-packages"
     paths = PathMasker(f"{site}/proj/docs", [f"{site}/proj/docs", f"{site}/proj"])
-    for hide in (paths.hide, paths.place):
+    for hide in (paths.hide, paths.displayed):
         assert hide(f"{site}/proj/docs/conf.py:1 and '{site}/proj/pkg/m.py'") == (
             "conf.py:1 and 'pkg/m.py'"
         )
         assert hide(f"{site}/jax/x.py|{site}/project/x.py") == "jax/x.py|project/x.py"
-    assert paths.place(f"{site}/proj/docs") == "."
+    assert paths.displayed(f"{site}/proj/docs") == "."
 
 
 def test_hide_as_url_and_as_literal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -109,7 +119,7 @@ def test_folders_above_are_the_projects_up_to_its_own(tmp_path: Path, home: Path
     loose = PathMasker(str(project / "a" / "docs"), [])
     assert loose.hide(text) == text.replace(f"{project}/a/docs/", "")
     # But a file of the user's code is the project's, wherever it lies.
-    assert loose.place(f"{tmp_path}/srv/other/m.py") == "../../../other/m.py"
+    assert loose.displayed(f"{tmp_path}/srv/other/m.py") == "../../../other/m.py"
     (project / "pyproject.toml").touch()
     known = PathMasker(str(project / "a" / "docs"), [])
     assert known.hide(text) == f"x ../y ../../z {tmp_path}/srv/other"
@@ -132,24 +142,28 @@ def test_any_text_is_read_once(paths: PathMasker) -> None:
 
 def test_a_result_has_its_files_as_places(paths: PathMasker, home: Path) -> None:
     file = f"{home}/secret/a project/src/m.py"
-    result = {
-        "text": f"odd[at={file}]",
-        "source": {"text": "", "file": file, "line": 1},
-        "facts": {
-            "programs": [{"equations": [["odd", "", 0, [], {file: file, "file": "/tmp/x"}, {}]]}],
-            "sources": [[file, 1, "f"]],
-        },
-    }
-    shown = paths.result(result)
-    assert shown["text"] == "odd[at=m.py]" and shown["source"]["file"] == "m.py"
-    assert shown["facts"]["sources"] == [["m.py", 1, "f"]]
-    row = shown["facts"]["programs"][0]["equations"][0]
-    assert row[4] == {"m.py": "m.py", "file": "/tmp/x"}
-    assert str(home) not in str(shown)
-    error = {"message": f"no {file}", "frames": [{"file": file, "line": 1, "code": f"x({home})"}]}
-    assert paths.error(error) == {
-        "message": "no m.py", "frames": [{"file": "m.py", "line": 1, "code": "x(~)"}],
-    }  # fmt: skip
+    line = (file, 1, "f")
+    equation = EquationFacts("odd", "", line, (), {file: file, "file": "/tmp/x"}, {})
+    facts = Facts((ProgramFacts((), (), (), (), (), (equation,)),), (line,))
+    result = Result(
+        source=FunctionSource("", file, 1),
+        program=TracedProgram(f"odd[at={file}]", (), (), facts),
+    )
+    masked = paths.result(result)
+    assert masked.program is not None and masked.program.text == "odd[at=m.py]"
+    assert masked.source == FunctionSource("", "m.py", 1)
+    assert masked.program.facts.sources == (("m.py", 1, "f"),)
+    ((equation,),) = (program.equations for program in masked.program.facts.programs)
+    assert equation.source == ("m.py", 1, "f")
+    assert equation.parameters == {"m.py": "m.py", "file": "/tmp/x"}
+    assert str(home) not in str(masked)
+    error = TraceError(
+        ErrorKind.TRACE, f"no {file}\x1b", frames=(Frame(file, 1, "f", f"x({home})"),)
+    )
+    assert paths.error(error) == TraceError(
+        ErrorKind.TRACE, "no m.py\\x1b", frames=(Frame("m.py", 1, "f", "x(~)"),)
+    )
+    assert paths.result(Result(error=error)).error == paths.error(error)
 
 
 def test_hide_reaches_all_of_the_data(paths: PathMasker) -> None:
@@ -186,7 +200,8 @@ def test_a_project_at_the_top_of_the_file_system() -> None:
 
 
 def test_mask() -> None:
-    assert mask("<f at 0x7f3a2c001f40> 0xdeadbeef") == "<f at 0xXXXXXXXXXXXX> 0xdeadbeef"
+    assert mask("<f at 0x7f27fcf920>, 0x10") == "<f at 0xXXXXXXXXXXXX>, 0x10"
+    assert mask("<Thing default:0x7fa86f3e0090>") == "<Thing default:0xXXXXXXXXXXXX>"
 
 
 def test_module_is_the_one_that_an_import_would_find(tmp_path: Path) -> None:

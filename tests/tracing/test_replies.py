@@ -15,11 +15,13 @@ from typing import Any
 import pytest
 
 from sphinx_jaxpr.tracing import client, process
-from sphinx_jaxpr.tracing.client import Client, unfit
+from sphinx_jaxpr.tracing.checks import reply_problem
+from sphinx_jaxpr.tracing.client import Client
 from sphinx_jaxpr.tracing.frames import LONGEST, NOISE, Frames, Unusable, frame
-from sphinx_jaxpr.tracing.needs import Needs
+from sphinx_jaxpr.tracing.process import ThreadedStreams
 from sphinx_jaxpr.tracing.request import Job, Limit, Request, Setup
-from sphinx_jaxpr.tracing.streams import ThreadedStreams
+from sphinx_jaxpr.tracing.result import ErrorKind, Needs
+from tests.tracing.test_client import text_of
 
 pytestmark = pytest.mark.once
 
@@ -114,8 +116,8 @@ def replaced(data: Any, path: tuple[Any, ...], value: Any) -> Any:
 
 def test_good_messages_are_answers() -> None:
     for message in MESSAGES:
-        assert unfit(message, 7) == ""
-        assert unfit(message, 8) == "it answers another request"
+        assert reply_problem(message, 7) == ""
+        assert reply_problem(message, 8) == "it answers another request"
 
 
 def test_every_field_of_every_message_replaced_is_answered() -> None:
@@ -123,7 +125,7 @@ def test_every_field_of_every_message_replaced_is_answered() -> None:
     for message in MESSAGES:
         for path in places(message):
             for value in HOSTILE:
-                problem = unfit(replaced(message, path, value), 7)
+                problem = reply_problem(replaced(message, path, value), 7)
                 refused += bool(problem)
                 assert len(problem) < 400
                 if not problem and "needs" in message:
@@ -133,7 +135,7 @@ def test_every_field_of_every_message_replaced_is_answered() -> None:
             for key in path[:-1]:
                 inner = inner[key]
             del inner[path[-1]]
-            unfit(without, 7)
+            reply_problem(without, 7)
     assert refused > 1500
 
 
@@ -156,7 +158,7 @@ def test_every_field_of_every_message_replaced_is_answered() -> None:
     ],
 )
 def test_what_is_wrong_is_named(message: dict[str, Any], problem: str) -> None:
-    assert unfit(message, 7).startswith(problem)
+    assert reply_problem(message, 7).startswith(problem)
 
 
 # --- frames
@@ -221,7 +223,7 @@ def test_random_bytes_never_raise_anything_else() -> None:
         frames.feed(bytes(data[: chance.randrange(len(data) + 1)]))
         try:
             while (message := frames.take()) is not None:
-                unfit(message, 1)
+                reply_problem(message, 1)
         except Unusable:
             pass
 
@@ -249,9 +251,8 @@ def play(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
         client = Client(Setup(sys.executable, {**os.environ, "PLAYS": str(file)}, ()))
         jobs = [Job(str(n), Request(target), timeout) for n, target in enumerate(targets)]
         found = dict.fromkeys(targets, "")
-        for job, outcome in client.run(jobs):
-            error = outcome.get("error")
-            found[job.request.target] = error["message"] if error else outcome["result"]["text"]
+        for job, reply in client.run(jobs):
+            found[job.request.target] = reply.error.message if reply.error else text_of(reply)
         return list(found.values()), client
 
     return run
@@ -336,8 +337,8 @@ def test_interpreters_that_are_not_python(tmp_path: Path, python: str, says: str
         Path(python).write_text("#!/bin/sh\nexec yes\n")
         Path(python).chmod(0o755)
     began = time.monotonic()
-    ((_, outcome),) = Client(Setup(python, dict(os.environ), ())).run([Job("", Request("m:f"), 5)])
-    assert says in outcome["error"]["message"]
+    ((_, reply),) = Client(Setup(python, dict(os.environ), ())).run([Job("", Request("m:f"), 5)])
+    assert reply.error is not None and says in reply.error.message
     assert time.monotonic() - began < 10
 
 
@@ -357,14 +358,13 @@ def test_all_tracing_has_a_limit_together(tmp_path: Path, monkeypatch: pytest.Mo
     jobs = [Job(name, Request(name), 50) for name in ("m:f", "m:stuck", "m:g", "n:h")]
     began = time.monotonic()
     with limit.counting():
-        found = {job.key: outcome for job, outcome in client.run(jobs)}
+        errors = {job.key: reply.error for job, reply in client.run(jobs)}
     assert time.monotonic() - began < 8
-    assert "result" in found["m:f"]
-    late = [found[name]["error"] for name in ("m:stuck", "m:g", "n:h")]
-    assert {error["kind"] for error in late} == {"timeout"}
-    assert {error["message"] for error in late} == {
-        "tracing stopped after 2 s, the limit of a whole build (jaxpr_total_timeout)"
-    }
+    assert errors.pop("m:f") is None
+    text = "tracing stopped after 2 s, the limit of a whole build (jaxpr_total_timeout)"
+    for error in errors.values():
+        assert error is not None and error.whole_module
+        assert (error.kind, error.message) == (ErrorKind.TIMEOUT, text)
     assert client.starts == 1 and limit.left <= 0
 
 

@@ -11,22 +11,23 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from sphinx_jaxpr.tracing import packs, store
 from sphinx_jaxpr.tracing.files import Cache
-from sphinx_jaxpr.tracing.fingerprint import Installed
+from sphinx_jaxpr.tracing.fingerprint import Installed, _Answer
 from sphinx_jaxpr.tracing.folders import Folders, file_digest, kind
 from sphinx_jaxpr.tracing.masking import PathMasker
-from sphinx_jaxpr.tracing.needs import Needs, Present
+from sphinx_jaxpr.tracing.needs import Present
 from sphinx_jaxpr.tracing.packs import read_seen
 from sphinx_jaxpr.tracing.request import Request
+from sphinx_jaxpr.tracing.result import Needs, Result
 from sphinx_jaxpr.tracing.store import FAILED, INDEX, Seen, Store, seen
 from tests.support import PROJECT
-from tests.tracing.results import ERROR, RESULT
+from tests.tracing.results import ERROR, RESULT, RESULT_JSON
 
 pytestmark = pytest.mark.once
 
@@ -64,7 +65,7 @@ class Folder:
         files = {str(self.module): file_digest(str(self.module)), str(self.missing): ""}
         return Needs(files, distributions=["pytest"])
 
-    def save(self, *keys: str, result: dict[str, Any] = RESULT) -> None:
+    def save(self, *keys: str, result: Result = RESULT) -> None:
         """Store a result, as one build."""
         store = self.store()
         for key in keys:
@@ -231,7 +232,7 @@ def test_modules_that_an_interpreter_has(tmp_path: Path) -> None:
     own = Installed(sys.executable, {}, Cache(tmp_path), paths)
     assert [own.module(name) for name in ("pytest", "json", "no_such_mod")] == ["1", "1", ""]
     other = Installed("other", {}, Cache(tmp_path), paths)
-    other.__dict__["_other"] = {"folders": ["site", "none"]}
+    other.__dict__["_answer"] = _Answer(folders=("site", "none"))
     (tmp_path / "site").mkdir()
     (tmp_path / "site" / "optional_mod.py").touch()
     assert [other.module(name) for name in ("optional_mod", "no_such_mod")] == ["1", ""]
@@ -253,15 +254,17 @@ def test_another_version_of_a_distribution(folder: Folder, monkeypatch: pytest.M
 
 
 def test_places_in_a_file_are_no_part_of_what_is_seen() -> None:
-    moved = json.loads(json.dumps(RESULT))
-    moved["facts"]["sources"][0][1] = moved["source"]["line"] = 7
-    assert seen(moved).program == seen(RESULT).program
-    assert seen(moved).source != seen(RESULT).source  # where the source is shown, its lines are
-    moved["source"]["text"] += "  # why"
-    assert seen(moved).program == seen(RESULT).program
-    assert seen(moved).source != seen(RESULT).source
-    moved["facts"]["programs"][0]["inputs"] = ["f32[7]"]
-    assert seen(moved).program != seen(RESULT).program
+    data = json.loads(json.dumps(RESULT_JSON))
+    data["facts"]["sources"][0][1] = data["source"]["line"] = 7
+    moved = seen(Result.from_json(data))
+    assert moved.program == seen(RESULT).program
+    assert moved.source != seen(RESULT).source  # where the source is shown, its lines are
+    data["source"]["text"] += "  # why"
+    commented = seen(Result.from_json(data))
+    assert commented.program == seen(RESULT).program
+    assert commented.source not in (moved.source, seen(RESULT).source)
+    data["facts"]["programs"][0]["inputs"] = ["f32[7]"]
+    assert seen(Result.from_json(data)).program != seen(RESULT).program
 
 
 def test_names_that_are_shown_are_plain() -> None:
@@ -288,7 +291,7 @@ def test_an_error_is_a_result_where_it_was_expected(folder: Folder) -> None:
 
 def test_states_of_the_sources_have_results_of_their_own(folder: Folder) -> None:
     """Two branches on one store: each finds its own."""
-    other = {**RESULT, "call": "other"}
+    other = replace(RESULT, call="other")
     folder.module.write_text("2")
     folder.save(A, result=other)
     for text, result in (("1", RESULT), ("2", other), ("1", RESULT)):
@@ -297,10 +300,10 @@ def test_states_of_the_sources_have_results_of_their_own(folder: Folder) -> None
         assert store.fresh(A) == seen(result) and store.load(A) == result
     # Of two for one state the later one counts, whatever the clock says.
     folder.now -= 400 * DAY
-    folder.save(A, result={**RESULT, "call": "newest"})
+    folder.save(A, result=replace(RESULT, call="newest"))
     for _ in range(2):
         store = folder.store()
-        assert store.fresh(A) and (store.load(A) or {})["call"] == "newest"
+        assert store.fresh(A) and (store.load(A) or RESULT).call == "newest"
         folder.index.unlink(missing_ok=True)
 
 

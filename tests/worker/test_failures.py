@@ -10,8 +10,9 @@ from typing import Any
 import pytest
 
 from sphinx_jaxpr.program.text import spelled_all
+from sphinx_jaxpr.tracing.checks import error_problem
 from sphinx_jaxpr.tracing.folders import SITE_FOLDERS
-from sphinx_jaxpr.tracing.outcome import error_problem
+from sphinx_jaxpr.tracing.result import ErrorKind, Frame
 from sphinx_jaxpr.worker.failures import MAX_MESSAGE, RequestError, describe, printable
 
 OURS = "/somewhere/sphinx_jaxpr"
@@ -42,28 +43,28 @@ FILES = {
 }
 
 
-def frames_of(error: BaseException, owner: str = "") -> list[dict[str, Any]]:
+def frames_of(error: BaseException, owner: str = "") -> list[Frame]:
     """The frames that are kept, but for this test's own."""
-    found = describe(error, "trace", OURS, owner)["frames"]
-    return [frame for frame in found if frame["file"] != __file__]
+    frames = describe(error, ErrorKind.TRACE, OURS, owner).frames
+    return [frame for frame in frames if frame.file != __file__]
 
 
 def test_frames_are_the_users() -> None:
     error = raised(FILES)
     frames = frames_of(error)
-    assert [frame["file"] for frame in frames] == ["/project/sphinx_jaxpr_docs/code.py"]
+    assert [frame.file for frame in frames] == ["/project/sphinx_jaxpr_docs/code.py"]
     frames = frames_of(error, "lessons")
-    assert [os.path.basename(frame["file"]) for frame in frames] == ["gallery.py", "code.py"]
-    assert frames[0]["function"] == "call"
-    assert frames[0]["line"] == 2
+    assert [os.path.basename(frame.file) for frame in frames] == ["gallery.py", "code.py"]
+    assert frames[0].function == "call"
+    assert frames[0].line == 2
 
 
 def test_a_frame_shows_its_line_of_source(tmp_path: Path) -> None:
     file = tmp_path / "shown.py"
     file.write_text("def call(inner):\n    return  inner( )  # as written\n")
     error = raised({str(file): "shown", **FILES})
-    assert frames_of(error)[0]["code"] == "return  inner( )  # as written"
-    assert "tracer.py" in describe(error, "trace", OURS)["traceback"]  # the log has all
+    assert frames_of(error)[0].code == "return  inner( )  # as written"
+    assert "tracer.py" in describe(error, ErrorKind.TRACE, OURS).traceback  # the log has all
 
 
 MESSAGES = {
@@ -80,27 +81,27 @@ MESSAGES = {
 
 @pytest.mark.parametrize("error", MESSAGES)
 def test_messages(error: str) -> None:
-    described = describe(raised(FILES, error), "trace", OURS)
-    assert described["message"] == MESSAGES[error]
-    assert described["type"] == described["mro"][0] == error.partition("(")[0]
+    described = describe(raised(FILES, error), ErrorKind.TRACE, OURS)
+    assert described.message == MESSAGES[error]
+    assert described.type == described.mro[0] == error.partition("(")[0]
     str(described).encode()  # no lone surrogates anywhere
 
 
 def test_a_mistake_in_a_request_has_no_frames() -> None:
-    error = RequestError("option", "no spec for 'x'", option="args")
-    described = describe(error, "option", OURS)
-    assert described["option"] == "args"
-    assert described["type"] == ""
-    assert described["frames"] == []
-    assert described["traceback"] == ""
+    error = RequestError(ErrorKind.OPTION, "no spec for 'x'", option="args")
+    described = describe(error, ErrorKind.TRACE, OURS)
+    assert (described.kind, described.option) == (ErrorKind.OPTION, "args")
+    assert described.type == ""
+    assert described.frames == ()
+    assert described.traceback == ""
 
 
 def test_control_characters_are_spelled_out() -> None:
     assert printable("a\x1b[31m\x00\ufffe\n\tb") == "a\\x1b[31m\\x00\\ufffe\n\tb"
     odd = type("Odd\x1b", (ValueError,), {})
-    found = describe(odd("no"), "trace", OURS)
-    assert found["type"] == "Odd\\x1b"
-    assert found["mro"][:2] == ["Odd\\x1b", "ValueError"]
+    found = describe(odd("no"), ErrorKind.TRACE, OURS)
+    assert found.type == "Odd\\x1b"
+    assert found.mro[:2] == ("Odd\\x1b", "ValueError")
 
 
 def test_a_file_whose_name_no_system_takes() -> None:
@@ -112,7 +113,7 @@ def test_a_file_whose_name_no_system_takes() -> None:
     try:
         strange()
     except ValueError as error:
-        found = spelled_all(describe(error, "trace", OURS))
+        found = spelled_all(describe(error, ErrorKind.TRACE, OURS).to_json())
     assert found["message"] == "here"
     assert found["frames"][-1]["file"] == r"/x/a\x00\udc80\u202e.py"
     assert found["frames"][-1]["function"] == r"f\x1b"
@@ -121,7 +122,7 @@ def test_a_file_whose_name_no_system_takes() -> None:
 
 
 def test_raw_characters_are_no_result() -> None:
-    found = describe(ValueError("no"), "trace", OURS)
+    found = describe(ValueError("no"), ErrorKind.TRACE, OURS).to_json()
     for field, text in {"message": "\x1b", "type": "\u202e", "hint": "\x9b", "log": "\x00"}.items():
         assert field in error_problem({**found, field: text})
     assert error_problem({**found, "message": "one\n\ttwo"}) == ""

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from sphinx_jaxpr.tracing.result import ErrorKind
 from sphinx_jaxpr.worker.failures import describe, is_python
 
 SECRET = "a line of another file"
@@ -46,10 +47,10 @@ def test_an_exception_that_lies_is_described(lie: dict[str, Any], base: type) ->
     try:
         raise kind("m")
     except BaseException as error:  # some are no Exception
-        found = describe(error, "trace", "/nowhere")
-    assert found["type"] == "Lie"
-    assert base.__name__ in found["mro"]
-    assert found["frames"][0]["code"] == 'raise kind("m")'
+        found = describe(error, ErrorKind.TRACE, "/nowhere")
+    assert found.type == "Lie"
+    assert base.__name__ in found.mro
+    assert found.frames[0].code == 'raise kind("m")'
 
 
 def test_a_class_that_lies() -> None:
@@ -57,18 +58,18 @@ def test_a_class_that_lies() -> None:
     try:
         raise kind("m")
     except ValueError as error:
-        found = describe(error, "trace", "/nowhere")
-    assert found["type"].startswith("Odd\\x1bxx")
-    assert len(found["type"]) == 200
+        found = describe(error, ErrorKind.TRACE, "/nowhere")
+    assert found.type.startswith("Odd\\x1bxx")
+    assert len(found.type) == 200
 
 
 def test_a_syntax_error_of_anything() -> None:
     try:
         raise SyntaxError("m", (b"file", "line", [], 3))
     except SyntaxError as error:
-        found = describe(error, "trace", "/nowhere")
-    assert found["message"] == "m"
-    assert len(found["frames"]) == 1
+        found = describe(error, ErrorKind.TRACE, "/nowhere")
+    assert found.message == "m"
+    assert len(found.frames) == 1
 
 
 @pytest.mark.parametrize("chained", [False, True])
@@ -85,9 +86,9 @@ def test_only_files_of_python_are_read(tmp_path: Path, chained: bool) -> None:
                 raise
             raise ExceptionGroup("g", [error]) from error
     except Exception as error:
-        found = describe(error, "trace", "/nowhere")
-    assert chained or any(frame["file"] == str(file) for frame in found["frames"])
-    assert "notes.txt" in found["traceback"]
+        found = describe(error, ErrorKind.TRACE, "/nowhere")
+    assert chained or any(frame.file == str(file) for frame in found.frames)
+    assert "notes.txt" in found.traceback
     assert SECRET not in str(found)
 
 
@@ -105,9 +106,9 @@ def test_many_exceptions_in_one() -> None:
     error: Exception = ValueError("x")
     for _ in range(sys.getrecursionlimit() * 3):
         error = ExceptionGroup("g", [error])
-    found = describe(error, "trace", "/nowhere")
-    assert found["type"] == "ExceptionGroup"
-    assert len(found["traceback"]) <= 100_000
+    found = describe(error, ErrorKind.TRACE, "/nowhere")
+    assert found.type == "ExceptionGroup"
+    assert len(found.traceback) <= 100_000
 
 
 def test_names_that_code_gives_itself_are_one_line() -> None:
@@ -119,8 +120,8 @@ def test_names_that_code_gives_itself_are_one_line() -> None:
     try:
         exec(code)  # noqa: S102 - ours
     except ValueError as error:
-        found = describe(error, "trace", "/nowhere")
-    last = found["frames"][-1]
-    assert last["file"] == "/b\\x1b\\n.py"
-    assert last["function"].startswith("g\\n\\x1bxxx")
-    assert len(last["function"]) == 200
+        found = describe(error, ErrorKind.TRACE, "/nowhere")
+    last = found.frames[-1]
+    assert last.file == "/b\\x1b\\n.py"
+    assert last.function.startswith("g\\n\\x1bxxx")
+    assert len(last.function) == 200

@@ -16,7 +16,7 @@ from sphinx.util import logging
 
 from ...program.text import on_one_line, spelled_all
 from ...tracing.files import write_atomically
-from ...tracing.reports import differences
+from ...tracing.result import differences
 from ..judging.session import BuildSession, TracePolicy
 from ..records import (
     FALSE,
@@ -169,11 +169,11 @@ class Checked:
                 {
                     **_origin(statement, srcdir),
                     "page": page,
-                    "what": statement.what,
+                    "what": statement.role,
                     "words": statement.words,
                     "expression": statement.expression,
                     "state": verdict.state if verdict else WRONG,
-                    "value": verdict.text if verdict and statement.what == "val" else "",
+                    "value": verdict.text if verdict and statement.role == "val" else "",
                 }
                 for page, statement, verdict in statements
             ],
@@ -187,7 +187,7 @@ class Checked:
         """For each page how many sentences of each kind are true, false, wrong, not judged."""
         pages: dict[str, dict[str, Counter[str]]] = {}
         for page, statement, verdict in statements:
-            counts = pages.setdefault(page, {}).setdefault(statement.what, Counter())
+            counts = pages.setdefault(page, {}).setdefault(statement.role, Counter())
             counts[verdict.state if verdict else WRONG] += 1
         for page, directives in self.judged.directives.items():
             for directive in directives:

@@ -63,8 +63,8 @@ class JaxprRecord(_Recording):
                 continue
             traced = session.traced(directive, block)
             result = traced.result or Result(error=traced.failure)
-            data = lock.encoded(block.name, block.request, result.to_json(), {})
-            write_changed(out / block.lock, lock.dumped(data))
+            recorded = lock.LockFile.of(block.name, block.request, result, {})
+            write_changed(out / block.lock, recorded.text())
             written.add(block.lock)
         for file in set(lock.stored(out)) - written:
             if lock.load(out / file) is not None:

@@ -12,14 +12,14 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from ...block import TracedBlock
 from ...program.drift.compare import Drift, compare, counted, table
 from ...program.drift.levels import Level
 from ...tracing import lock
 from ...tracing.files import remove_temporary, write_atomically
-from ...tracing.result import Result
+from ...tracing.lock import LockFile
 from ..records import Block, DirectiveRecord, Finding
 
 if TYPE_CHECKING:
@@ -95,9 +95,9 @@ def _compare_block(
         comparison.findings.append(Finding("drift", message, directive.source, block.line))
 
 
-def recorded(name: str, data: dict[str, Any]) -> TracedBlock:
+def recorded(name: str, file: LockFile) -> TracedBlock:
     """The block in a file of the lock."""
-    return TracedBlock(name, result=Result.from_json(lock.decoded(data)))
+    return TracedBlock(name, result=file.result)
 
 
 def _words(block: Block, drift: Drift, locked: TracedBlock, traced: TracedBlock) -> str:
@@ -125,13 +125,13 @@ class LockChange:
     block: str
     file: str
     state: str
-    old: dict[str, Any] | None = None
-    new: dict[str, Any] = field(default_factory=dict)
+    old: LockFile | None = None
+    new: LockFile | None = None
 
     @property
     def drift(self) -> Drift:
         """How the program differs from that in the lock."""
-        if self.old is None:
+        if self.old is None or self.new is None:
             return Drift(Level.SAME)
         return compare(recorded(self.block, self.old), recorded(self.block, self.new))
 
@@ -141,9 +141,9 @@ class LockChange:
             yield f"{self.block}: new"
         elif self.state == CHANGED and self.old is None:
             yield f"{self.block}: recreated, the file was damaged"
-        elif self.state == CHANGED and self.old is not None:
+        elif self.state == CHANGED and self.old is not None and self.new is not None:
             drift = self.drift
-            versions = [data["versions"]["jax"] for data in (self.old, self.new)]
+            versions = [file.versions["jax"] for file in (self.old, self.new)]
             jax = f" (JAX {' -> '.join(dict.fromkeys(versions))})"
             if drift.level is Level.SAME:
                 yield f"{self.block}: {', '.join(self.parts())}{jax}"
@@ -153,8 +153,7 @@ class LockChange:
 
     def parts(self) -> list[str]:
         """What differs beside the program."""
-        old, new = self.old or {}, self.new
-        names = [k for k in dict.fromkeys([*old, *new]) if old.get(k) != new.get(k)]
+        names = self.old.differing_parts(self.new) if self.old and self.new else []
         return ["lines of the source" if name == "facts" else name for name in names]
 
 
@@ -192,9 +191,9 @@ class Plan:
         file = ""
         try:
             for change in self.changes:
-                if change.state in (NEW, CHANGED):
+                if change.state in (NEW, CHANGED) and change.new is not None:
                     file = change.file
-                    write_atomically(self.locks.folder / file, lock.dumped(change.new))
+                    write_atomically(self.locks.folder / file, change.new.text())
                     done += 1
             for file in self.orphans:
                 path = self.locks.folder / file
@@ -231,10 +230,11 @@ def plan(
         result = session.traced(directive, block).result
         if result is None or block.request is None:  # a base that only its variants need
             continue
-        new = lock.encoded(block.name, block.request, result.to_json(), versions)
+        new = LockFile.of(block.name, block.request, result, versions)
         old = locks.data(block.lock)
         there = lock.signature(locks.folder / block.lock) is not None
-        state = UNCHANGED if lock.unchanged(old, new) else CHANGED if there else NEW
+        same = old is not None and old.is_unchanged(new)
+        state = UNCHANGED if same else CHANGED if there else NEW
         changes[block.lock] = LockChange(block.full_name, block.lock, state, old, new)
     asked = {*changes, *(hidden or ())}
     others = [] if hidden is None else [f for f in lock.stored(locks.folder) if f not in asked]

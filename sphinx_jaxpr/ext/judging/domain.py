@@ -19,7 +19,7 @@ from ...tracing.grammar import Aval, Call, Chain, Mesh, Name, Ref, Step
 from ...tracing.request import Request
 from ..config import ProjectSettings
 from ..links import ShownIds, link
-from ..pages import PageDomain, shape
+from ..pages import PageDomain, data_version_of
 from ..records import (
     Block,
     DirectiveRecord,
@@ -33,7 +33,6 @@ from ..records import (
 
 if TYPE_CHECKING:
     from .build import RunningBuild
-    from .rewritten import Written
 
 
 #: Format and name of the builders that show blocks.
@@ -53,8 +52,7 @@ class JaxprDomain(PageDomain):
     """What pages ask for, by page.
 
     ``settings`` are what conf.py says, from the event ``builder-inited`` on.  ``build`` is
-    what the running build knows of the pages, ``ids`` are those that its trees show,
-    ``written`` are its pages to write again.
+    what the running build knows of the pages, ``ids`` are those that its trees show.
     """
 
     name = "jaxpr"
@@ -69,7 +67,7 @@ class JaxprDomain(PageDomain):
         "seal": "",
     }
     sealed_alone = frozenset({"judged"})
-    data_version = shape(
+    data_version = data_version_of(
         *(Block, Finding, DirectiveRecord, PrimitiveList, Note, Pasted, Statement),
         *(Aval, Call, Chain, Mesh, Name, Ref, Request, Step),
     )
@@ -80,7 +78,6 @@ class JaxprDomain(PageDomain):
         super().setup()
         self.build: RunningBuild | None = None
         self.ids = ShownIds()
-        self.written: Written | None = None
 
     def begin(self, build: RunningBuild) -> None:
         """Note the build that runs."""

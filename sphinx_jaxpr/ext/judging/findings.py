@@ -15,8 +15,7 @@ from ...program.text import words as echo
 from ...tracing.files import digest
 from ...tracing.grammar import nearest, shorten
 from ...tracing.masking import PathMasker
-from ...tracing.reports import describe, megabytes
-from ...tracing.result import ErrorKind, TraceError
+from ...tracing.result import ErrorKind, TraceError, describe, megabytes
 from ..config import conf_line
 from ..records import FALSE, TRUE, WRONG, Block, DirectiveRecord, Finding, Statement, Verdict
 from .meanings import Meanings
@@ -307,26 +306,26 @@ class StatementChecker:
 
     def _finding(self, page: str, statement: Statement, verdict: Verdict | None) -> Finding | None:
         if verdict is None:
-            kind = "claim" if statement.what == "claim" else "path"
+            kind = "claim" if statement.role == "claim" else "path"
             return Finding(
                 kind,
-                f"jaxpr:{statement.what}: {statement.problem}",
+                f"jaxpr:{statement.role}: {statement.problem}",
                 statement.source,
                 statement.line,
             )
         message = ""
-        if verdict.state == FALSE and statement.what == "claim":
+        if verdict.state == FALSE and statement.role == "claim":
             words = f"claim {clipped(statement.words, _ECHO)!r}" if statement.words else "claim"
             version = self._version(page, statement)
             message = (
                 f"{words} is false{version}: {verdict.text} [{echo(statement.expression, _ECHO)}]"
             )
         elif verdict.state == WRONG:
-            name = _NAMES.get(statement.what, statement.what)
+            name = _NAMES.get(statement.role, statement.role)
             message = f"{name} {clipped(statement.expression, _ECHO)!r}: {verdict.text}"
-        elif verdict.state == TRUE and statement.what in ("ref", "eqn"):
+        elif verdict.state == TRUE and statement.role in ("ref", "eqn"):
             message = self._hidden(page, statement, verdict)
-        kind = verdict.kind if statement.what == "claim" else "path"
+        kind = verdict.kind if statement.role == "claim" else "path"
         return Finding(kind, message, statement.source, statement.line) if message else None
 
     def _version(self, page: str, statement: Statement) -> str:
@@ -340,7 +339,7 @@ class StatementChecker:
         target = self.verdicts.target(page, verdict)
         if target is None or target.block.shown:
             return ""
-        link = f"{_NAMES[statement.what]} {clipped(statement.expression, _ECHO)!r}"
+        link = f"{_NAMES[statement.role]} {clipped(statement.expression, _ECHO)!r}"
         return f"{link}: `{verdict.block}` is hidden by base: hide, so there is nothing to link to"
 
     def digests(self) -> dict[str, str]:
@@ -351,7 +350,7 @@ class StatementChecker:
         for statement, verdict in self.judged(page):
             if verdict is None:
                 continue
-            yield statement.what, statement.expression, verdict.state, verdict.text, verdict.where
+            yield statement.role, statement.expression, verdict.state, verdict.text, verdict.where
             target = self.verdicts.target(page, verdict) if verdict.block else None
             if target is not None:
                 outcome = self.session.outcome(target.block)

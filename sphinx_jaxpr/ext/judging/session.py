@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from sphinx.util import logging
 from sphinx.util.display import status_iterator
@@ -14,9 +14,8 @@ from ...tracing import lock
 from ...tracing.files import digest
 from ...tracing.lock import LockFolder
 from ...tracing.masking import PathMasker, mask
-from ...tracing.needs import Needs
 from ...tracing.request import Job, Limit, Request
-from ...tracing.result import ErrorKind, Pairs, Result, TracedProgram, TraceError
+from ...tracing.result import ErrorKind, Needs, Pairs, Reply, Result, TracedProgram, TraceError
 from ...tracing.store import FAILED, Seen, Store
 from ..config import ProjectSettings
 from ..records import Block, DirectiveRecord
@@ -156,9 +155,9 @@ class BuildSession:
         outcome = self._stored(key, request, key in self._tolerated)
         if outcome is not None and self.policy.fresh:
             before = self.store.load(outcome.key)
-            settings = Result.from_json(before).settings if before is not None else ()
+            settings = before.settings if before is not None else ()
             self.replaced[block.digest] = Replaced(outcome.seen, settings)
-        elif outcome is not None and not self.storage.anew:
+        elif outcome is not None and not self.storage.starts_over:
             self._outcomes[block.digest] = outcome
             return None
         self._log_reason(key, request, is_stored=outcome is not None)
@@ -202,36 +201,29 @@ class BuildSession:
         for job, reply in progress:
             self._outcomes[digests[job.key]] = self._keep(job, reply)
 
-    def _keep(self, job: Job, data: dict[str, Any]) -> Outcome:
+    def _keep(self, job: Job, reply: Reply) -> Outcome:
         """Store a result at once; an expected error is a result, any other is not."""
-        from ...block import read_reply
-
-        reply = read_reply(data)
         error = self._cleaned(reply.error) if reply.error is not None else None
         traced = error is None or error.kind is ErrorKind.TRACE
-        needs = Needs.from_json(data.get("needs", {}))
         if error is None or (traced and job.request.expects_error):
             if error is None:
                 result = reply.result or Result()
             else:
                 result = replace(reply.known or Result(), error=error.on_page())
-            stored = self.masker.result(result.to_json())
+            result, needs = self.masker.result(result), reply.needs or Needs()
             made = self.storage.made(job.request.x64)
-            return Outcome(job.key, self.store.save(job.key, job.request, stored, needs, made))
-        if job.key in self._tolerated and traced and "needs" in data:
+            return Outcome(job.key, self.store.save(job.key, job.request, result, needs, made))
+        if job.key in self._tolerated and traced and reply.needs is not None:
             # Or every build would try again what nobody misses.
             made = self.storage.made(job.request.x64)
-            failure = {"error": error.to_json()}
-            self.store.save(job.key + FAILED, job.request, failure, needs, made)
+            self.store.save(job.key + FAILED, job.request, Result(error=error), reply.needs, made)
         return Outcome(job.key, Seen(digest(error.on_page().to_json()), ""), error)
 
     def _cleaned(self, error: TraceError) -> TraceError:
         """An error as pages and messages may show it; its traceback goes to a file."""
-        from ...block import hidden_error
-
         trace = error.traceback or error.output
         searched = tuple(spelled(self.masker.stored(root)) for root in error.searched)
-        hidden = hidden_error(self.masker, replace(error, traceback="", output="", searched=()))
+        hidden = self.masker.error(replace(error, traceback="", output="", searched=()))
         file = self.storage.log(mask(self.masker.hide(spelled(trace)))) if trace else ""
         return replace(hidden, searched=searched, log=file or hidden.log)
 
@@ -272,7 +264,7 @@ class BuildSession:
         for file in lock.stored(self.locks.folder):
             data = self.locks.data(file)
             if data is not None:
-                return {name: text for name, text in data["versions"].items() if text}
+                return {name: text for name, text in data.versions.items() if text}
         return {}
 
     # -- the store
@@ -286,10 +278,8 @@ class BuildSession:
             return None
         failed = key + FAILED
         seen = self.store.fresh(failed, raises=True)
-        data = self.store.load(failed) if seen is not None else None
-        if seen is None or data is None:
-            return None
-        return Outcome(failed, seen, TraceError.from_json(data["error"]))
+        result = self.store.load(failed) if seen is not None else None
+        return Outcome(failed, seen, result.error) if seen and result else None
 
     @property
     def store(self) -> Store:
@@ -310,7 +300,9 @@ class BuildSession:
         Kept until :meth:`release`, since parsing is what costs.
         """
         base = directive.blocks[0]
-        key = (self._source(base), self._source(block), block.name, directive.raises)
+        # Blocks whose request could not be understood have no digest of their own.
+        sources = (base.problem or self._source(base), block.problem or self._source(block))
+        key = (*sources, block.name, directive.raises)
         if key not in self._blocks:
             from ...block import TracedBlock
 
@@ -351,8 +343,7 @@ class BuildSession:
         if outcome is None:
             return None
         locked = outcome.lock_file
-        data = self.locks.result(locked) if locked else self.store.load(outcome.key)
-        return Result.from_json(data) if data is not None else None
+        return self.locks.result(locked) if locked else self.store.load(outcome.key)
 
     def versions(self) -> dict[str, str]:
         """The versions that an expression may ask for, as far as they are known."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import cast
 
 from sphinx.application import Sphinx
@@ -30,7 +31,8 @@ def start(
     domain = cast(JaxprDomain, app.env.get_domain("jaxpr"))
     settings = settings_of(app.env)
     masker = PathMasker(str(app.srcdir), settings.import_roots())
-    storage = Storage(app, settings, masker)
+    folders = Path(app.outdir), Path(app.doctreedir)
+    storage = Storage(settings, masker, *folders, is_fresh=bool(app.fresh_env_used))
     session = BuildSession(settings, masker, storage, policy, app.verbosity)
     ids = ShownIds()
     meanings = Meanings(settings.glossary, app.env, app.builder)

@@ -9,13 +9,13 @@ import time
 from functools import cached_property
 from pathlib import Path
 
-from sphinx.application import ENV_PICKLE_FILENAME, Sphinx
+from sphinx.application import ENV_PICKLE_FILENAME
 from sphinx.util import logging
 
 from ...program.text import on_one_line
 from ...tracing import folders
-from ...tracing.files import Cache, digest
-from ...tracing.fingerprint import Installed, environment_facts, made_by
+from ...tracing.files import Cache
+from ...tracing.fingerprint import Installed, environment_facts
 from ...tracing.masking import PathMasker
 from ...tracing.needs import Present
 from ...tracing.request import Request
@@ -26,24 +26,38 @@ logger = logging.getLogger(__name__)
 
 
 class Storage:
-    """The store of one build, with what enters its keys."""
+    """The store of one build, with what enters its keys.
 
-    def __init__(self, app: Sphinx, settings: ProjectSettings, paths: PathMasker) -> None:
-        self.app = app
+    ``outdir`` and ``doctreedir`` are Sphinx's; ``is_fresh`` says that Sphinx reads every
+    page, since it has no environment of an earlier build or may not use it.
+    """
+
+    def __init__(
+        self,
+        settings: ProjectSettings,
+        masker: PathMasker,
+        outdir: Path,
+        doctreedir: Path,
+        *,
+        is_fresh: bool,
+    ) -> None:
         self.settings = settings
-        self.paths = paths
+        self.masker = masker
+        self.outdir = outdir
+        self.doctreedir = doctreedir
+        self.is_fresh = is_fresh
         self._environments: dict[bool, tuple[str, dict[str, str]]] = {}
         self._opened: Store | None = None
-        folder = settings.cache_folder(Path(app.doctreedir))
+        folder = settings.cache_folder(doctreedir)
         #: The folder of results.
         self.cache = Cache(folder, self._not_kept)
 
     def _not_kept(self, reason: str) -> None:
-        folder = self.paths.stored(str(self.cache.folder))
+        folder = self.masker.stored(str(self.cache.folder))
         self._warn(
             "jaxpr_cache_dir",
-            f"results can't be kept in {folder!r}: {reason}; this build shows every program, but"
-            " the next one traces again what this one traced",
+            f"cannot store results in {folder!r}: {reason}; this build shows every program, but"
+            " the next one will trace again what this one traced",
         )
 
     def log(self, text: str) -> str:
@@ -55,16 +69,16 @@ class Storage:
         with contextlib.suppress(OSError):  # it is in use, however old its text is
             if file.stat().st_mtime < time.time() - 24 * 3600:
                 os.utime(file)
-        return self.paths.stored(str(file))
+        return self.masker.stored(str(file))
 
     @property
     def store(self) -> Store:
         """The results of this project, opened when first asked for."""
         if self._opened is None:
             setup = self.settings.worker(x64=False)
-            installed = Installed(setup.python, setup.environment, self.cache, self.paths)
-            outputs = (str(self.app.outdir), str(self.app.doctreedir), str(self.cache.folder))
-            present = Present(self.paths, installed, self._depends(outputs), outputs)
+            installed = Installed(setup.python, setup.environment, self.cache, self.masker)
+            outputs = (str(self.outdir), str(self.doctreedir), str(self.cache.folder))
+            present = Present(self.masker, installed, self._depends(outputs), outputs)
             self._opened = Store(self.cache, present)
         return self._opened
 
@@ -78,10 +92,10 @@ class Storage:
     def _depends(self, outputs: tuple[str, ...]) -> dict[str, str]:
         """The files of ``jaxpr_depends``, as digests."""
         confdir = str(self.settings.confdir)
-        found, empty = folders.digests(self.settings.depends, confdir, outputs)
+        digests, empty = folders.digests(self.settings.depends, confdir, outputs)
         for pattern in empty:
             self._warn("jaxpr_depends", f"no file matches {pattern!r}")
-        return found
+        return digests
 
     def _warn(self, option: str, message: str) -> None:
         location = self.settings.location(option)
@@ -101,22 +115,22 @@ class Storage:
         if x64 not in self._environments:
             setup = self.settings.worker(x64)
             facts = environment_facts(self.store.installed, dict(setup.settings), setup.environment)
-            self._environments[x64] = digest(facts), made_by(facts)
+            self._environments[x64] = facts.digest, facts.by_name()
         return self._environments[x64]
 
     @cached_property
-    def anew(self) -> bool:
+    def starts_over(self) -> bool:
         """Whether results of earlier builds don't count in this one.
 
-        ``-E`` tells Sphinx to forget what lies with the doctrees, and so the store that is
-        there; one that is kept elsewhere is kept on purpose.
+        ``-E`` tells Sphinx to discard what it keeps with the doctrees, and so the store there;
+        a store elsewhere is kept on purpose.
         """
         if self.settings.fresh:
             return True
         elsewhere = self.settings.cache_dir is not None
         # Without this file the build is the first, or the one before was cut short.
-        pickled = Path(self.app.doctreedir) / ENV_PICKLE_FILENAME
-        return bool(self.app.fresh_env_used) and not elsewhere and pickled.exists()
+        pickled = self.doctreedir / ENV_PICKLE_FILENAME
+        return self.is_fresh and not elsewhere and pickled.exists()
 
     def why(self, key: str, request: Request) -> str:
         """Why a program is traced."""

@@ -187,7 +187,7 @@ class VerdictCache:
 
     def of(self, page: str, statement: Statement) -> Verdict:
         """The verdict on a statement of a page."""
-        key = (page, statement.what, statement.expression)
+        key = (page, statement.role, statement.expression)
         entry = self._entries.get(key)
         if entry is None or (self._writing and not entry.judged):
             entry = self._entries[key] = self._entry(page, statement, None)
@@ -198,7 +198,7 @@ class VerdictCache:
         return self._entry("", statement, directive).verdict
 
     def _entry(self, page: str, statement: Statement, inside: DirectiveRecord | None) -> _Entry:
-        if statement.what == "prim":
+        if statement.role == "prim":
             return _Entry(self._primitive(page, statement.expression), judged=True)
         targets = self.scopes.mentioned(page, statement.expression, inside)
         key = self._key(page, statement, targets, inside)
@@ -218,7 +218,7 @@ class VerdictCache:
         verdict = self._last_build.get(key)
         if verdict is not None and verdict.block:
             return verdict if verdict.block in self.scopes.visible(page, inside) else None
-        if verdict is not None and statement.what == "ref" and verdict.state == TRUE:
+        if verdict is not None and statement.role == "ref" and verdict.state == TRUE:
             return replace(verdict, where=self._elsewhere(statement))
         return verdict
 
@@ -250,7 +250,7 @@ class VerdictCache:
         seen = [[target.block.name, self._seen(target, lines)] for target in targets]
         facts: list[Any] = [
             __version__,
-            statement.what,
+            statement.role,
             statement.expression,
             self.scopes.versions,
             [names_digest, seen],
@@ -260,7 +260,7 @@ class VerdictCache:
 
     def _elsewhere(self, statement: Statement) -> str:
         """The address of a block in another project that intersphinx knows."""
-        if statement.what != "ref":
+        if statement.role != "ref":
             return ""
         return self.meanings.in_inventories(statement.expression, ["jaxpr:block"])
 
@@ -277,7 +277,7 @@ class VerdictCache:
 
         scope = self.scopes.of(page, statement.expression, inside)
         try:
-            return _JUDGES[statement.what](
+            return _JUDGES[statement.role](
                 statement.expression, scope, inside.name if inside else ""
             )
         except NoProgram:

@@ -5,75 +5,68 @@ from __future__ import annotations
 import io
 import tokenize
 from collections.abc import Sequence
-from typing import Any, ClassVar
 
 from docutils import nodes
-from sphinx.util.docutils import SphinxDirective
 
 from ..nodes import jaxpr_claims
-from ..records import Finding
-from .options import AnyOption, unknown
-from .source_lines import locate
+from .options import CheckedDirective
 
 
-class JaxprClaims(SphinxDirective):
-    """One expression a line; one that is indented, or closes a bracket, goes on above.
+class JaxprClaims(CheckedDirective):
+    """One expression a line; one that is indented, or closes a bracket, continues the line above.
 
-    So does one below a line that ends in a backslash.
+    So does one below a line that ends in a backslash.  Leaves in the doctree::
+
+        <jaxpr_claims lines="(12, 'len(dense) == 4') (13, 'dense.grad[tanh]')" findings="...">
     """
-
-    has_content = True
-    option_spec: ClassVar[Any] = AnyOption()
 
     def run(self) -> list[nodes.Node]:
         """Leave one ``jaxpr_claims``."""
-        place = locate(self)
-        first = place.content(list(self.content))
-        node = jaxpr_claims()
+        self.begin()
+        self.check_myst_options()
+        self.check_option_names()
+        first = self.span.content(list(self.content))
+        node = jaxpr_claims(findings=self.findings)
         self.set_source_info(node)
-        node.source = place.source
+        node.source = self.span.source
         node["lines"] = [(first + n, text) for n, text in expressions(list(self.content))]
-        node["findings"] = unknown(self, place) + (
-            []
-            if node["lines"]
-            else [
-                Finding(
-                    "claim",
-                    f"{self.name} is empty; write one expression a line, as in"
-                    " len(dense.vmap) == len(dense) + 1",
-                    place.source,
-                    place.line,
-                )
-            ]
-        )
+        if not node["lines"]:
+            self.add_finding(
+                f"{self.name} is empty; write one expression a line, as in"
+                " len(dense.vmap) == len(dense) + 1",
+                "claim",
+            )
         return [node]
 
 
 def expressions(lines: Sequence[str]) -> list[tuple[int, str]]:
-    """The expressions of a body with their places in it, comments left out."""
-    found: list[tuple[int, str]] = []
+    """The expressions of a body, each with the number of its first line; without comments."""
+    numbered: list[tuple[int, str]] = []
     for number, line in enumerate(lines):
         text = without_comment(line)
         if not text.strip():
             continue
-        place, before = found[-1] if found else (number, "")
-        above = before.removesuffix("\\").rstrip()  # which goes on, as Python's lines do
-        if found and (above != before or text[:1].isspace() or text[0] in ")]}"):
-            found[-1] = (place, f"{above} {text.strip()}")
+        first, before = numbered[-1] if numbered else (number, "")
+        above = before.removesuffix("\\").rstrip()  # which continues, as Python's lines do
+        if numbered and (above != before or text[:1].isspace() or text[0] in ")]}"):
+            numbered[-1] = (first, f"{above} {text.strip()}")
         else:
-            found.append((number, text.strip()))
-    return found
+            numbered.append((number, text.strip()))
+    return numbered
 
 
 def without_comment(line: str) -> str:
-    """A line up to its comment; a ``#`` in a text is none."""
+    """A line up to its comment; a ``#`` in a string doesn't begin one."""
     if "#" not in line:
         return line
     try:
         for token in tokenize.generate_tokens(io.StringIO(line.strip()).readline):
             if token.type == tokenize.COMMENT:
                 return line[: len(line) - len(line.lstrip()) + token.start[1]]
-    except (tokenize.TokenError, SyntaxError):  # it goes on below, or is no Python: told later
+    except (
+        tokenize.TokenError,
+        SyntaxError,
+    ):  # it continues below, or isn't Python: a finding later
         quoted = line.partition("#")
         return quoted[0] if quoted[0].count('"') % 2 == quoted[0].count("'") % 2 == 0 else line
     return line

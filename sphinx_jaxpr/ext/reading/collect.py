@@ -1,4 +1,4 @@
-"""What a page that was read asks for, found in its doctree, with ids that are unique on it."""
+"""What a page asks for, collected from its doctree, with ids that are unique on the page."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is folded away: the option ``elide``, words of what says little and paths to equations."""
+"""The option ``elide``: words for what says little, and paths to equations, to fold away."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _PATHS: Final = frozenset("all forward tangent transpose recomputed kept reshape
 
 
 class Parts(NamedTuple):
-    """The option taken apart; ``paths`` and ``problems`` with their offsets in it."""
+    """The parts of the option; ``paths`` and ``problems`` with their offsets in it."""
 
     words: tuple[str, ...]
     paths: tuple[tuple[str, int], ...]
@@ -27,38 +27,38 @@ def read(text: str, blocks: Collection[str]) -> Parts:
     words: list[str] = []
     paths: list[tuple[str, int]] = []
     problems: list[tuple[str, int]] = []
-    known = (*WORDS, NONE, *blocks)
+    names = (*WORDS, NONE, *blocks)
     parts = split(text)
     for part, offset in parts:
         if part == NONE and len(parts) > 1:
-            problems.append(("elide: 'none' stands alone, or not at all", offset))
+            problems.append(("elide: 'none' can't be combined with other words or paths", offset))
         elif part in WORDS or part == NONE:
             words.append(part)
         elif part.isidentifier() and part not in _PATHS and part not in blocks:
-            problem = f"elide: {shorten(part)} is no word here{nearest(part, known)}"
-            problems.append((f"{problem} (known: {', '.join(known)}, and paths)", offset))
+            problem = f"elide: unknown word {shorten(part)}{nearest(part, names)}"
+            problems.append((f"{problem} (known: {', '.join(names)}, and paths)", offset))
         else:
             paths.append((" ".join(part.split()), offset))
     return Parts(tuple(dict.fromkeys(words)), tuple(paths), tuple(problems))
 
 
 def split(text: str) -> list[tuple[str, int]]:
-    """Parts between commas and blanks that are in no brackets or quotes, with their offsets."""
-    found: list[tuple[str, int]] = []
-    depth, statement, start = 0, "", -1
-    for place, sign in enumerate(f"{text} "):
-        if not statement and depth <= 0 and (sign == "," or sign.isspace()):
+    """The parts between commas and blanks outside of brackets and quotes, with their offsets."""
+    parts: list[tuple[str, int]] = []
+    depth, quote, start = 0, "", -1
+    for offset, sign in enumerate(f"{text} "):
+        if not quote and depth <= 0 and (sign == "," or sign.isspace()):
             if start >= 0:
-                found.append((text[start:place], start))
+                parts.append((text[start:offset], start))
             start = -1
             continue
-        start = place if start < 0 else start
-        if statement:
-            statement = "" if sign == statement else statement
+        start = offset if start < 0 else start
+        if quote:
+            quote = "" if sign == quote else quote
         elif sign in "'\"":
-            statement = sign
+            quote = sign
         else:
             depth += (sign in "([{") - (sign in ")]}")
     if start >= 0:
-        found.append((text[start:].rstrip(), start))
-    return found
+        parts.append((text[start:].rstrip(), start))
+    return parts

@@ -2,45 +2,42 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Final
+from typing import Final
 
 from docutils import nodes
-from sphinx.util.docutils import SphinxDirective
 
 from ...tracing.grammar import nearest, shorten
 from ..nodes import jaxpr_primitives
-from ..records import Finding
-from .options import AnyOption, unread
-from .source_lines import locate
+from .options import CheckedDirective, unknown_option
 
 SCOPES: Final = ("project", "page")
 
 
-class JaxprGlossary(SphinxDirective):
-    """Leaves a node that the post-transform fills; ``scope`` is ``project`` or ``page``."""
+class JaxprGlossary(CheckedDirective):
+    """A list of primitives; the post-transform fills it.  Leaves in the doctree::
 
-    option_spec: ClassVar[Any] = AnyOption()
+    <jaxpr_primitives scope="project" findings="...">
+    """
+
+    has_content = False
+    option_names = ("scope",)
 
     def run(self) -> list[nodes.Node]:
         """Leave one ``jaxpr_primitives``."""
-        place = locate(self)
+        self.begin()
+        self.check_myst_options("glossary")
+        self.check_option_names("glossary")
         scope = self.options.get("scope", "project").strip()
-        node = jaxpr_primitives(scope=scope if scope in SCOPES else "project")
-        self.set_source_info(node)
-        node["findings"] = unread(self, place, "glossary") + [
-            Finding(
-                "glossary",
-                f"unknown option {shorten(option)}{nearest(option, ('scope',))} (known: scope)",
-                place.source,
-                place.option(option),
-            )
-            for option in self.options
-            if option != "scope"
-        ]
         if scope not in SCOPES:
             message = (
                 f"scope: {shorten(scope)} is none of {', '.join(SCOPES)}{nearest(scope, SCOPES)}"
             )
-            found = Finding("glossary", message, place.source, place.option("scope"))
-            node["findings"].append(found)
+            self.add_finding(message, "glossary", option="scope")
+            scope = "project"
+        node = jaxpr_primitives(scope=scope, findings=self.findings)
+        self.set_source_info(node)
         return [node]
+
+    def unknown_option(self, option: str) -> str:
+        """The message; the type of the warning says which directive it is about."""
+        return unknown_option(option, self.option_names)

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Mapping, Sequence
+import re
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Any, Final
+
+from sphinx.application import Sphinx
+from sphinx.environment import BuildEnvironment
+from sphinx.util.docutils import SphinxDirective
 
 from .source_lines import SourceSpan
-
-# --- what MyST does to options that rST would take as written, and the right form
 
 #: Options of which an example helps where they are empty.
 _EXAMPLES = {
@@ -19,72 +22,74 @@ _EXAMPLES = {
 }
 #: Options whose lines are joined with commas.
 _LISTS = ("args", "static", "transforms", "open", "elide")
-#: How MyST begins what it says where it can't read the options.
+#: How MyST's warning begins where it can't read the options.
 _UNREAD = "Invalid options format: "
-_MAX = 120  # characters of a value that are shown again
+_MAX = 120  # characters of a value that a message repeats
 
 
 @dataclass
-class Traps:
-    """Messages with their lines, and what needs no other message after them."""
+class MystProblems:
+    """What MyST misread in one directive.
 
-    found: list[tuple[str, int]] = field(default_factory=list)
+    ``messages`` have their lines.  ``options`` need no other message; with ``body`` neither
+    does the body, which holds options.
+    """
+
+    messages: list[tuple[str, int]] = field(default_factory=list)
     options: set[str] = field(default_factory=set)
     body: bool = False
 
-    def add(self, key: str, message: str, line: int) -> None:
-        """Note a trap that an option, or the body (``""``), fell into."""
-        self.found.append((message, line))
-        self.options.add(key)
+    def add(self, option: str, message: str, line: int) -> None:
+        """Note what happened to an option, or to the body (``""``)."""
+        self.messages.append((message, line))
+        self.options.add(option)
 
 
-def markdown_traps(
-    place: SourceSpan, options: Mapping[str, str], content: Sequence[str], complaints: Sequence[str]
-) -> Traps:
-    """The traps that a directive fell into.
+def myst_problems(directive: SphinxDirective, span: SourceSpan) -> MystProblems:
+    """What MyST misread in the options of a directive; nothing in rST.
 
-    MyST reads option lines as a kind of YAML: a ``#`` begins a comment, a
-    value in quotes ends with them, and an indented line is no continuation.
-    ``complaints`` are its own words about this directive.
+    MyST reads option lines as a kind of YAML: a ``#`` begins a comment, a value in quotes ends
+    with them, and an indented line doesn't continue a value.
     """
-    traps = Traps()
-    if not place.markdown:
-        return traps
-    if place.lines:
-        _values(place, options, traps)
-        _indented(place, content, traps)
-        _empty(place, options, traps)
-    if not traps.found:
-        for complaint in complaints:
-            _unread(place, complaint, traps)
-    return traps
+    problems = MystProblems()
+    if not span.markdown:
+        return problems
+    warnings = take_warnings(directive.env, directive.name)
+    if span.lines:
+        _values(span, directive.options, problems)
+        _indented(span, list(directive.content), problems)
+        _empty(span, directive.options, problems)
+    if not problems.messages:
+        for warning in warnings:
+            _lost(span, warning, problems)
+    return problems
 
 
-def _unread(place: SourceSpan, complaint: str, traps: Traps) -> None:
-    """What else MyST says: of the first line that it can't read, where there is one."""
-    reason = complaint.removeprefix(_UNREAD)
-    if reason == complaint:
-        traps.add("", f"MyST: {complaint}", place.line)
+def _lost(span: SourceSpan, warning: str, problems: MystProblems) -> None:
+    """MyST's own warning, with the first line that it can't read, if there is one."""
+    reason = warning.removeprefix(_UNREAD)
+    if reason == warning:
+        problems.add("", f"MyST: {warning}", span.line)
         return
-    offset = place.stray()
-    at = f" at {_short(place.lines[offset].strip())!r}" if offset else ""
-    traps.add(
+    offset = span.stray()
+    at = f" at {_short(span.lines[offset].strip())!r}" if offset else ""
+    problems.add(
         "",
         f"MyST can't read the options{at} ({reason}), and all were lost; write each as name: value"
         " on a line",
-        place.line + offset,
+        span.line + offset,
     )
 
 
-def _values(place: SourceSpan, options: Mapping[str, str], traps: Traps) -> None:
+def _values(span: SourceSpan, options: Mapping[str, str], problems: MystProblems) -> None:
     seen: set[str] = set()
-    for offset, (key, raw) in place.options().items():
-        line = place.line + offset
+    for offset, (key, raw) in span.options().items():
+        line = span.line + offset
         value = (options.get(key) or "").strip()
         if key in seen:
-            traps.add(key, f"option {key!r} is given twice, and MyST takes the last", line)
+            problems.add(key, f"option {key!r} is given twice, and MyST uses the last", line)
         elif raw[:1] in {'"', "'"} and key not in options:
-            traps.add(
+            problems.add(
                 key,
                 f"option {key!r}: a value that begins with a quote is YAML to MyST, and all"
                 f" options were lost; write :{key}: without quotes, or in a --- block as"
@@ -92,21 +97,21 @@ def _values(place: SourceSpan, options: Mapping[str, str], traps: Traps) -> None
                 line,
             )
         elif raw[:1] in {"|", ">"} and key not in options:
-            traps.add(
+            problems.add(
                 key,
                 f"option {key!r}: a value that begins with {raw[0]} is a block of lines to MyST,"
                 f" and all options were lost; quote the whole value, :{key}: {_quoted(raw)}",
                 line,
             )
         elif "\t" in raw and key not in options:
-            traps.add(
+            problems.add(
                 key,
                 f"option {key!r}: a tab ends a value for MyST, and all options were lost; write"
                 f" spaces, :{key}: {_short(' '.join(raw.split()))}",
                 line,
             )
         elif "#" in raw and len(value) < len(raw) and raw[:1] not in {'"', "'"}:
-            traps.add(
+            problems.add(
                 key,
                 f"option {key!r}: MyST takes {_short(raw[_comment(raw) :])!r} for a comment; quote"
                 f" the whole value, :{key}: {_quoted(raw)}, or leave the comment out",
@@ -117,8 +122,7 @@ def _values(place: SourceSpan, options: Mapping[str, str], traps: Traps) -> None
 
 def _comment(raw: str) -> int:
     """Where MyST's comment begins: at a ``#`` after a blank."""
-    found = raw.find(" #") + 1
-    return found or raw.index("#")
+    return raw.find(" #") + 1 or raw.index("#")
 
 
 def _quoted(raw: str) -> str:
@@ -129,68 +133,85 @@ def _short(raw: str) -> str:
     return raw if len(raw) <= _MAX else raw[:_MAX] + "..."
 
 
-def _indented(place: SourceSpan, content: Sequence[str], traps: Traps) -> None:
+def _indented(span: SourceSpan, content: Sequence[str], problems: MystProblems) -> None:
     lines = [line.strip() for line in content if line.strip()]
-    offset = place.body()
-    first = place.lines[offset] if offset < len(place.lines) else ""
+    offset = span.body()
+    first = span.lines[offset] if offset < len(span.lines) else ""
     if not (lines and first.strip() and first.startswith((" ", "\t"))):
         return
-    key, raw = next(reversed(place.options().values()), ("transforms", ""))
+    key, raw = next(reversed(span.options().values()), ("transforms", ""))
     joint = ", " if key in _LISTS else " "
     value = joint.join(line.rstrip(joint) for line in [*filter(None, [raw]), *lines])
-    traps.add(
+    problems.add(
         key,
         f"the body begins indented: MyST ends the options at {_short(first.strip())!r}; write one"
         f" line, :{key}: {_short(value)}, or put several into a --- block",
-        place.line + offset,
+        span.line + offset,
     )
-    traps.body = True
+    problems.body = True
 
 
-def _empty(place: SourceSpan, options: Mapping[str, str], traps: Traps) -> None:
-    for offset, (key, raw) in place.options().items():
+def _empty(span: SourceSpan, options: Mapping[str, str], problems: MystProblems) -> None:
+    for offset, (key, raw) in span.options().items():
         empty = key in _EXAMPLES and not raw and not (options.get(key) or "").strip()
-        if empty and key not in traps.options:
-            traps.add(
+        if empty and key not in problems.options:
+            problems.add(
                 key,
                 f"option {key!r} is empty; write its value on its own line, as in"
                 f" :{key}: {_EXAMPLES[key]}",
-                place.line + offset,
+                span.line + offset,
             )
 
 
-# --- what MyST says about the options of our directives: kept, to be told by every build
+# --- MyST's warnings about the options of our directives, taken over as findings
 
-_LOGGER: Final = "sphinx.myst_parser.warnings_"
+LOGGER: Final = "sphinx.myst_parser.warnings_"
+_PENDING: Final = "jaxpr_myst_warnings"  # in the temporary data of the page that is read
+_NAMED: Final = re.compile(r"'([\w:-]+)': (.*)", re.DOTALL)
 
 
-class Complaints(logging.Filter):
-    """Takes MyST's warnings about the directives ``names`` off its hands."""
+class MystWarnings(logging.Filter):
+    """Takes over MyST's warnings about the directives ``names`` while a build reads pages.
 
-    def __init__(self, names: Iterable[str]) -> None:
+    MyST warns once, just before it runs a directive; as findings of the directive the
+    warnings are repeated in every build, with the right form.
+    """
+
+    def __init__(self, app: Sphinx, names: Collection[str]) -> None:
         super().__init__()
-        self.prefixes = tuple(f"{name!r}: " for name in names)
-        self.kept: list[str] = []
+        self.app = app
+        self.names = names
 
-    def install(self) -> None:
-        """Listen to MyST; once is enough for a process."""
-        logging.getLogger(_LOGGER).addFilter(self)
+    def connect(self) -> None:
+        """Filter from when the first page is read until all pages are."""
+        self.app.connect("env-before-read-docs", self.install)
+        self.app.connect("env-updated", self.remove)
+        self.app.connect("build-finished", self.remove)  # where reading failed
+
+    def install(self, app: Sphinx, env: BuildEnvironment, docnames: list[str]) -> None:
+        """Begin to filter; parallel readers are forked later."""
+        logging.getLogger(LOGGER).addFilter(self)
+
+    def remove(self, app: Sphinx, *result: object) -> None:
+        """Stop filtering."""
+        logging.getLogger(LOGGER).removeFilter(self)
 
     def filter(self, record: logging.LogRecord) -> bool:
-        """Whether a warning goes its usual way."""
-        message = record.getMessage()
-        for prefix in self.prefixes:
-            if message.startswith(prefix):
-                self.kept.append(message.removeprefix(prefix))
-                return False
-        return True
-
-    def take(self) -> list[str]:
-        """The messages since last asked: MyST warns just before it runs a directive."""
-        kept, self.kept = self.kept, []
-        return kept
+        """Whether a warning is left to MyST."""
+        match = _NAMED.match(record.getMessage())
+        if match is None or match[1] not in self.names:
+            return True
+        _pending(self.app.env).setdefault(match[1], []).append(match[2])
+        return False
 
 
-COMPLAINTS: Final = Complaints(
-    ["jaxpr-transform", "jaxpr", "jaxpr-glossary", "jaxpr-claims", "jaxpr-when"]
-)
+def _pending(env: BuildEnvironment) -> dict[str, list[str]]:
+    """Warnings about directives that have not run yet, by name; of the page that is read."""
+    data: Any = env.temp_data
+    pending: dict[str, list[str]] = data.setdefault(_PENDING, {})
+    return pending
+
+
+def take_warnings(env: BuildEnvironment, name: str) -> list[str]:
+    """MyST's warnings about the directive of this name that now runs."""
+    return _pending(env).pop(name, [])

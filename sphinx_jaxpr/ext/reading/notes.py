@@ -16,38 +16,37 @@ from ..nodes import jaxpr_note
 
 
 def split(content: Sequence[str]) -> tuple[list[tuple[int, str, str]], list[tuple[int, str]]]:
-    """The notes of a body as (line, path, text), and what is no note as (line, message).
+    """The notes of a body as (line, path, text), and its problems as (line, message).
 
-    Lines are counted from the body's first, 0.  The text begins on the line
-    after its path.
+    Lines are counted from 0, the body's first.  A text begins on the line after its path.
     """
-    found: list[tuple[int, str, str]] = []
+    notes: list[tuple[int, str, str]] = []
     problems: list[tuple[int, str]] = []
-    place = 0
-    while place < len(content):
-        line = content[place]
+    start = 0
+    while start < len(content):
+        line = content[start]
         if not line.strip():
-            place += 1
+            start += 1
             continue
-        end = place + 1
+        end = start + 1
         while end < len(content) and (not content[end].strip() or content[end][:1].isspace()):
             end += 1
-        text = dedent("\n".join(content[place + 1 : end])).rstrip()
+        text = dedent("\n".join(content[start + 1 : end])).rstrip()
         if line[:1].isspace():
             problems.append(
-                (place, f"a note begins with its path; found the text {shorten(line.strip())}")
+                (start, f"a note begins with its path; found the text {shorten(line.strip())}")
             )
         elif not text:
             problems.append(
                 (
-                    place,
+                    start,
                     f"the note at {shorten(line.strip())} has no text; indent it below its path",
                 )
             )
         else:
-            found.append((place, line.strip(), text))
-        place = end
-    return found, problems
+            notes.append((start, line.strip(), text))
+        start = end
+    return notes, problems
 
 
 def node_of(path: str, children: list[nodes.Node]) -> jaxpr_note:

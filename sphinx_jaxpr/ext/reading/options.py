@@ -1,4 +1,4 @@
-"""Options of directives, whatever they are called, and what those of blocks share."""
+"""Directives that check their own options, and what those that show blocks share."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from sphinx.util.docutils import SphinxDirective
 from ...tracing.grammar import nearest, shorten
 from ...tracing.request import check_name
 from ..records import Finding
-from .myst import COMPLAINTS, markdown_traps
-from .source_lines import SourceSpan
+from .myst import MystProblems, myst_problems
+from .source_lines import SourceSpan, locate
 
 _HALF: Final = re.compile("[\ud800-\udfff]")
 
 
 class AnyOption(dict[str, Any]):
-    """Accepts every option: an unknown one is our finding, told by every build.
+    """Accepts every option, so that an unknown one is a finding in every build.
 
-    The parsers would drop it with a message of their own, once.
+    The parsers would drop it, with a message of their own in the build that reads the page.
     """
 
     def __bool__(self) -> bool:
@@ -35,31 +35,75 @@ class AnyOption(dict[str, Any]):
         return True
 
 
-class BlockDirective(SphinxDirective):
-    """A directive that shows blocks; ``run`` sets its ``place`` and ``findings`` first."""
+class CheckedDirective(SphinxDirective):
+    """A directive whose mistakes are findings at their exact lines, in every build.
+
+    ``run`` calls :meth:`begin` first.  ``span`` is then where the directive was written, and
+    ``findings`` collects what is wrong with it: the extension keeps them with the page, for
+    example as an attribute of the node, and hands them to ``report`` in every build.
+    """
 
     has_content = True
     option_spec: ClassVar[Any] = AnyOption()
-    place: SourceSpan
+    #: The options that the directive takes.
+    option_names: ClassVar[tuple[str, ...]] = ()
+    span: SourceSpan
     findings: list[Finding]
 
-    def _finding(self, message: str, option: str = "", kind: str = "option") -> None:
-        line = self.place.option(option) if option else self.place.line
-        self.findings.append(Finding(kind, message, self.place.source, line))
+    def begin(self) -> None:
+        """Find out where the directive was written; no findings yet."""
+        self.span = locate(self)
+        self.findings = []
 
-    def _unknown(self, option: str, known: Iterable[str]) -> None:
-        listed = ", ".join(known)
-        self._finding(
-            f"unknown option {shorten(option)}{nearest(option, known)} (known: {listed})", option
-        )
+    def add_finding(
+        self, message: str, kind: str = "option", *, option: str = "", line: int = 0
+    ) -> None:
+        """Add a finding at a line, at an option, or else at the directive.
+
+        ``kind`` is the subtype of the warning.
+        """
+        line = line or (self.span.option(option) if option else self.span.line)
+        self.findings.append(Finding(kind, message, self.span.source, line))
+
+    def check_option_names(self, kind: str = "option") -> None:
+        """Add a finding for each option that isn't one of ``option_names``."""
+        for option in self.options:
+            if option not in self.option_names:
+                self.add_finding(self.unknown_option(option), kind, option=option)
+
+    def unknown_option(self, option: str) -> str:
+        """The message about an option that the directive doesn't take."""
+        if not self.option_names:
+            return f"{self.name} takes no options; found {shorten(option)}"
+        return f"{self.name}: {unknown_option(option, self.option_names)}"
+
+    def check_myst_options(self, kind: str = "option") -> MystProblems:
+        """Add a finding for each option that MyST took for something other than was meant."""
+        problems = myst_problems(self, self.span)
+        for message, line in problems.messages:
+            self.add_finding(message, kind, line=line)
+        return problems
+
+
+def unknown_option(option: str, names: Iterable[str]) -> str:
+    """The message about an option that is none of ``names``, with the nearest of them."""
+    return f"unknown option {shorten(option)}{nearest(option, names)} (known: {', '.join(names)})"
+
+
+class BlockDirective(CheckedDirective):
+    """What the directives that show blocks have in common."""
+
+    def unknown_option(self, option: str) -> str:
+        """The message; blocks are the main thing, so it doesn't name the directive."""
+        return unknown_option(option, self.option_names)
 
     def _check_characters(self) -> None:
-        """Half a character, which an escape of YAML can make, is in no file that is written."""
+        """Replace halves of characters, which YAML can escape and no file can hold."""
         for option, text in self.options.items():
             if isinstance(text, str) and _HALF.search(text):
                 self.options[option] = _HALF.sub("\ufffd", text)
                 message = f"{option}: {shorten(text)} holds half a character"
-                self._finding(message, option if option.isprintable() else "")
+                self.add_finding(message, option=option if option.isprintable() else "")
 
     def _explicit(self) -> str:
         """The name that the author gave, if it can be one."""
@@ -68,18 +112,19 @@ class BlockDirective(SphinxDirective):
             problem = check_name(given, "name")
             if not problem:
                 return given
-            self._finding(problem, "name")
+            self.add_finding(problem, option="name")
         elif "name" in self.options:
-            self._finding("option 'name' is empty", "name")
+            self.add_finding("option 'name' is empty", option="name")
         return ""
 
-    def _choice(self, option: str, known: tuple[str, ...], default: str) -> str:
+    def _choice(self, option: str, choices: tuple[str, ...], default: str) -> str:
         if option not in self.options:
             return default
         given = str(self.options[option]).strip()
-        if given in known:
+        if given in choices:
             return given
-        self._finding(f"{option}: {shorten(given)} is none of {', '.join(known)}", option)
+        message = f"{option}: {shorten(given)} is none of {', '.join(choices)}"
+        self.add_finding(message, option=option)
         return default
 
     def _classes(self) -> list[str]:
@@ -87,36 +132,17 @@ class BlockDirective(SphinxDirective):
         try:
             return list(class_option(given)) if given else []
         except ValueError as error:
-            self._finding(f"class: {error}", "class")
+            self.add_finding(f"class: {error}", option="class")
             return []
 
     def _caption(self, node: nodes.Element) -> str:
         text = str(self.options.get("caption", "")).strip()
         if not text:
             return ""
-        line = self.place.option("caption")
+        line = self.span.option("caption")
         children, messages = self.parse_inline(text, lineno=line)
         caption = nodes.caption(text, "", *children)
-        caption.source, caption.line = self.place.source, line
+        caption.source, caption.line = self.span.source, line
         node += caption
         node += messages
         return text
-
-
-def unread(directive: SphinxDirective, place: SourceSpan, subtype: str = "option") -> list[Finding]:
-    """What MyST made of the options of a directive that the author did not mean."""
-    traps = markdown_traps(place, directive.options, [], COMPLAINTS.take())
-    return [Finding(subtype, message, place.source, line) for message, line in traps.found]
-
-
-def unknown(directive: SphinxDirective, place: SourceSpan) -> list[Finding]:
-    """What to tell of the options of a directive that takes none."""
-    return unread(directive, place) + [
-        Finding(
-            "option",
-            f"{directive.name} takes no options; found {shorten(option)}",
-            place.source,
-            place.option(option),
-        )
-        for option in directive.options
-    ]

@@ -1,4 +1,4 @@
-"""``jaxpr``: annotates a jaxpr that stands on the page as text.  Traces and checks nothing."""
+"""``jaxpr``: annotates a jaxpr that the page has as text.  Traces and checks nothing."""
 
 from __future__ import annotations
 
@@ -10,9 +10,8 @@ from docutils import nodes
 from ...program.text import spelled
 from ...tracing.files import digest
 from ..nodes import jaxpr_blocks
-from ..records import Block, DirectiveRecord, Finding, Pasted
-from .options import BlockDirective, unread
-from .source_lines import locate
+from ..records import Block, DirectiveRecord, Pasted
+from .options import BlockDirective
 
 OPTIONS: Final = ("caption", "name", "open", "class", "version")
 #: How a block without a name is called on its page.
@@ -20,25 +19,29 @@ LOCAL_NAME: Final = "pasted"
 
 
 class JaxprPasted(BlockDirective):
-    """Leaves a ``jaxpr_blocks`` of one block, whose program is the body."""
+    """A block whose program is the body.  Leaves in the doctree::
+
+    <jaxpr_blocks directive="DirectiveRecord(... one block with a text, no request)">
+        <caption>
+            ...
+    """
+
+    option_names = OPTIONS
 
     def run(self) -> list[nodes.Node]:
-        """Leave the node with the caption as its child."""
-        self.place = locate(self)
-        self.findings: list[Finding] = []
+        """Leave one ``jaxpr_blocks`` with the caption as its child."""
+        self.begin()
         self._check_characters()
-        for option in self.options:
-            if option not in OPTIONS:
-                self._unknown(option, OPTIONS)
-        self.findings += unread(self, self.place)
+        self.check_option_names()
+        self.check_myst_options()
         given = self._explicit()
         node = jaxpr_blocks()
         self.set_source_info(node)
         caption = self._caption(node)
         block = self._block(given or LOCAL_NAME)
         node["directive"] = DirectiveRecord(
-            source=self.place.source,
-            line=self.place.line,
+            source=self.span.source,
+            line=self.span.line,
             name=block.name,
             explicit=bool(given),
             blocks=(block,),
@@ -58,7 +61,7 @@ class JaxprPasted(BlockDirective):
             self._read(text, line)
         else:
             problem = "the body is empty; paste what JAX printed, as it is"
-            self._finding(f"{self.name}: {problem}")
+            self.add_finding(f"{self.name}: {problem}")
         return Block(
             name,
             "",
@@ -66,7 +69,7 @@ class JaxprPasted(BlockDirective):
             None,
             digest([text, pasted.version if pasted else ""]),
             problem,
-            line=self.place.line,
+            line=self.span.line,
             pasted=pasted,
         )
 
@@ -79,20 +82,19 @@ class JaxprPasted(BlockDirective):
         blank = next((n for n, line in enumerate(lines) if line.strip()), len(lines))
         text = dedent("\n".join(lines[blank:])).rstrip()
         first = text.partition("\n")[0]
-        if first and self.place.lines and self.place.lines[0].rstrip().endswith(first):
-            return text, self.place.line  # on the directive's own line
-        return text, self.place.content(lines) + blank
+        if first and self.span.lines and self.span.lines[0].rstrip().endswith(first):
+            return text, self.span.line  # on the directive's own line
+        return text, self.span.content(lines) + blank
 
     def _read(self, text: str, line: int) -> None:
-        """Tell where reading stopped; the text is shown as it is."""
+        """Add a finding where reading stopped; the text is shown as it is."""
         from ...program.parser.parser import parse
         from ...program.parser.unparsed import unread
 
-        found = unread(parse(text))
-        if not found:
+        stops = unread(parse(text))
+        if not stops:
             return
-        first, *others = found
+        first, *others = stops
         more = f" (and so at {len(others)} more place{'s' * (len(others) != 1)})" if others else ""
         line += text.count("\n", 0, first.offset)
-        message = f"{self.name}: {first.message}{more}"
-        self.findings.append(Finding("option", message, self.place.source, line))
+        self.add_finding(f"{self.name}: {first.message}{more}", line=line)

@@ -1,4 +1,4 @@
-"""The roles: links, values and claims in sentences.  They leave nodes and judge nothing."""
+"""The roles: links, values and claims in sentences.  They leave nodes; nothing is judged."""
 
 from __future__ import annotations
 
@@ -10,54 +10,57 @@ from sphinx.util.docutils import SphinxRole
 from ...program.text import clipped
 from ..nodes import jaxpr_statement
 
-#: Roles that may stand in the title of a section, which is copied while pages are read.
+#: Roles that titles of sections may have; Sphinx copies titles while it reads pages.
 IN_TITLES: Final = ("ref", "prim")
 
 
-class Quoting(SphinxRole):
-    """One role; ``what`` is its name in the domain.
+class StatementRole(SphinxRole):
+    """A role of the domain: a link, a value or a claim.
 
-    The first ``<`` ends the words, so that an expression may hold another one.
+    The first ``<`` ends the words, so that an expression may hold another one.  Leaves::
+
+        <jaxpr_statement role="claim" expression="len(dense) == 4" words="four" raw=... problem="">
+            four
     """
 
-    def __init__(self, what: str) -> None:
-        self.what = what
+    def __init__(self, role: str) -> None:
+        self.role = role
 
     def run(self) -> tuple[list[nodes.Node], list[nodes.system_message]]:
         """Leave one ``jaxpr_statement``."""
         words, expression = self._parts()
-        node = jaxpr_statement(self.rawtext, "", what=self.what, expression=expression)
+        node = jaxpr_statement(self.rawtext, "", role=self.role, expression=expression)
         node["raw"] = self.rawtext
         node["words"] = words or expression  # before quotation marks in them are made typographic
         node["problem"] = self._problem(words, expression)
         node += self._shown(words, expression)
         source, line = self.get_source_info()
-        # A parser may count a block's lines from its parent's: the line is found when all is read.
+        # A parser may count a block's lines from its parent's: `find_lines` corrects them.
         node.source, node.line = source, line
         return [node], []
 
     def _parts(self) -> tuple[str, str]:
         text = " ".join(self.text.split())
-        if self.what == "val":
+        if self.role == "val":
             return "", text
         words, mark, rest = text.partition("<")
         if mark and rest.endswith(">"):
             return words.strip(), rest[:-1].strip()
-        return (text, "") if self.what == "claim" else ("", text)
+        return (text, "") if self.role == "claim" else ("", text)
 
     def _problem(self, words: str, expression: str) -> str:
-        form = f"`words <{'len(dense) == 4' if self.what == 'claim' else 'path'}>`"
-        if self.what == "claim" and not expression:
+        form = f"`words <{'len(dense) == 4' if self.role == 'claim' else 'path'}>`"
+        if self.role == "claim" and not expression:
             return f"the claim {clipped(words, 60)!r} has no predicate; write it as {form}"
-        if self.what == "claim" and not words:
+        if self.role == "claim" and not words:
             return f"the claim of {clipped(expression, 60)!r} has no words; write it as {form}"
         return "" if expression else f"the role is empty; write a path, or {form}"
 
     def _shown(self, words: str, expression: str) -> nodes.Node:
         if words:
             return nodes.Text(words)
-        last = expression if self.what != "prim" else expression.strip("\"'")
+        last = expression if self.role != "prim" else expression.strip("\"'")
         return nodes.literal(last, last)
 
 
-ROLES: Final = {what: Quoting(what) for what in ("ref", "eqn", "prim", "val", "claim")}
+ROLES: Final = {role: StatementRole(role) for role in ("ref", "eqn", "prim", "val", "claim")}

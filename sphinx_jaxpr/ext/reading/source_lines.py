@@ -1,4 +1,4 @@
-"""Where a directive stands: its file, its line, the lines as the author wrote them."""
+"""Where directives and roles were written: their files and exact lines."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from sphinx.util.docutils import SphinxDirective
 
 from ..nodes import jaxpr_statement
 
-# --- where a directive stands: its file, its line, the lines as the author wrote them
+# --- directives: the file, the line, the lines as the author wrote them
 
 _OPTION = re.compile(r"^[\s>]*:?(?P<key>[\w-]+):(?:\s+(?P<value>.*))?$")
 _BLOCK_SCALAR = re.compile(r"[|>][-+\d]*(\s+#.*)?")
@@ -25,10 +25,10 @@ _REACH = (0, -1, 1, -2, 2)  # myst-parser 4 is off by one in included files
 
 @dataclass(frozen=True)
 class SourceSpan:
-    """The source of one directive.
+    """Where a directive was written: its file and line.
 
-    ``lines`` are the author's own, from the directive's first line on; empty
-    where there is no file to read (a docstring).
+    ``lines`` are the author's own, from the directive's first line on; empty where there is
+    no file to read, as for a docstring.  ``markdown`` is true where MyST reads it.
     """
 
     source: str
@@ -38,8 +38,8 @@ class SourceSpan:
 
     def option(self, key: str) -> int:
         """The line where an option's value begins, or the directive's own."""
-        for offset, (found, raw) in self.options().items():
-            if found == key:
+        for offset, (name, raw) in self.options().items():
+            if name == key:
                 return self.line + offset + self._below(offset, raw)
         return self.line
 
@@ -55,7 +55,7 @@ class SourceSpan:
 
     def options(self) -> dict[int, tuple[str, str]]:
         """Option lines as written: offset from the directive's line -> key, raw value."""
-        found: dict[int, tuple[str, str]] = {}
+        options: dict[int, tuple[str, str]] = {}
         block = False
         for offset, line in enumerate(self.lines[1:], 1):
             text = line.strip(" >\t")
@@ -66,13 +66,13 @@ class SourceSpan:
                 continue
             match = _OPTION.match(line)
             if match and (block or text.startswith(":")) and not text.startswith(":::"):
-                found[offset] = (match["key"], (match["value"] or "").strip())
+                options[offset] = (match["key"], (match["value"] or "").strip())
             elif not block and not self._continues(line):
                 break
-        return found
+        return options
 
     def _continues(self, line: str) -> bool:
-        """Whether a line may go on with an option's value (rST), or the argument."""
+        """Whether a line may continue an option's value (in rST), or the argument."""
         return not self.markdown and bool(line.strip())
 
     def body(self) -> int:
@@ -85,10 +85,10 @@ class SourceSpan:
         return last + 1
 
     def stray(self) -> int:
-        """The offset of the first line among MyST's options that begins none, 0 without one."""
-        known = self.options()
+        """The offset of the first line among MyST's options that isn't one; 0 if all are."""
+        options = self.options()
         inside = enumerate(self.lines[1 : self.body()], 1)
-        lines = ((offset, line.strip(" >\t")) for offset, line in inside if offset not in known)
+        lines = ((offset, line.strip(" >\t")) for offset, line in inside if offset not in options)
         strays = (
             offset
             for offset, text in lines
@@ -113,7 +113,7 @@ def is_markdown(directive: SphinxDirective) -> bool:
 
 
 def locate(directive: SphinxDirective) -> SourceSpan:
-    """The place of a directive, in its own file where it was included."""
+    """Where a directive was written; in the included file, if it comes from one."""
     source, line = directive.get_source_info()
     if os.path.exists(source):
         source = os.path.abspath(source)  # docutils names an included file from the current folder
@@ -131,15 +131,14 @@ _DOCSTRING = re.compile(r":docstring of ([\w.]+)$")
 
 
 def documented(directive: SphinxDirective, source: str) -> str:
-    """What a text is about, as ``module:object``, or a module; ``""`` where it is no docstring.
+    """What a docstring is about, as ``module:object``, or a module; ``""`` for other texts.
 
     Autodoc names the object in the source of its text, by the module that defines it, and
     has imported that module.  Other tools write the signature alone, under a module that
     may only re-export the object.
     """
-    found = _DOCSTRING.search(source)
-    if found:
-        parts = found[1].split(".")
+    if match := _DOCSTRING.search(source):
+        parts = match[1].split(".")
         for count in range(len(parts), 0, -1):
             if (name := ".".join(parts[:count])) in sys.modules:
                 return f"{name}:{'.'.join(parts[count:])}".rstrip(":")
@@ -173,42 +172,42 @@ def _read(path: Path, mtime: int, size: int) -> tuple[str, ...]:
         return ()
 
 
-# --- the exact lines of roles: parsers know that of the paragraph, which may be long
+# --- roles: parsers know the line of the paragraph, which may be long
 
-#: What stands at the beginning of a continued line: indentation, quotes, borders of tables.
+#: What a continued line begins with: indentation, quotes, borders of tables.
 _BETWEEN = r"[ \t]*(?:[ \t|]*\n[\s>|]*)?"
 
 
 def find_lines(
     doctree: nodes.document, kind: type[nodes.Element] = jaxpr_statement
 ) -> list[nodes.Element]:
-    """Set ``source`` and ``line`` of all roles of a kind; the roles, in the order of the page.
+    """Set ``source`` and ``line`` of all roles of a kind, and return them in the page's order.
 
-    A role is searched in its file from its block's line on; the same text again is
-    the next one in the file.
+    ``kind`` is the node that the role leaves, with the role as written in ``raw``.  It is
+    searched in its file from the line of its block on; the same text again is the next match.
     """
     pages: dict[str, _File] = {}
     literals: list[nodes.literal] = []
-    found: list[nodes.Element] = []
+    roles: list[nodes.Element] = []
     for node in doctree.findall(lambda node: isinstance(node, (kind, nodes.literal))):
         if isinstance(node, nodes.literal):
             if "`" in node.astext():  # it may show a role as it is written
                 literals.append(node)
             continue
         assert isinstance(node, kind)
-        found.append(node)
-        source, line = _place(node)
+        roles.append(node)
+        source, line = _position(node)
         if source not in pages:
             slack = _slack() if source != doctree.get("source") else 0
             pages[source] = _File("\n".join(lines_of(source)), slack)
         node.source, node.line = source, pages[source].line_of(node, line, literals)
-    return found
+    return roles
 
 
 def _slack() -> int:
     """How far above its block's line a role of an included file may stand."""
     version = str(getattr(sys.modules.get("myst_parser"), "__version__", "5"))
-    return 2 if version.startswith("4.") else 0  # which is off by one
+    return 2 if version.startswith("4.") else 0  # it is off by one
 
 
 @dataclass
@@ -217,8 +216,8 @@ class _File:
 
     text: str
     slack: int
-    after: dict[str, int] = field(default_factory=dict)  # offset behind the last one of a text
-    passed: dict[str, int] = field(default_factory=dict)  # literals that are above it
+    after: dict[str, int] = field(default_factory=dict)  # by text: where its last match ends
+    passed: dict[str, int] = field(default_factory=dict)  # by text: literals above that match
     above: dict[tuple[int, str], int] = field(default_factory=dict)
 
     @cached_property
@@ -232,20 +231,20 @@ class _File:
         if not self.text:
             return line + self._above(node, raw)
         pattern = _pattern(raw)
-        shown = literals[self.passed.get(raw, 0) :]
-        texts = [one.astext() for one in shown if one.parent is node.parent]
+        beside = [x for x in literals[self.passed.get(raw, 0) :] if x.parent is node.parent]
+        texts = [literal.astext() for literal in beside]
         skipped = sum(len(pattern.findall(text)) for text in texts)
         first = self.starts[min(max(line - self.slack, 1), len(self.starts)) - 1]
         behind = self.after.get(raw, 0)
-        found = _nth(pattern, self.text, max(first, behind), skipped)
-        found = found or pattern.search(self.text, behind)
-        if not found:
+        match = _nth(pattern, self.text, max(first, behind), skipped)
+        match = match or pattern.search(self.text, behind)
+        if not match:
             return line
-        self.after[raw], self.passed[raw] = found.end(), len(literals)
-        return bisect_right(self.starts, found.start())
+        self.after[raw], self.passed[raw] = match.end(), len(literals)
+        return bisect_right(self.starts, match.start())
 
     def _above(self, node: nodes.Element, raw: str) -> int:
-        """Where there is no file: the lines of the paragraph above the role."""
+        """Without a file: how many lines of the paragraph are above the role."""
         parent: nodes.Element = node.parent
         while isinstance(parent, nodes.Inline) and parent.parent is not None:
             parent = parent.parent
@@ -260,13 +259,13 @@ class _File:
 
 def _nth(pattern: re.Pattern[str], text: str, start: int, skipped: int) -> re.Match[str] | None:
     """The match behind ``skipped`` others."""
-    found = pattern.search(text, start)
+    match = pattern.search(text, start)
     for _ in range(skipped):
-        found = found and (pattern.search(text, found.end()) or found)
-    return found
+        match = match and (pattern.search(text, match.end()) or match)
+    return match
 
 
-def _place(node: nodes.Element) -> tuple[str, int]:
+def _position(node: nodes.Element) -> tuple[str, int]:
     """The file and line that the parser gave; a text from a catalogue names the original's."""
     source, line = node.source or "", node.line
     parent = node.parent
@@ -285,7 +284,7 @@ _ROLE = re.compile(r"(?::([^`]*):)?`(.*?)`(?::([^`]*):)?", re.DOTALL)
 
 
 def _pattern(raw: str) -> re.Pattern[str]:
-    """A role as it may stand in a file: in either syntax, over several lines, in a quotation."""
+    """A role as files may have it: in either syntax, over several lines, in a quotation."""
     match = _ROLE.fullmatch(raw)
     before, text, after = match.groups() if match else (None, raw, None)
     words = _BETWEEN.join(map(re.escape, text.split()))

@@ -1,4 +1,4 @@
-"""The quotes of a page: found once it is read, with their exact lines."""
+"""The statements of a page, collected once it is read, with their exact lines."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ from ..records import Finding, Statement
 from .roles import IN_TITLES
 from .source_lines import find_lines
 
-_QUOTING = (jaxpr_statement, jaxpr_claims, jaxpr_when)
+_STATEMENTS = (jaxpr_statement, jaxpr_claims, jaxpr_when)
 
 
 def take_from_titles(doctree: nodes.document) -> list[Finding]:
-    """Leave only words of roles in titles, which Sphinx copies before anything is known."""
-    found = []
+    """Leave only the words of roles in titles, which Sphinx copies before anything is traced."""
+    findings = []
     for node in find_lines(doctree):
-        if node["what"] in IN_TITLES or not in_title(node):
+        if node["role"] in IN_TITLES or not in_title(node):
             continue
-        found.append(
+        findings.append(
             Finding(
                 "option",
-                f"jaxpr:{node['what']} can't stand in a title, which is shown in tables of contents"
-                f" before it is judged; the words {clipped(node['words'], 60)!r} stay",
+                f"jaxpr:{node['role']} cannot be used in a title, which tables of contents copy"
+                f" before it is checked; only the words {clipped(node['words'], 60)!r} are kept",
                 str(node.source),
                 node.line or 1,
             )
@@ -35,11 +35,11 @@ def take_from_titles(doctree: nodes.document) -> list[Finding]:
         kept = nodes.inline("", "", *node.children)
         has_attributes = any(node[name] for name in node.basic_attributes)
         node.replace_self(kept if has_attributes else kept.children)
-    return found
+    return findings
 
 
 def in_title(node: nodes.Node) -> bool:
-    """Whether a node stands in the title of a section or a page."""
+    """Whether a node is in the title of a section or a page."""
     parent = node.parent
     while parent is not None:
         if isinstance(parent, nodes.title):
@@ -49,15 +49,15 @@ def in_title(node: nodes.Node) -> bool:
 
 
 def collect(docname: str, doctree: nodes.document) -> tuple[list[Statement], list[Finding]]:
-    """All quotes of a page, in its order, and what is wrong with their directives."""
-    found: list[Statement] = []
+    """All statements of a page, in its order, and the findings of their directives."""
+    on_page: list[Statement] = []
     findings: list[Finding] = []
-    for node in doctree.findall(lambda node: isinstance(node, _QUOTING)):
+    for node in doctree.findall(lambda node: isinstance(node, _STATEMENTS)):
         assert isinstance(node, nodes.Element)
         node["docname"] = docname
         findings += node.get("findings", ())
-        found += _statements(node)
-    return found, findings
+        on_page += _statements(node)
+    return on_page, findings
 
 
 def _statements(node: nodes.Element) -> Iterator[Statement]:
@@ -68,18 +68,18 @@ def _statements(node: nodes.Element) -> Iterator[Statement]:
         for line, text in node["lines"]:
             yield Statement("claim", text, "", source, line, **around)
         return
-    what = node["what"] if isinstance(node, jaxpr_statement) else "when"
+    role = node["role"] if isinstance(node, jaxpr_statement) else "when"
     words = node["words"] if isinstance(node, jaxpr_statement) else ""
     line, problem = node.line or 1, node["problem"]
-    yield Statement(what, node["expression"], words, source, line, problem=problem, **around)
+    yield Statement(role, node["expression"], words, source, line, problem=problem, **around)
 
 
 def conditions(node: nodes.Node, kind: type[nodes.Element], key: str) -> tuple[str, ...]:
     """The conditions of all nodes of a kind around ``node``."""
-    found = []
+    around = []
     parent = node.parent
     while parent is not None:
         if isinstance(parent, kind):
-            found.append(parent[key])
+            around.append(parent[key])
         parent = parent.parent
-    return tuple(found)
+    return tuple(around)

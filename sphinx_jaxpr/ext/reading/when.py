@@ -5,70 +5,75 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Iterator
-from typing import Any, ClassVar, Final
+from typing import Any, Final
 
 from docutils import nodes
 from sphinx import addnodes
 from sphinx.environment import BuildEnvironment
-from sphinx.util.docutils import SphinxDirective
 
 from ..nodes import jaxpr_blocks, jaxpr_primitives, jaxpr_when
 from ..records import Finding
-from .options import AnyOption, unknown
-from .source_lines import is_markdown, lines_of, locate
+from .options import CheckedDirective
+from .source_lines import is_markdown, lines_of
 
 
-class JaxprWhen(SphinxDirective):
-    """Its body is shown where the expression, its argument, is true."""
+class JaxprWhen(CheckedDirective):
+    """Its body is shown where the expression, its argument, is true.  Leaves in the doctree::
 
-    has_content = True
+    <jaxpr_when expression='jax >= "0.12"' problem="" findings="...">
+        <paragraph>
+            ...
+    """
+
     optional_arguments = 1
     final_argument_whitespace = True
-    option_spec: ClassVar[Any] = AnyOption()
 
     def run(self) -> list[nodes.Node]:
         """Leave one ``jaxpr_when`` around the parsed body."""
-        place = locate(self)
+        self.begin()
         expression = " ".join(self.arguments[0].split()) if self.arguments else ""
         node = jaxpr_when(expression=expression, problem="")
         self.set_source_info(node)
-        node.source, node.line = place.source, place.line
+        node.source, node.line = self.span.source, self.span.line
         if not expression:
             node["problem"] = (
                 f"{self.name} has no condition; write it on the directive's own line, as in"
                 f' {self.name} jax >= "0.12"'
             )
-        # rST would call a heading an error, once; here it is refused, by every build.
-        node += self.parse_content_to_nodes(allow_section_headings=not place.markdown)
-        node["findings"] = [*unknown(self, place), *self._refused(node)]
+        self.check_myst_options()  # before other directives run, those of the body
+        self.check_option_names()
+        # rST would report a heading once, as an error; here every build refuses it.
+        node += self.parse_content_to_nodes(allow_section_headings=not self.span.markdown)
+        node["findings"] = [*self.findings, *self._refused(node)]
         _flatten(node)
         return [node]
 
     def _refused(self, node: jaxpr_when) -> list[Finding]:
-        """What can't stand in a part that may be left out, each line once."""
-        told: dict[tuple[str, int], str] = {}
-        for what, inner in _noted(node, self.state.document, self.env):
-            source, line = _place(inner, node)
+        """A finding for each line of the part that has something a page can't do without."""
+        refused: dict[tuple[str, int], str] = {}
+        for noun, inner in _noted(node, self.state.document, self.env):
+            source, line = _position(inner, node)
             if isinstance(inner, nodes.target) and inner["names"] and not is_markdown(self):
                 # docutils counts its line in what includes it.
                 mapped = self.state_machine.get_source_and_line(line)
                 source, line = mapped[0] or source, mapped[1] or line
             if os.path.exists(source):
                 source = os.path.abspath(source)
-            told.setdefault((source, line), what)
+            refused.setdefault((source, line), noun)
         return [
             Finding(
                 "option",
-                f"{what} can't stand in {self.name}: it is noted while the page is read, before"
-                " it is known whether it will be shown; move it out, or use two pages",
+                f"{noun} cannot be used in {self.name}: Sphinx registers it while it reads the"
+                " page, before it is clear whether it will be shown; move it out, or use two"
+                " pages",
                 source,
                 line,
             )
-            for (source, line), what in told.items()
+            for (source, line), noun in refused.items()
         ]
 
 
-def _place(inner: nodes.Element, outer: nodes.Element) -> tuple[str, int]:
+def _position(inner: nodes.Element, outer: nodes.Element) -> tuple[str, int]:
     """The file and line of a node: its own, or those of what is around it or in it."""
     source = str(inner.source or outer.source)
     source = str(outer.source) if source.startswith("<") else source  # generated text
@@ -80,25 +85,25 @@ def _place(inner: nodes.Element, outer: nodes.Element) -> tuple[str, int]:
     around = inner.parent
     while around is not outer and around.line is None:
         around = around.parent
-    within = [one.line for one in inner.findall() if one.line is not None]
+    within = [child.line for child in inner.findall() if child.line is not None]
     if around is not outer or not within:
         return source, around.line or 1
-    # Many directives leave no line, and stand above the first one of what they hold.
+    # Many directives leave no line; they are above the first line of their content.
     lines = lines_of(source)[: min(within)]
     above = (n for n in range(len(lines), outer.line or 0, -1) if _DIRECTIVE.match(lines[n - 1]))
     return source, next(above, min(within))
 
 
 def _beside(node: nodes.Element) -> list[nodes.Node]:
-    """What stands just before and just after a node."""
-    place = node.parent.index(node)
-    return [*node.parent[max(place - 1, 0) : place], *node.parent[place + 1 : place + 2]]
+    """The siblings just before and just after a node."""
+    index = node.parent.index(node)
+    return [*node.parent[max(index - 1, 0) : index], *node.parent[index + 1 : index + 2]]
 
 
 _DIRECTIVE: Final = re.compile(r"[\s>]*(\.\. [\w:-]+::|[`~:]{3,}\s*\{)")
 _Kinds = tuple[type[nodes.Element], ...]
 
-#: What is noted while pages are read: by tables of contents, indices, references.
+#: What Sphinx registers while it reads pages, for tables of contents, indices, references.
 _NOTED: Final[tuple[tuple[_Kinds, str], ...]] = (
     ((nodes.section,), "a heading"),
     ((jaxpr_blocks,), "a block"),
@@ -116,23 +121,23 @@ _NOTED: Final[tuple[tuple[_Kinds, str], ...]] = (
 def _noted(
     node: nodes.Element, document: nodes.document, env: BuildEnvironment
 ) -> Iterator[tuple[str, nodes.Element]]:
-    """What is noted of a part, each with what it is; of one thing in another the outer one."""
+    """The nodes of a part that are registered, each with a noun; the outer one of two nested."""
     numbered = env.domains.standard_domain.get_enumerable_node_type
     for child in node.children:
         if not isinstance(child, nodes.Element) or isinstance(child, jaxpr_when):
             continue
-        what = next((what for kinds, what in _NOTED if isinstance(child, kinds)), "")
-        what = what or _labelled(child, document, numbered if env.config.numfig else None)
-        if what and not _is_part(child):
-            yield what, child
-        if not what or isinstance(child, nodes.section):
+        noun = next((noun for kinds, noun in _NOTED if isinstance(child, kinds)), "")
+        noun = noun or _labelled(child, document, numbered if env.config.numfig else None)
+        if noun and not _is_part(child):
+            yield noun, child
+        if not noun or isinstance(child, nodes.section):
             yield from _noted(child, document, env)
 
 
 def _labelled(
     node: nodes.Element, document: nodes.document, numbered: Callable[[nodes.Node], Any] | None
 ) -> str:
-    """What a node is that has a name or a number for the whole project."""
+    """The noun for a node with a name or a number in the whole project, or ``""``."""
     if isinstance(node, nodes.math_block) and node.get("label"):
         return "an equation with a label"
     if isinstance(node, nodes.rubric) and "level" in node:
@@ -141,14 +146,14 @@ def _labelled(
         return "" if "refuri" in node or "refname" in node else "a label"
     if any(document.nametypes.get(name) for name in node["names"]):
         return "a label"
-    captioned = any(isinstance(one, nodes.caption | nodes.title) for one in node.children)
+    captioned = any(isinstance(child, nodes.caption | nodes.title) for child in node.children)
     return "a numbered figure" if captioned and numbered and numbered(node) else ""
 
 
 def _is_part(node: nodes.Element) -> bool:
-    """Whether a node beside says more: a description has an index entry, that one a label."""
+    """Whether a sibling says more: a description has an index entry, and that has a label."""
     if isinstance(node, addnodes.index):
-        return any(isinstance(one, addnodes.desc) for one in _beside(node)[-1:])
+        return any(isinstance(after, addnodes.desc) for after in _beside(node)[-1:])
     labelled = (addnodes.index, nodes.math_block)
     return isinstance(node, nodes.target) and any(isinstance(n, labelled) for n in _beside(node))
 

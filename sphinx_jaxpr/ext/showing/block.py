@@ -11,11 +11,13 @@ from docutils import nodes
 from ...program.html.folding import CAST, UNUSED, reasons
 from ...program.matching.summary import counts
 from ...tracing.grammar import Mesh
+from ...tracing.options import starts_open
 from ...tracing.result import ErrorKind, FunctionSource, TraceError
 from ..config import ProjectSettings
 from ..judging.meanings import Meanings
 from ..judging.path_targets import PathTarget, PathTargets
 from ..judging.session import BuildSession
+from ..locale import _
 from ..nodes import jaxpr_blocks, jaxpr_note
 from ..records import Block, DirectiveRecord
 from .notes import as_list
@@ -23,12 +25,13 @@ from .notes import as_list
 if TYPE_CHECKING:
     from ...block import TracedBlock
 
-#: Printed lines up to which a block starts open under ``auto``.
-OPEN_LINES: Final = 40
 #: Equations of the base that are listed where a variant lacks them.
 MOST_DROPPED: Final = 8
-#: What that list begins with.
-ONLY_IN_BASE: Final = "Only in the base: "
+
+
+def only_in_base() -> str:
+    """What that list begins with."""
+    return _("Only in the base: ")
 
 
 @dataclass(frozen=True)
@@ -73,6 +76,8 @@ class BlockRenderer:
         self.note_targets = rendering.targets.notes(directive)
         self.blocks = [block for block in directive.blocks if block.shown]
         self.ids = {b.identity: free(b.identity, rendering.taken) for b in directive.blocks}
+        #: The nodes that show blocks, for the event ``jaxpr-figure``.
+        self.figures: list[tuple[Block, nodes.Element]] = []
         self.in_table = _is_inside(node, nodes.entry)
         self.is_epub = rendering.format == "html" and rendering.builder == "epub"
 
@@ -130,7 +135,9 @@ class BlockRenderer:
     def version(self, block: Block) -> str:
         """The version of JAX that traced a block."""
         version = self.traced(block).version
-        return f"from the lock, made with {version}" if version and block.locked else version
+        if version and block.locked:
+            return _("from the lock, made with {version}").format(version=version)
+        return version
 
     def error(self, block: Block) -> TraceError | None:
         """What to show instead of a program."""
@@ -153,15 +160,13 @@ class BlockRenderer:
         """Whether a block that can be folded starts open."""
         if self.is_epub:  # readers of books may not be able to open anything
             return True
-        printed = self.traced(block).printed
+        traced = self.traced(block)
         opened = self.directive.opened
         if opened in ("", "auto"):
-            if counts(printed)[1] > self.rendering.settings.max_equations:
+            if counts(traced.printed)[1] > self.rendering.settings.max_equations:
                 return False
             opened = opened or self.rendering.settings.opened
-        if opened == "auto":
-            return printed.text.count("\n") < OPEN_LINES
-        return opened == "all" or (block.label or "base") in opened.split(",")
+        return starts_open(opened, block.label, traced.printed.text)
 
     # -- what is folded away
 

@@ -14,11 +14,12 @@ from ...program.html.code import Marks, code, equation_ids, powers
 from ...program.html.definitions import Explained, links
 from ...program.html.folding import Run, folds, runs
 from ...program.html.side_by_side import Column, Unaligned, align
-from ...tracing.reports import error_parts
+from ...tracing.result import error_parts
 from ..judging.path_targets import PathTarget
+from ..locale import _
 from ..nodes import jaxpr_figure, jaxpr_source, jaxpr_words
 from ..records import Block
-from .block import MOST_DROPPED, ONLY_IN_BASE, BlockRenderer, free
+from .block import MOST_DROPPED, BlockRenderer, free, only_in_base
 from .notes import as_list, marker
 
 
@@ -66,7 +67,7 @@ class HtmlRenderer(BlockRenderer):
     def markers(self, block: Block) -> dict[int, str]:
         """For equations with notes: their numbered marks."""
         marks: dict[int, str] = {}
-        for number, (target, _, identity) in enumerate(self.notes_of(block), 1):
+        for number, (target, _node, identity) in enumerate(self.notes_of(block), 1):
             marks[target.start] = marks.get(target.start, "") + marker(number, escape(identity))
         return marks
 
@@ -99,19 +100,21 @@ class HtmlRenderer(BlockRenderer):
             figure += line
         if not look.copy:
             figure += jaxpr_words("", nodes.Text(self.search_words(block)))
+        self.figures.append((block, figure))
         return figure
 
     def parts(self, block: Block, look: Look) -> tuple[str, bool, str, str]:
         """A class of its own, whether it starts open, the summary and what it folds."""
         summary = self.title(block)
         if self.is_skipped(block):
-            message = markup.paragraph("Not traced: jaxpr_mode is skip.")
+            message = markup.paragraph(_("Not traced: jaxpr_mode is skip."))
             return "jaxpr-skipped", True, summary, message
         traced, error = self.traced(block), self.error(block)
         if error is not None:
             kind = "jaxpr-raises" if traced.is_expected else "jaxpr-error"
             return kind, True, summary, markup.error(*error_parts(error))
-        summary += markup.computed(traced.header, traced.phases) + markup.beside(look.beside)
+        summary += markup.computed(traced.header, traced.phases)
+        summary += markup.beside(look.beside, _("(beside {label})"))
         identity = look.identity or self.id_of(block)
         printed, facts = traced.printed, traced.aligned.equations
         ids = equation_ids(printed, identity)
@@ -141,7 +144,7 @@ class HtmlRenderer(BlockRenderer):
 
     def closing(self) -> list[nodes.Node]:
         """What the primitives of all blocks do, once."""
-        definitions = self.explained.as_html(self.is_epub)
+        definitions = self.explained.as_html(self.is_epub, _("What the primitives do"))
         # Not as raw HTML, which the search would take for words of the page.
         return [jaxpr_figure("", before=definitions, after="")] if definitions else []
 
@@ -165,8 +168,9 @@ class HtmlRenderer(BlockRenderer):
             link = f'<a href="#{escape(ids[equation.start])}">{text}</a>' if ids else text
             listed.append(link)
         more = len(dropped) - MOST_DROPPED
-        rest = [f"and {more} more"] if more > 0 else []
-        return f'<p class="jaxpr-dropped">{ONLY_IN_BASE}{", ".join([*listed, *rest])}</p>\n'
+        rest = [escape(_("and {count} more").format(count=more))] if more > 0 else []
+        head = escape(only_in_base())
+        return f'<p class="jaxpr-dropped">{head}{", ".join([*listed, *rest])}</p>\n'
 
     def title(self, block: Block) -> str:
         """What the header begins with."""
@@ -219,9 +223,10 @@ class HtmlRenderer(BlockRenderer):
         identity, number = f'id="{escape(self.lines_id)}-{line}"', str(line).rjust(width)
         if not made:
             return f'<span {identity}><span class="linenos">{number}</span>'
-        label = f"line {line}: {len(made)} equation{'' if len(made) == 1 else 's'}"
+        single, several = _("line {line}: 1 equation"), _("line {line}: {count} equations")
+        label = (single if len(made) == 1 else several).format(line=line, count=len(made))
         # Themes give the number its margin as a span.
-        link = f'<a href="#{escape(made[0])}" aria-label="{label}">{number}</a>'
+        link = f'<a href="#{escape(made[0])}" aria-label="{escape(label)}">{number}</a>'
         return f'<span {identity} data-line="{line}"><span class="linenos">{link}</span>'
 
     def equations_by_line(self) -> dict[int, list[str]]:
@@ -231,7 +236,7 @@ class HtmlRenderer(BlockRenderer):
             lines = self.lines_of(block)
             if lines:
                 ids = equation_ids(self.traced(block).printed, self.id_of(block))
-                for start, (line, _) in sorted(lines.items()):
+                for start, (line, _identity) in sorted(lines.items()):
                     by_line.setdefault(line, []).append(ids[start])
         return by_line
 

@@ -11,6 +11,7 @@ from ..judging.build import RunningBuild
 from ..judging.domain import JaxprDomain
 from ..judging.start import running
 from ..links import link
+from ..locale import _
 from ..nodes import jaxpr_primitives
 from ..pages import PageTransform
 from ..records import Block, PrimitiveList
@@ -20,7 +21,7 @@ from .index import uses_of_primitives
 class ShowGlossaries(PageTransform):
     """Replaces every ``jaxpr_primitives`` by a definition list."""
 
-    of = "jaxpr"
+    domain_name = "jaxpr"
     default_priority = 6
 
     def run(self, **kwargs: Any) -> None:
@@ -41,14 +42,14 @@ class ShowGlossaries(PageTransform):
     ) -> list[nodes.Node]:
         """The definition list, or a line that says why there is none."""
         if build.session.mode == "skip":
-            return [nodes.paragraph("", "Not traced: jaxpr_mode is skip.")]
+            return [nodes.paragraph("", _("Not traced: jaxpr_mode is skip."))]
         pages = cast(JaxprDomain, self.env.get_domain("jaxpr")).visible(self.app.tags)
         if listing.scope == "page":
             pages = {page: pages.get(page, [])}
         primitives = uses_of_primitives(build.session, pages)
         if not primitives:
-            scope = "on this page" if listing.scope == "page" else "in this project"
-            return [nodes.paragraph("", f"No primitives {scope}.")]
+            on_page, nowhere = _("No primitives on this page."), _("No primitives in this project.")
+            return [nodes.paragraph("", on_page if listing.scope == "page" else nowhere)]
         number = build.ids.number_of_list(page, listing.number)
         items = [
             self.item(build, page, listed(number, name), name, uses)
@@ -67,10 +68,10 @@ class ShowGlossaries(PageTransform):
         """One primitive: what it means, and links to the blocks that use it."""
         entry = build.meanings.glossary.entry(name)
         term = nodes.term("", "", nodes.literal(name, name), ids=[identity])
-        meaning = nodes.paragraph("", entry.meaning if entry else "No definition is known.")
+        meaning = nodes.paragraph("", entry.meaning if entry else _("No definition is known."))
         if entry is not None and entry.kind != "custom":
             meaning += nodes.Text(f" ({entry.kind})")
-        used = nodes.paragraph("", "Used in ")
+        used = nodes.paragraph("", _("Used in "))
         for index, (docname, block) in enumerate(uses):
             if index:
                 used += nodes.Text(", ")

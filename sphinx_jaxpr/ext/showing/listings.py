@@ -10,11 +10,11 @@ from docutils import nodes
 
 from ...program.model import Printed
 from ...program.text import on_one_line
-from ...tracing.reports import error_parts
-from ...tracing.result import TraceError
+from ...tracing.result import TraceError, error_parts
 from ..judging.path_targets import PathTarget
+from ..locale import _
 from ..records import Block
-from .block import MOST_DROPPED, ONLY_IN_BASE, BlockRenderer
+from .block import MOST_DROPPED, BlockRenderer, only_in_base
 from .notes import as_list, letters
 
 #: A word longer than this can leave a printed page's margin.
@@ -31,15 +31,17 @@ class NodeRenderer(BlockRenderer):
         body: list[nodes.Node] = [*self.rest, *self.source()]
         for index, block in enumerate(self.blocks):
             body.extend(self.begin(block))
-            body.extend(self.captioned(self.content(block), self.caption if index == 0 else None))
+            content = self.content(block)
+            self.figures.append((block, content[0]))
+            body.extend(self.captioned(content, self.caption if index == 0 else None))
             body.extend(self.notes(block))
         body.extend(self.lost_notes())
         return self.in_tex(body) if self.rendering.format == "latex" else body
 
-    def content(self, block: Block) -> list[nodes.Node]:
+    def content(self, block: Block) -> list[nodes.Element]:
         """The program of a block, its error, or a placeholder."""
         if self.is_skipped(block):
-            return [nodes.paragraph("", "Not traced: jaxpr_mode is skip.")]
+            return [nodes.paragraph("", _("Not traced: jaxpr_mode is skip."))]
         error = self.error(block)
         if error is not None:
             return _error_nodes(error, self.traced(block).is_expected)
@@ -60,9 +62,10 @@ class NodeRenderer(BlockRenderer):
         rows = as_list(notes, self.where)
         if not rows or self.rendering.format not in PAGED:
             return rows
-        line = nodes.paragraph("", "Notes: ")
+        line = nodes.paragraph("", _("Notes: "))
         items = rows[0].findall(nodes.list_item)
-        for number, (item, (target, _, identity)) in enumerate(zip(items, notes, strict=False), 1):
+        pairs = zip(items, notes, strict=False)
+        for number, (item, (target, _node, identity)) in enumerate(pairs, 1):
             # Neither format can lead to an item.
             item["ids"].remove(identity)
             next(item.findall(nodes.paragraph)).insert(0, nodes.target("", "", ids=[identity]))
@@ -102,14 +105,14 @@ class NodeRenderer(BlockRenderer):
             heading = [nodes.paragraph("", "", nodes.literal(context, context)), *heading]
         return heading
 
-    def listing(self, block: Block) -> list[nodes.Node]:
+    def listing(self, block: Block) -> list[nodes.Element]:
         """The text of a program, and what colours and folds show in HTML."""
         printed = self.traced(block).printed
         end, rest = len(printed.text), 0
         if self.rendering.format in PAGED:
             end, rest = _cut(printed, self.rendering.settings.max_equations)
         text = printed.text[:end]
-        body: list[nodes.Node] = [
+        body: list[nodes.Element] = [
             nodes.literal_block(text, text, language="jaxpr", translatable=False)
         ]
         if marks := self.marks(block):
@@ -118,25 +121,28 @@ class NodeRenderer(BlockRenderer):
             body.append(nodes.paragraph("", f"{text}."))
         body.extend(self.only_in_base(block))
         if rest:
-            more = f"... and {rest} more equation{'' if rest == 1 else 's'}, shown in HTML."
-            body.append(nodes.paragraph("", more))
+            single = _("... and 1 more equation, shown in HTML.")
+            several = _("... and {count} more equations, shown in HTML.").format(count=rest)
+            body.append(nodes.paragraph("", single if rest == 1 else several))
         return body
 
-    def only_in_base(self, block: Block) -> list[nodes.Node]:
+    def only_in_base(self, block: Block) -> list[nodes.Element]:
         """The equations that the base has and this block lacks."""
         dropped = self.traced(block).dropped
         if not dropped:
             return []
-        line = nodes.paragraph("", ONLY_IN_BASE)
+        line = nodes.paragraph("", only_in_base())
         for index, equation in enumerate(dropped[:MOST_DROPPED]):
             text = on_one_line(str(equation))
             line += [nodes.Text(", ")] if index else []
             line += nodes.literal(text, text)
         more = len(dropped) - MOST_DROPPED
-        line += nodes.Text(f", and {more} more." if more > 0 else ".")
+        line += nodes.Text(_(", and {count} more.").format(count=more) if more > 0 else ".")
         return [line]
 
-    def captioned(self, body: list[nodes.Node], caption: nodes.Element | None) -> list[nodes.Node]:
+    def captioned(
+        self, body: list[nodes.Element], caption: nodes.Element | None
+    ) -> list[nodes.Element]:
         """``body`` with the caption in the way that Sphinx captions a listing."""
         if caption is None:
             return body
@@ -187,7 +193,7 @@ def _cut(printed: Printed, limit: int) -> tuple[int, int]:
     return max(end, 0), len(starts) - limit
 
 
-def _error_nodes(error: TraceError, expected: bool) -> list[nodes.Node]:
+def _error_nodes(error: TraceError, expected: bool) -> list[nodes.Element]:
     headline, detail = error_parts(error)
     if expected:
         text = f"{headline}\n{detail}".strip()

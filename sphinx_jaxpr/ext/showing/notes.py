@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from html import escape
 from typing import TYPE_CHECKING
 
 from docutils import nodes
 
 from ..judging.path_targets import PathTarget
+from ..locale import _
 from ..nodes import jaxpr_note
 
 if TYPE_CHECKING:
@@ -30,9 +32,10 @@ def as_list(
 
 def marker(number: int, identity: str) -> str:
     """The mark at an equation, as HTML."""
+    label = escape(_("note {number}").format(number=number))
     return (
         f'<a class="jaxpr-marker" id="{identity}-at" href="#{identity}"'
-        f' aria-label="note {number}">{number}</a>'
+        f' aria-label="{label}">{number}</a>'
     )
 
 

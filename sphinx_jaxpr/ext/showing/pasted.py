@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Final
+from html import escape
 
 from docutils import nodes
 
+from ..locale import _
 from ..records import Block
 from .block import BlockRenderer
 from .figures import HtmlRenderer
 from .listings import NodeRenderer
 
-TITLE: Final = "Pasted jaxpr"
-#: What tells readers that nobody vouches for the text.
-UNCHECKED: Final = "pasted, not checked"
+
+def title() -> str:
+    """What the header of a pasted block begins with."""
+    return _("Pasted jaxpr")
 
 
 class _Pasted(BlockRenderer):
@@ -23,7 +25,8 @@ class _Pasted(BlockRenderer):
         return False
 
     def remarks(self, block: Block) -> list[str]:
-        return [UNCHECKED]
+        # Readers should know that nobody vouches for the text.
+        return [_("pasted, not checked")]
 
     def version(self, block: Block) -> str:
         return block.pasted.version if block.pasted else ""
@@ -33,7 +36,7 @@ class PastedHtmlRenderer(_Pasted, HtmlRenderer):
     """For builders that write HTML."""
 
     def title(self, block: Block) -> str:
-        return f'<span class="jaxpr-title">{TITLE}</span>'
+        return f'<span class="jaxpr-title">{escape(title())}</span>'
 
 
 class PastedNodeRenderer(_Pasted, NodeRenderer):
@@ -42,4 +45,4 @@ class PastedNodeRenderer(_Pasted, NodeRenderer):
     def heading(self, block: Block) -> list[nodes.Node]:
         header = [part.text for part in self.traced(block).header]
         about = [*header, *self.remarks(block), self.version(block)]
-        return [nodes.paragraph("", f"{TITLE} - {'; '.join(filter(None, about))}")]
+        return [nodes.paragraph("", f"{title()} - {'; '.join(filter(None, about))}")]

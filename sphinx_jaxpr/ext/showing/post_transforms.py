@@ -11,6 +11,7 @@ from sphinx.builders.html import StandaloneHTMLBuilder
 from ...program.text import on_one_line
 from ..judging.build import RunningBuild
 from ..judging.domain import are_met
+from ..judging.events import emit_figures
 from ..judging.findings import StatementChecker
 from ..judging.start import running
 from ..links import link
@@ -24,9 +25,26 @@ if TYPE_CHECKING:
 
 
 class ShowBlocks(PageTransform):
-    """Replaces every ``jaxpr_blocks`` before references are resolved."""
+    """Replaces every ``jaxpr_blocks`` before references are resolved.
 
-    of = "jaxpr"
+    Leaves for each block, in builders that write HTML::
+
+        <jaxpr_figure before="<figure ..." after="...</figure>" is_beside="False">
+            <inline classes="jaxpr-caption">
+            <jaxpr_words>
+        <enumerated_list classes="jaxpr-notes">
+
+    and in all others::
+
+        <target ids="jaxpr-dense">
+        <paragraph>
+            <literal>
+                the call
+             - how the transform acted
+        <literal_block language="jaxpr">
+    """
+
+    domain_name = "jaxpr"
     default_priority = 5
 
     def run(self, **kwargs: Any) -> None:
@@ -47,8 +65,10 @@ class ShowBlocks(PageTransform):
             renderer = self.renderer(record)(
                 rendering, record, node, {**definitions} if hidden else definitions
             )
-            build.ids.show_blocks(node.get("docname", self.env.docname), renderer.ids)
+            page = node.get("docname", self.env.docname)
+            build.ids.show_blocks(page, renderer.ids)
             node.replace_self([*renderer.render(), *renderer.closing()])
+            emit_figures(self.app, build.session, page, record, renderer.figures)
 
     def rendering(self, build: RunningBuild) -> Rendering:
         """What all directives of the tree are rendered with."""
@@ -86,9 +106,12 @@ _CLASSES |= {"val": "jaxpr-value", "claim": "jaxpr-claim"}
 
 
 class ShowStatements(PageTransform):
-    """Replaces the nodes of roles, and keeps or drops parts under a condition."""
+    """Replaces the nodes of roles, and keeps or drops parts under a condition.
 
-    of = "jaxpr"
+    Leaves ``<inline classes="jaxpr-link">`` (in a reference), ``jaxpr-value`` or ``jaxpr-claim``.
+    """
+
+    domain_name = "jaxpr"
     default_priority = 7  # after the blocks: captions and notes hold roles too
 
     def run(self, **kwargs: Any) -> None:
@@ -115,24 +138,24 @@ class ShowStatements(PageTransform):
                 return list(node.children)
             forget_footnotes(node)
             return []
-        what = node["what"]
+        role = node["role"]
         children = [child.deepcopy() for child in node.children]
-        words = nodes.inline("", "", *children, classes=[_CLASSES[what]])
+        words = nodes.inline("", "", *children, classes=[_CLASSES[role]])
         if self.build.session.mode == "skip" or node["problem"]:
             return [words]
-        statement = Statement(what, node["expression"], "", "", 0)
+        statement = Statement(role, node["expression"], "", "", 0)
         verdict = self.build.verdicts.of(page, statement)
-        if what == "val":
+        if role == "val":
             # A blank line would end the paragraph, in TeX in the midst of an argument.
             text = on_one_line(verdict.text) if verdict.state == TRUE else "?"
-            return [nodes.inline(text, text, classes=[_CLASSES[what]], translatable=False)]
-        if what == "claim":
+            return [nodes.inline(text, text, classes=[_CLASSES[role]], translatable=False)]
+        if role == "claim":
             return [self.claim(words, verdict)]
         reference = None
         # LaTeX sets titles once more as running heads, in capitals, with the names of links.
         bare = _in_link(node) or (self.app.builder.format == "latex" and in_title(node))
         if verdict.state == TRUE and not bare:
-            reference = self.link(page, verdict, what)
+            reference = self.link(page, verdict, role)
         if reference is None:
             return [words]
         reference += words
@@ -147,9 +170,9 @@ class ShowStatements(PageTransform):
                 words += mark
         return words
 
-    def link(self, page: str, verdict: Verdict, what: str) -> nodes.reference | None:
+    def link(self, page: str, verdict: Verdict, role: str) -> nodes.reference | None:
         """An empty link to the target of a path."""
-        if what == "prim":
+        if role == "prim":
             return self.build.verdicts.link(page, verdict.text)
         if verdict.where:  # in another project
             return nodes.reference("", "", internal=False, refuri=verdict.where)

@@ -95,7 +95,7 @@ class Explained:
                 link = f'<a href="#{escape(identity)}">{escape(binders or name)}</a>'
                 uses.setdefault(words, []).append(f"{escape(label)} {link}" if label else link)
 
-    def as_html(self, opened: bool) -> str:
+    def as_html(self, opened: bool, title: str = "What the primitives do") -> str:
         """A fold with one entry for each primitive, or nothing."""
         rows = []
         for name, (text, uses) in self.rows.items():
@@ -113,7 +113,7 @@ class Explained:
             return ""
         state = ' open=""' if opened else ""
         return (
-            f'<details class="jaxpr-meanings"{state}><summary>What the primitives do</summary>'
+            f'<details class="jaxpr-meanings"{state}><summary>{escape(title)}</summary>'
             f"<dl>{''.join(rows)}</dl></details>\n"
         )
 

@@ -82,9 +82,10 @@ def call(text: str) -> str:
     return f'<code class="jaxpr-call">{escape(text)}</code>'
 
 
-def beside(label: str) -> str:
+def beside(label: str, words: str = "(beside {label})") -> str:
     """What a copy of the base is beside, so that no two headers are the same."""
-    return f' <span class="jaxpr-acted">(beside {escape(label)})</span>' if label else ""
+    text = escape(words.format(label=label))
+    return f' <span class="jaxpr-acted">{text}</span>' if label else ""
 
 
 def context(text: str) -> str:

@@ -126,16 +126,16 @@ class BlockIndex:
         inner = {start: self.used_by(program) for start, program in programs.items()}
         reached = _reached(whole.start, inner)
         self.apart = programs.keys() - reached
-        for program in sorted(every, key=lambda one: (one.start in self.apart, one.start)):
+        for program in sorted(every, key=lambda p: (p.start in self.apart, p.start)):
             if program.start in self.tables:
                 self.first.setdefault(self.tables[program.start], program)
-        # A text in front that only repeats what an object prints is no further use of it.
-        known = {self.tables.get(start, -1) for start in reached}
-        waiting = Counter(start for found in inner.values() for start in set(found))
+        # A text in front that only repeats what an object prints is not a further use of it.
+        indices = {self.tables.get(start, -1) for start in reached}
+        waiting = Counter(start for used in inner.values() for start in set(used))
         ready = [start for start in programs if not waiting[start]]
         self.calls = dict.fromkeys(programs, 0)
         for start in ready:
-            self.calls[start] = int(start in reached or self.tables.get(start, -2) not in known)
+            self.calls[start] = int(start in reached or self.tables.get(start, -2) not in indices)
         while ready:
             current = ready.pop()
             for start, times in Counter(inner[current]).items():
@@ -149,8 +149,8 @@ class BlockIndex:
     def used_by(self, program: Program) -> list[int]:
         """The programs that the equations of a program hold or name."""
         members = (m for e in program.equations for p in e.parameters for m in p.members)
-        found = [self.member(member) for member in members]
-        return [inner.start for inner in found if inner is not None]
+        programs = [self.member(member) for member in members]
+        return [inner.start for inner in programs if inner is not None]
 
     def merge(self, programs: Iterable[int]) -> None:
         """Texts of one program are used as often as all of them.
@@ -181,8 +181,8 @@ class BlockIndex:
             count = self.unread[program.start]
             return f"{len(program.equations)} of its {count} equations can be read"
         for equation in program.equations:
-            known = self.facts.get(equation.start)
-            plain = known.parameters if known else {}
+            row = self.facts.get(equation.start)
+            plain = row.parameters if row else {}
             for parameter in equation.parameters:
                 if parameter.is_opaque and not isinstance(plain.get(parameter.name), str):
                     return (
@@ -196,52 +196,52 @@ class BlockIndex:
         if variable.type:
             return variable.type
         equation = self.made.get(variable.index, ("", None))[1]
-        known = self.facts.get(equation.start) if equation else None
-        if equation is None or known is None or len(known.types) != len(equation.outputs):
+        row = self.facts.get(equation.start) if equation else None
+        if equation is None or row is None or len(row.types) != len(equation.outputs):
             return ""
-        return known.types[[v.index for v in equation.outputs].index(variable.index)]
+        return row.types[[v.index for v in equation.outputs].index(variable.index)]
 
 
 def _reached(start: int, inner: Mapping[int, Iterable[int]]) -> set[int]:
-    """What one program leads to, itself among it."""
-    found, todo = {start}, [start]
+    """The programs that can be reached from one, with that one."""
+    reached, todo = {start}, [start]
     while todo:
-        more = set(inner.get(todo.pop(), ())) - found
-        found |= more
+        more = set(inner.get(todo.pop(), ())) - reached
+        reached |= more
         todo.extend(more)
-    return found
+    return reached
 
 
 def dtype_of(kind: str) -> str:
     """``bf16`` of ``bf16<host>[4,64]{V:data}``; ``""`` where the type has none."""
-    found = _DTYPE.search(kind)
-    if found is None:
+    dtype = _DTYPE.search(kind)
+    if dtype is None:
         return ""
-    return found["dtype"] + (found["of"] or "" if found["dtype"] == "key" else "")
+    return dtype["dtype"] + (dtype["of"] or "" if dtype["dtype"] == "key" else "")
 
 
 def shape_of(kind: str) -> tuple[Any, ...] | None:
     """``(4, 64)`` of ``bf16[4@(x,y),64]{V:data}``; a symbolic size stays a text."""
-    found = _DTYPE.search(kind)
-    if found is None:
+    dtype = _DTYPE.search(kind)
+    if dtype is None:
         return None
-    sizes = [size.partition("@")[0].strip() for size in _dims(kind, found.end())]
+    sizes = [size.partition("@")[0].strip() for size in _dims(kind, dtype.end())]
     return tuple(int(size) if size.isdecimal() and len(size) < 20 else size for size in sizes)
 
 
 def _dims(kind: str, start: int) -> list[str]:
-    """What stands between the bracket before ``start`` and its partner, by axis."""
+    """The text between the bracket before ``start`` and its partner, by axis."""
     depth, parts, begin = 0, list[str](), start
-    for place in range(start, len(kind)):
-        sign = kind[place]
+    for index in range(start, len(kind)):
+        sign = kind[index]
         if sign in "([{":
             depth += 1
         elif sign == "," and not depth:
-            parts.append(kind[begin:place])
-            begin = place + 1
+            parts.append(kind[begin:index])
+            begin = index + 1
         elif sign in ")]}":
             if not depth:
-                parts.append(kind[begin:place])
+                parts.append(kind[begin:index])
                 break
             depth -= 1
     return [part for part in parts if part.strip()]

@@ -3,19 +3,8 @@
 Reads attributes only and imports no JAX, so that a version in which
 ``ClosedJaxpr`` and ``Jaxpr`` have become one is read like any other.
 
-The result is plain data::
-
-    {"programs": [{"inputs": [type, ...], "constants": [[type, bytes], ...],
-                   "outputs": [type, ...], "effects": [name, ...], "unused": [place, ...],
-                   "equations": [[primitive, phase, source, [type, ...],
-                                  {parameter: plain}, {parameter: [program, ...]}], ...]},
-                  ...],
-     "sources": [[file, line, function], ...],
-     "captured": [[type, bytes], ...]}
-
-``programs[0]`` is the traced program; ``source`` is an index or -1; ``unused`` are
-the places of equations without which the program would be the same; ``captured``
-has the closed-over arrays of all programs, each once.
+A program that several equations hold is listed once; closed-over arrays of all programs
+are too.
 """
 
 from __future__ import annotations
@@ -24,55 +13,62 @@ import math
 import os
 import re
 from collections import deque
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple, TypeAlias
 
+from ...program.facts import Facts, ProgramFacts
+from ...program.model import EquationFacts, Plain
 from ...tracing.folders import is_project_file
+from ...tracing.masking import mask
 from .jaxprs import HeldJaxpr, open_jaxpr, parameters_of, primitive_name, short_type
 from .phases import phases
 
-PACKAGE = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "")
+#: The folder of this package, whose own frames are not the user's.
+PACKAGE = os.path.join(str(Path(__file__).parents[2].absolute()), "")
+
+#: A line of the user's code: file, line, function.
+Source: TypeAlias = tuple[str, int, str]
+#: Types of arrays with their bytes.
+Sizes: TypeAlias = tuple[tuple[str, int], ...]
+#: Programs to look into, each with the source of the equation that holds it.
+_Queue: TypeAlias = deque[tuple[Any, Source | None]]
 
 #: A parameter whose plain form is longer than this is read from its printed text (characters).
 MAX_PARAMETER = 4_000
 #: Largest integer in a parameter, in bits: Python prints none of more digits than about that.
 MAX_BITS = 4_096
 
-_ADDRESS = re.compile(r"0x[0-9a-fA-F]{6,}")
 #: How an effect on a reference names its variable: by its address.
 _VARIABLE = re.compile(r"\bVar\(id=\d+\):?")
 
 
-def mask(text: str) -> str:
-    """``text`` with memory addresses masked as JAX masks its own."""
-    return _ADDRESS.sub("0xXXXXXXXXXXXX", text)
-
-
-def effects(jaxpr: Any) -> list[str]:
+def effects(jaxpr: Any) -> tuple[str, ...]:
     """Names of the effects, free of addresses, sorted."""
     names = set()
     for effect in getattr(jaxpr, "effects", ()) or ():
         text = _VARIABLE.sub("", str(effect))
-        names.add(type(effect).__name__ if _ADDRESS.search(text) else text)
-    return sorted(names)
+        names.add(text if mask(text) == text else type(effect).__name__)
+    return tuple(sorted(names))
 
 
-def unused(body: Any) -> list[int]:
-    """Places of equations without effects whose results nothing uses, or only such equations."""
+def unused(body: Any) -> tuple[int, ...]:
+    """Positions of equations without effects whose results nothing needs."""
     needed = {id(var) for var in body.outvars}
-    found = []
-    for place in range(len(body.eqns) - 1, -1, -1):
-        equation = body.eqns[place]
+    positions = []
+    for position in range(len(body.eqns) - 1, -1, -1):
+        equation = body.eqns[position]
         if equation.effects or any(id(var) in needed for var in equation.outvars):
             needed.update(id(operand) for operand in equation.invars)
         else:
-            found.append(place)
-    return found[::-1]
+            positions.append(position)
+    return tuple(reversed(positions))
 
 
-def constant_sizes(jaxpr: Any) -> list[list[Any]]:
-    """``[type, bytes]`` of each closed-over array, from its type: values are never read."""
-    return [[short_type(var.aval), _bytes(var.aval)] for var in open_jaxpr(jaxpr).constvars]
+def constant_sizes(jaxpr: Any) -> Sizes:
+    """Type and bytes of each closed-over array, from its type: values are never read."""
+    return tuple((short_type(var.aval), _bytes(var.aval)) for var in open_jaxpr(jaxpr).constvars)
 
 
 def _bytes(aval: Any) -> int:
@@ -86,7 +82,7 @@ def _bytes(aval: Any) -> int:
 def _identity(value: Any) -> Any:
     """What tells an array from others: where its memory is, or the object itself.
 
-    Older JAX wraps a NumPy array anew for each program that captures it.
+    Older JAX wraps a NumPy array again for each program that captures it.
     """
     value = getattr(value, "val", value)
     try:
@@ -96,38 +92,66 @@ def _identity(value: Any) -> Any:
     return (seen["data"], seen["shape"], seen["typestr"], seen["strides"])
 
 
-def collect(jaxpr: Any, tangent_inputs: Iterable[int] = ()) -> dict[str, Any]:
+class Collected(NamedTuple):
+    """The facts of a jaxpr, and the arrays that it and its inner programs close over."""
+
+    facts: Facts
+    captured: Sizes
+
+
+def collect(jaxpr: Any, tangent_inputs: Iterable[int] = ()) -> Collected:
     """The facts of ``jaxpr``; ``tangent_inputs`` are positions of its inputs."""
     return _Walk().run(jaxpr, frozenset(tangent_inputs))
+
+
+@dataclass(slots=True)
+class _Row:
+    """An equation; its phase is known once all programs are."""
+
+    primitive: str
+    source: Source | None
+    types: tuple[str, ...]
+    parameters: dict[str, Plain]
+    programs: dict[str, tuple[int, ...]]
+    unused: bool
+    phase: str = ""
+
+    def facts(self) -> EquationFacts:
+        return EquationFacts(
+            self.primitive,
+            self.phase,
+            self.source,
+            self.types,
+            self.parameters,
+            self.programs,
+            self.unused,
+        )
 
 
 class _Walk:
     def __init__(self) -> None:
         self.programs: list[Any] = []
-        self.index: dict[int, int] = {}  # id of a jaxpr -> its place in programs
-        self.rows: dict[int, list[list[Any]]] = {}  # id of an equation -> its rows
+        self.index: dict[int, int] = {}  # id of a jaxpr -> its index in programs
+        self.equations: list[list[_Row]] = []  # of each program
+        self.rows: dict[int, list[_Row]] = {}  # id of an equation -> its rows
         self.primitives: set[str] = set()
         self.held = HeldJaxpr()
-        self.captured: dict[Any, list[Any]] = {}  # by identity
+        self.captured: dict[Any, tuple[str, int]] = {}  # by identity
         self.kept: list[Any] = []  # keeps ids alive
-        self.sources: list[list[Any]] = []
-        self.source_index: dict[tuple[str, int, str], int] = {}
-        self.traces: dict[int, int] = {}
+        self.sources: dict[Source, Source] = {}
+        self.traces: dict[int, Source | None] = {}
 
-    def run(self, jaxpr: Any, tangents: frozenset[int]) -> dict[str, Any]:
+    def run(self, jaxpr: Any, tangents: frozenset[int]) -> Collected:
         # A queue, not recursion: a program may be nested deeper than Python's stack.
-        queue: deque[tuple[Any, int]] = deque()
-        self.program(jaxpr, -1, queue)
+        queue: _Queue = deque()
+        self.program(jaxpr, None, queue)
         while queue:
             self.fill(*queue.popleft(), queue)
         for equation, phase in phases(jaxpr, tangents, self.primitives, self.held).items():
             for row in self.rows[equation]:
-                row[1] = phase
-        return {
-            "programs": self.programs,
-            "sources": self.sources,
-            "captured": list(self.captured.values()),
-        }
+                row.phase = phase
+        programs = map(_facts_of, self.programs, self.equations)
+        return Collected(Facts(tuple(programs), tuple(self.sources)), tuple(self.captured.values()))
 
     def capture(self, jaxpr: Any) -> None:
         """Note the arrays that a program holds: its constants, and literals that are arrays."""
@@ -138,83 +162,81 @@ class _Walk:
         for var, value in held:
             if getattr(value, "shape", ()) or var in body.constvars:
                 self.kept.append(value)
-                self.captured.setdefault(_identity(value), [short_type(var.aval), _bytes(var.aval)])
+                self.captured.setdefault(_identity(value), (short_type(var.aval), _bytes(var.aval)))
 
-    def program(self, jaxpr: Any, source: int, queue: deque[Any]) -> int:
-        """The place of a program; ``source`` is that of the equation that holds it."""
+    def program(self, jaxpr: Any, source: Source | None, queue: _Queue) -> int:
+        """The index of a program; ``source`` is that of the equation that holds it."""
         key = id(open_jaxpr(jaxpr))
-        if key in self.index:
-            return self.index[key]
-        place = self.index[key] = len(self.programs)
-        self.kept.append(jaxpr)
-        body = open_jaxpr(jaxpr)
-        self.programs.append(
-            {
-                "inputs": [short_type(var.aval) for var in body.invars],
-                "constants": constant_sizes(jaxpr),
-                "outputs": [short_type(var.aval) for var in body.outvars],
-                "effects": effects(jaxpr),
-                "unused": unused(body),
-                "equations": [],
-            }
-        )
-        queue.append((jaxpr, source))
-        return place
+        if key not in self.index:
+            self.index[key] = len(self.programs)
+            self.programs.append(jaxpr)
+            self.equations.append([])
+            queue.append((jaxpr, source))
+        return self.index[key]
 
-    def fill(self, jaxpr: Any, outer: int, queue: deque[Any]) -> None:
+    def fill(self, jaxpr: Any, outer: Source | None, queue: _Queue) -> None:
         body = open_jaxpr(jaxpr)
         self.capture(jaxpr)
         # JAX keeps what it traced of its own functions: their equations may name
         # the line that happened to call them first.
         foreign = _is_foreign(body)
-        program = self.programs[self.index[id(body)]]
-        for equation in body.eqns:
+        rows = self.equations[self.index[id(body)]]
+        dead = frozenset(unused(body))
+        for position, equation in enumerate(body.eqns):
             source = outer if foreign else self.source(equation.source_info, outer)
             plain, inner = self.parameters(equation, source, queue)
             name = primitive_name(equation)
             self.primitives.add(name)
-            types = [short_type(var.aval) for var in equation.outvars]
-            row = [name, "", source, types, plain, inner]
-            program["equations"].append(row)
+            types = tuple(short_type(var.aval) for var in equation.outvars)
+            row = _Row(name, source, types, plain, inner, position in dead)
+            rows.append(row)
             self.rows.setdefault(id(equation), []).append(row)
 
     def parameters(
-        self, equation: Any, source: int, queue: deque[Any]
-    ) -> tuple[dict[str, Any], dict[str, list[int]]]:
-        plain: dict[str, Any] = {}
-        inner: dict[str, list[int]] = {}
+        self, equation: Any, source: Source | None, queue: _Queue
+    ) -> tuple[dict[str, Plain], dict[str, tuple[int, ...]]]:
+        plain: dict[str, Plain] = {}
+        inner: dict[str, tuple[int, ...]] = {}
         held = self.held.of(equation)
         for name, value in parameters_of(equation).items():
             if name in held:
-                inner[name] = [self.program(item, source, queue) for item in held[name]]
+                inner[name] = tuple(self.program(item, source, queue) for item in held[name])
                 continue
             try:
                 plain[name] = plain_value(value)
             except ValueError:
-                continue  # its printed text is all there is
+                continue  # only its printed text is known
         return plain, inner
 
-    def source(self, info: Any, outer: int) -> int:
-        """The innermost frame of the user's code, as an index into ``sources``."""
+    def source(self, info: Any, outer: Source | None) -> Source | None:
+        """The innermost frame of the user's code, else that of the outer equation."""
         trace = getattr(info, "traceback", None)
         if trace is None:
             return outer
         if id(trace) not in self.traces:
             self.kept.append(trace)
             self.traces[id(trace)] = self.user_frame(trace)
-        place = self.traces[id(trace)]
-        return outer if place < 0 else place
+        return self.traces[id(trace)] or outer
 
-    def user_frame(self, trace: Any) -> int:
+    def user_frame(self, trace: Any) -> Source | None:
         for frame in getattr(trace, "frames", ()) or ():
             if is_project_file(frame.file_name) and not frame.file_name.startswith(PACKAGE):
                 line = getattr(frame, "start_line", 0) or getattr(frame, "line_num", 0)
-                key = (frame.file_name, int(line), str(frame.function_name))
-                if key not in self.source_index:
-                    self.source_index[key] = len(self.sources)
-                    self.sources.append(list(key))
-                return self.source_index[key]
-        return -1
+                source = (frame.file_name, int(line), str(frame.function_name))
+                return self.sources.setdefault(source, source)
+        return None
+
+
+def _facts_of(jaxpr: Any, rows: Sequence[_Row]) -> ProgramFacts:
+    body = open_jaxpr(jaxpr)
+    return ProgramFacts(
+        inputs=tuple(short_type(var.aval) for var in body.invars),
+        constants=constant_sizes(jaxpr),
+        outputs=tuple(short_type(var.aval) for var in body.outvars),
+        effects=effects(jaxpr),
+        unused=tuple(position for position, row in enumerate(rows) if row.unused),
+        equations=tuple(row.facts() for row in rows),
+    )
 
 
 def _is_foreign(body: Any) -> bool:
@@ -230,8 +252,8 @@ def _is_of_numpy(value: Any) -> bool:
     return package in ("numpy", "ml_dtypes") and hasattr(value, "item") and value.shape == ()
 
 
-def plain_value(value: Any, depth: int = 0) -> Any:
-    """``value`` as JSON data, or ``ValueError`` where it is no plain data."""
+def plain_value(value: Any, depth: int = 0) -> Plain:
+    """``value`` as JSON data; raises :class:`ValueError` where it is not plain data."""
     if value is None or isinstance(value, (bool, str)):
         return value
     if isinstance(value, int):

@@ -78,26 +78,26 @@ class HeldJaxpr:
 
     def of(self, equation: Any) -> dict[str, list[Any]]:
         """The programs of each parameter that holds some, in printed order."""
-        found = self._known.get(id(equation))
-        if found is None:
-            found = self._known[id(equation)] = _programs_of(equation)
-        return found
+        held = self._known.get(id(equation))
+        if held is None:
+            held = self._known[id(equation)] = _programs_of(equation)
+        return held
 
 
 def _programs_of(equation: Any) -> dict[str, list[Any]]:
-    found = {}
+    held = {}
     for name, value in parameters_of(equation).items():
         if isinstance(value, _ATOMS):
             continue
         programs = [value] if is_jaxpr(value) else jaxprs_in(value)
         if programs:
-            found[name] = programs
-    return found
+            held[name] = programs
+    return held
 
 
 def jaxprs_in(value: Any) -> list[Any]:
     """The programs inside a value, at any depth, in the order in which it prints them."""
-    found: list[Any] = []
+    jaxprs: list[Any] = []
     seen: set[int] = set()  # the objects being looked into: one may hold itself
     left = MAX_OBJECTS
 
@@ -107,7 +107,7 @@ def jaxprs_in(value: Any) -> list[Any]:
         if isinstance(item, _ATOMS) or left < 0 or depth > MAX_DEPTH or id(item) in seen:
             return
         if is_jaxpr(item):
-            found.append(item)
+            jaxprs.append(item)
             return
         seen.add(id(item))
         for part in _parts(item):
@@ -115,7 +115,7 @@ def jaxprs_in(value: Any) -> list[Any]:
         seen.discard(id(item))
 
     look(value, 0)
-    return found
+    return jaxprs
 
 
 def _parts(item: Any) -> Iterator[Any]:

@@ -54,10 +54,10 @@ def flow(equation: Any, operands: Marks, programs: dict[str, list[Any]]) -> Flow
 
 def union(marks: Sequence[int]) -> int:
     """All marks of several values."""
-    found = 0
+    joined = 0
     for mark in marks:
-        found |= mark
-    return found
+        joined |= mark
+    return joined
 
 
 def unsure_of(mark: int) -> int:
@@ -65,8 +65,8 @@ def unsure_of(mark: int) -> int:
     return (mark & ~SURE) | MAYBE if mark else 0
 
 
-def _or(one: Sequence[int], other: Sequence[int]) -> Marks:
-    return tuple(a | b for a, b in zip(one, other, strict=True))
+def _or(first: Sequence[int], second: Sequence[int]) -> Marks:
+    return tuple(a | b for a, b in zip(first, second, strict=True))
 
 
 def _written(equation: Any, operands: Marks, mark: int) -> Marks:
@@ -87,10 +87,10 @@ def _unknown(equation: Any, operands: Marks, programs: _Programs) -> Flow:
     """No claim where a marked operand may go anywhere."""
     mark = union(operands)
     unsure = unsure_of(mark)
-    for name, found in programs.items():
-        for place, program in enumerate(found):
+    for name, held in programs.items():
+        for index, program in enumerate(held):
             inputs = (unsure,) * len(open_jaxpr(program).invars)
-            yield Ask((name, place), program, inputs)
+            yield Ask((name, index), program, inputs)
     single = len(equation.outvars) == 1
     outputs = (mark if single else unsure,) * len(equation.outvars)
     return Answer(outputs, _written(equation, operands, unsure))
@@ -103,20 +103,20 @@ def _is_like_a_call(equation: Any, programs: _Programs) -> bool:
         return [short_type(var.aval) for var in variables]
 
     wanted = types(equation.invars), types(equation.outvars)
-    bodies = [open_jaxpr(program) for found in programs.values() for program in found]
+    bodies = [open_jaxpr(program) for held in programs.values() for program in held]
     return all((types(body.invars), types(body.outvars)) == wanted for body in bodies)
 
 
 def _call(equation: Any, operands: Marks, programs: _Programs) -> Flow:
     """Operands are the inputs, outputs the results."""
     results: Marks = (0,) * len(equation.outvars)
-    for name, found in programs.items():
-        for place, program in enumerate(found):
+    for name, held in programs.items():
+        for index, program in enumerate(held):
             body = open_jaxpr(program)
             free = len(body.invars) == len(operands) and len(body.outvars) == len(results)
             if not free:
                 return (yield from _unknown(equation, operands, programs))
-            answer = yield Ask((name, place), program, operands)
+            answer = yield Ask((name, index), program, operands)
             results = _or(results, answer.outputs)
             operands = _or(operands, answer.inputs)
     return Answer(results, operands)
@@ -125,8 +125,8 @@ def _call(equation: Any, operands: Marks, programs: _Programs) -> Flow:
 def _cond(equation: Any, operands: Marks, programs: _Programs) -> Flow:
     """The first operand chooses a branch, so every result depends on it."""
     results: Marks = (operands[0],) * len(equation.outvars)
-    for place, program in enumerate(programs["branches"]):
-        answer = yield Ask(("branches", place), program, operands[1:])
+    for index, program in enumerate(programs["branches"]):
+        answer = yield Ask(("branches", index), program, operands[1:])
         results = _or(results, answer.outputs)
         operands = (operands[0], *_or(operands[1:], answer.inputs))
     return Answer(results, operands)
@@ -141,8 +141,8 @@ def _scan(equation: Any, operands: Marks, programs: _Programs) -> Flow:
     while True:
         answer = yield Ask(("jaxpr", 0), programs["jaxpr"][0], operands)
         again = list(_or(operands, answer.inputs))
-        for place in range(carries):
-            again[first + place] |= answer.outputs[place]
+        for index in range(carries):
+            again[first + index] |= answer.outputs[index]
         if tuple(again) == operands:
             break
         operands = tuple(again)
@@ -185,9 +185,9 @@ def _while(equation: Any, operands: Marks, programs: _Programs) -> Flow:
 def _reducer(equation: Any, operands: Marks, programs: _Programs) -> Flow:
     """A program that combines elements: both of its sides may be made of any of them."""
     mark = union(operands)
-    for name, found in programs.items():
-        for place, program in enumerate(found):
-            yield Ask((name, place), program, (mark,) * len(open_jaxpr(program).invars))
+    for name, held in programs.items():
+        for index, program in enumerate(held):
+            yield Ask((name, index), program, (mark,) * len(open_jaxpr(program).invars))
     return Answer((mark,) * len(equation.outvars), operands)
 
 
@@ -195,7 +195,7 @@ def _linear_solve(equation: Any, operands: Marks, programs: _Programs) -> Flow:
     """Constants of each program in turn, then the right-hand side."""
     try:
         counts = [int(count) for count in parameters_of(equation)["const_lengths"]]
-        found = programs["jaxprs"]
+        inner = programs["jaxprs"]
         names = ["matvec", "vecmat", "solve", "transpose_solve"]
         held = [getattr(parameters_of(equation)["jaxprs"], name) for name in names]
     except (KeyError, TypeError, ValueError, AttributeError):
@@ -204,17 +204,17 @@ def _linear_solve(equation: Any, operands: Marks, programs: _Programs) -> Flow:
         return (yield from _unknown(equation, operands, programs))
     side = operands[sum(counts) :]
     results: Marks = (0,) * len(equation.outvars)
-    starts = [sum(counts[:place]) for place in range(len(counts))]
+    starts = [sum(counts[:index]) for index in range(len(counts))]
     for name in ("solve", "matvec", "vecmat", "transpose_solve"):
-        place = names.index(name)
-        program = held[place]
+        index = names.index(name)
+        program = held[index]
         if program is None:
             continue
-        consts = operands[starts[place] : starts[place] + counts[place]]
+        consts = operands[starts[index] : starts[index] + counts[index]]
         inputs = (*consts, *side)
         if len(open_jaxpr(program).invars) != len(inputs):
             return (yield from _unknown(equation, operands, programs))
-        answer = yield Ask(("jaxprs", [p is program for p in found].index(True)), program, inputs)
+        answer = yield Ask(("jaxprs", [p is program for p in inner].index(True)), program, inputs)
         if name == "solve":
             results = answer.outputs[: len(results)]
             # The other programs are applied to what is being solved for.
@@ -290,16 +290,16 @@ def phases(
     work = _Phases(held, not REMAT.isdisjoint(primitives))
     body = open_jaxpr(jaxpr)
     wanted = frozenset(tangents)
-    marks = tuple(SURE if place in wanted else 0 for place in range(len(body.invars)))
+    marks = tuple(SURE if index in wanted else 0 for index in range(len(body.invars)))
     work.visit((body, Context(), marks, True))
-    return work.found
+    return work.phases
 
 
 class _Phases:
     def __init__(self, held: HeldJaxpr, has_remat: bool) -> None:
         self.held = held
         self.has_remat = has_remat
-        self.found: dict[int, str] = {}
+        self.phases: dict[int, str] = {}
         self.known: dict[_Key, Answer] = {}
         self.written: set[_Key] = set()
         self.contexts: dict[tuple[Context, int, bool, bool], Context] = {}
@@ -343,8 +343,8 @@ class _Phases:
                     marks[id(var)] = after
             if write:
                 phase = _phase(here, operands)
-                if self.found.setdefault(id(equation), phase) != phase:
-                    self.found[id(equation)] = ""
+                if self.phases.setdefault(id(equation), phase) != phase:
+                    self.phases[id(equation)] = ""
         ends = (
             tuple(marks.get(id(var), 0) for var in some) for some in (body.outvars, body.invars)
         )
@@ -380,10 +380,10 @@ class _Phases:
             answer = yield open_jaxpr(asked.program), context, asked.inputs, False
         if write:
             unsure = unsure_of(union(operands))
-            for name, found in programs.items():
-                for place, program in enumerate(found):
+            for name, held in programs.items():
+                for index, program in enumerate(held):
                     body = open_jaxpr(program)
-                    met = last.get((name, place))
+                    met = last.get((name, index))
                     inputs = met.inputs if met else (unsure,) * len(body.invars)
                     yield body, context, inputs, True
         return result

@@ -1,6 +1,6 @@
 """What JAX's record of transforms and named scopes says of an equation's phase.
 
-An equation has a name stack of its own; those of the equations around it come
+Each equation has its own name stack; those of the equations around it come
 before.  Reads attributes only: where a JAX has no ``stack`` of items, its text
 is taken apart.
 """
@@ -64,10 +64,10 @@ class Context(NamedTuple):
                 linear = linear or name == "jvp"
                 # What JAX differentiates here takes the tangents that were made before.
                 inside |= outside * (name == "jvp")
-            elif found := _SCOPE.fullmatch(name):
-                bit = 1 << int(found[2])
-                outside |= bit * (found[1] == "outside")
-                inside |= bit * (found[1] == "inside")
+            elif match := _SCOPE.fullmatch(name):
+                bit = 1 << int(match[2])
+                outside |= bit * (match[1] == "outside")
+                inside |= bit * (match[1] == "inside")
                 continue
             elif name == _REMATTED:
                 # JAX's own scope begins the stacks inside of a remat; where a second

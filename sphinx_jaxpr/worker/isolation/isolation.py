@@ -1,7 +1,7 @@
 """Keeps what one request changes from the others.
 
 One process traces many requests, each of which must give what it gives alone
-in a process of its own.  So before each request all state that is known is as
+in its own process.  So before each request all state that is known is as
 it was at the start, and what the imports of its own modules set is set again
 where the module was imported before: each module has a script of what its
 body changed and imported, in order, and a module that is imported a second
@@ -29,6 +29,7 @@ from typing import Any, Final
 
 import jax
 
+from ...tracing.result import Pairs
 from .objects import (
     Function,
     FunctionCache,
@@ -42,7 +43,7 @@ from .objects import (
 from .registrations import Devices, Registrations
 from .scripts import Refused, Script, State, StateChange, equal
 from .settings import all_settings, seed
-from .state import MISSING, Foreign, Kind, Namespace, StateSlot, same
+from .state import MISSING, ClassSlot, Foreign, Namespace, StateSlot, same
 from .system import stop_timers
 
 # --- keeps what one request changes from the others
@@ -92,12 +93,12 @@ class Isolation:
         public = [name for name in loaded if is_public(name)]
         self.known: dict[tuple[int, str], StateSlot] = {}
         self.named = all_settings()
-        self.settings = [place for place, _ in self.named]
-        self.near = [place for _, place in namespaces(public)]
+        self.settings = [slot for slot, _ in self.named]
+        self.near = [slot for _, slot in namespaces(public)]
         self.near += registries(public)
         self.spaces = dict(namespaces(name for name in loaded if not is_public(name)))
         self.far = [*self.spaces.values(), *details(public), *traced_kinds()]
-        self.places: dict[str, list[StateSlot]] = {}  # of each module of the project
+        self.slots: dict[str, list[StateSlot]] = {}  # of each module of the project
 
     # -- one request
 
@@ -124,13 +125,13 @@ class Isolation:
         self.now: State = {}
         self.touched: dict[int, StateSlot] = {}
         self.active: set[str] = set()
-        self.current: list[StateSlot] = []  # places of the active modules
+        self.current: list[StateSlot] = []  # slots of the active modules
         self.functions: list[StateSlot] = []  # of those, functions and the classes of objects
         self.stack: list[Script] = []
         self.load: list[str] = []  # modules that one import ran
 
-    def prepared(self) -> list[list[str]]:
-        """Before a trace: what was computed in another state is forgotten; what state this is."""
+    def prepared(self) -> Pairs:
+        """Before a trace: forget what was computed in another state; the settings of this one."""
         if not self.calm:
             self._flush()
         self.calm = False
@@ -143,13 +144,14 @@ class Isolation:
             _clear_caches()
         self.traced_in = dict(self.now)
         if not self.now:
-            return []
-        settings = {id(place) for place in self.settings}
-        return sorted(
-            [place.label(key), _shown(value)]
-            for (place, key), value in self.now.items()
-            if id(place) in settings
+            return ()
+        settings = {id(slot) for slot in self.settings}
+        pairs = (
+            (slot.label(key), _shown(value))
+            for (slot, key), value in self.now.items()
+            if id(slot) in settings
         )
+        return tuple(sorted(pairs))
 
     def _wonder(self, why: str) -> None:
         """Perhaps it was this request that had JAX look for devices."""
@@ -168,15 +170,15 @@ class Isolation:
             self.traced_in = self.now  # the trace itself changed something
         if not self.calm:
             self._wonder(self.devices.others(self.now))
-        for place in self.touched.values():
+        for slot in self.touched.values():
             with contextlib.suppress(Exception):  # what it is set with was changed
-                if place.put_back():
+                if slot.put_back():
                     continue
-            self.spent = f"{place.name} can't be put back"
+            self.spent = f"{slot.name} can't be put back"
         self.spent = self.spent or self.replaced
-        for place in self.current:
-            if isinstance(place, FunctionCache):
-                place.put_back()
+        for slot in self.current:
+            if isinstance(slot, FunctionCache):
+                slot.put_back()
         for name, module in self.modules.items():
             if sys.modules.get(name) is not module:
                 sys.modules[name] = module
@@ -185,8 +187,8 @@ class Isolation:
         """Why the outcome of this request may be another than alone, or ``""``."""
         if self.refusal:
             return self.refusal
-        if found := self.registrations.foreign(self.active, self.base, self.request):
-            return found
+        if foreign := self.registrations.foreign(self.active, self.base, self.request):
+            return foreign
         if (curious := self.curious & self.active) and self.strangers:
             return f"{min(curious)} may see what was imported for other blocks"
         for script in self.scripts.values():
@@ -216,26 +218,26 @@ class Isolation:
             self._look(self.functions)
             self.unseen = True
 
-    def _look(self, places: Iterable[StateSlot]) -> None:
+    def _look(self, slots: Iterable[StateSlot]) -> None:
         script = self.stack[-1] if self.stack else None
-        for place in places:
+        for slot in slots:
             try:
-                changes = () if place.unchanged() else place.changes()
+                changes = () if slot.unchanged() else slot.changes()
             except Exception as error:  # what it is read with was changed
-                self.spent = f"{place.name} can't be read: {type(error).__name__}"
+                self.spent = f"{slot.name} can't be read: {type(error).__name__}"
                 continue
             for key, _, new in changes:
-                self._note(place, key, new, script)
+                self._note(slot, key, new, script)
 
-    def _note(self, place: StateSlot, key: Hashable, new: Any, script: Script | None) -> None:
-        self.touched[id(place)] = place
-        if place.name == "builtins" and key in place.base:
-            self.replaced = f"{place.label(key)} was replaced while other code ran"
-        if isinstance(place, Namespace) and self._is_submodule(place.name, key, new):
+    def _note(self, slot: StateSlot, key: Hashable, new: Any, script: Script | None) -> None:
+        self.touched[id(slot)] = slot
+        if slot.name == "builtins" and key in slot.base:
+            self.replaced = f"{slot.label(key)} was replaced while other code ran"
+        if isinstance(slot, Namespace) and self._is_submodule(slot.name, key, new):
             return  # follows from the import
-        self._set(place, key, new)
+        self._set(slot, key, new)
         if script is not None:
-            script.steps.append(StateChange(place, key, new))
+            script.steps.append(StateChange(slot, key, new))
 
     def _look_far(self) -> None:
         """Look at everything, where there is reason to."""
@@ -243,11 +245,11 @@ class Isolation:
             self._look(self.far)
             self.unseen = False
 
-    def _set(self, place: StateSlot, key: Hashable, new: Any) -> None:
-        if same(place.base.get(key, MISSING), new):
-            self.now.pop((place, key), None)
+    def _set(self, slot: StateSlot, key: Hashable, new: Any) -> None:
+        if same(slot.base.get(key, MISSING), new):
+            self.now.pop((slot, key), None)
         else:
-            self.now[place, key] = new
+            self.now[slot, key] = new
 
     def _is_submodule(self, package: str, key: Hashable, value: Any) -> bool:
         return isinstance(value, ModuleType) and sys.modules.get(f"{package}.{key}") is value
@@ -273,18 +275,18 @@ class Isolation:
     def _reach(self, name: str) -> None:
         parts = name.split(".")
         for end in range(1, len(parts) + 1):
-            one = ".".join(parts[:end])
-            one = self.part_of.get(one, one)
-            if self.elsewhere.get(one, self.request) != self.request:
-                self._refuse(f"{one} was imported by another thread, for another block")
-            if one not in self.scripts:
+            module = ".".join(parts[:end])
+            module = self.part_of.get(module, module)
+            if self.elsewhere.get(module, self.request) != self.request:
+                self._refuse(f"{module} was imported by another thread, for another block")
+            if module not in self.scripts:
                 continue
-            if one not in self.active:
+            if module not in self.active:
                 if not self.calm:
                     self._flush()
-                self._play(one)
-            if self.stack and self.stack[-1].module != one:
-                self.stack[-1].imports(one)
+                self._play(module)
+            if self.stack and self.stack[-1].module != module:
+                self.stack[-1].imports(module)
 
     def _play(self, name: str) -> None:
         """Do again what the body of a module did to the state."""
@@ -298,21 +300,21 @@ class Isolation:
             if isinstance(step, str):
                 self._play(step)
             elif self._again(step):
-                self._set(step.place, step.key, step.new)
+                self._set(step.slot, step.key, step.new)
             else:
-                self._refuse(f"{step.place.label(step.key)} can't be set again as {name} does it")
+                self._refuse(f"{step.slot.label(step.key)} can't be set again as {name} does it")
 
     def _again(self, step: StateChange) -> bool:
-        self.touched[id(step.place)] = step.place
-        return step.place.put(step.key, step.new)
+        self.touched[id(step.slot)] = step.slot
+        return step.slot.put(step.key, step.new)
 
     def _difference(self, script: Script) -> str:
         for key in {**script.given, **self.now}:
             then, now = script.given.get(key, MISSING), self.now.get(key, MISSING)
             if not same(then, now):
-                place, name = key
-                then = place.base.get(name, MISSING) if then is MISSING else then
-                return f"{place.label(name)} was {_shown(then)}"
+                slot, name = key
+                then = slot.base.get(name, MISSING) if then is MISSING else then
+                return f"{slot.label(name)} was {_shown(then)}"
         return "the state was another"
 
     def _activate(self, name: str) -> None:
@@ -321,20 +323,22 @@ class Isolation:
         package, _, last = name.rpartition(".")
         module, above = self.modules.get(name), self.modules.get(package)
         if module is not None and above is not None and last not in vars(above):
-            place = self.known.get((id(above), ""))
-            if place is not None:
-                self.touched[id(place)] = place
-                place.put(last, module)
+            slot = self.known.get((id(above), ""))
+            if slot is not None:
+                self.touched[id(slot)] = slot
+                slot.put(last, module)
 
     def _attend(self, name: str) -> None:
         """Look at what a module holds from now on in this request."""
-        for place in self.places.get(name, ()):
-            (self.functions if isinstance(place, (Function, Kind)) else self.current).append(place)
+        for slot in self.slots.get(name, ()):
+            (self.functions if isinstance(slot, (Function, ClassSlot)) else self.current).append(
+                slot
+            )
         self.meddled = self.meddled or name in self.meddling
         self._watch(self.setting.get(name, ()))
 
     def _watch(self, settings: Iterable[StateSlot]) -> None:
-        self.alert.update((id(place), place) for place in settings)
+        self.alert.update((id(slot), slot) for slot in settings)
 
     def _audit(self, event: str, args: tuple[Any, ...]) -> None:
         """Read the code of a module before it runs."""
@@ -343,11 +347,11 @@ class Isolation:
         code, script = args[0], self.stack[-1]
         if not isinstance(code, CodeType) or code.co_name != "<module>":
             return
-        found = words(code)
+        used = words(code)
         settings = [
-            place
-            for place, named in self.named
-            if not named.isdisjoint(found) or not ANY_SETTING.isdisjoint(found)
+            slot
+            for slot, named in self.named
+            if not named.isdisjoint(used) or not ANY_SETTING.isdisjoint(used)
         ]
         self.setting.setdefault(script.module, []).extend(settings)
         self._watch(settings)
@@ -402,8 +406,10 @@ class Isolation:
         self._ran(script)
         self.modules[name] = module
         if self.ours(name):
-            walk = Walk(self.known, lambda one: one in self.scripts and bool(self.ours(one)))
-            self.places[name] = walk.module(module)
+            walk = Walk(
+                self.known, lambda name_met: name_met in self.scripts and bool(self.ours(name_met))
+            )
+            self.slots[name] = walk.module(module)
             self.kept.append(walk.kept)
             self._attend(name)
         else:
@@ -415,7 +421,7 @@ class Isolation:
             count = len(script.steps)
             self._look_far()
             if len(script.steps) > count:
-                script.blurred.update(one for one in self.load if one != script.module)
+                script.blurred.update(loaded for loaded in self.load if loaded != script.module)
         self.stack.pop()
 
     def _adopt(self, module: ModuleType, owner: str) -> None:
@@ -456,28 +462,28 @@ _NAMES: Final = frozenset(
 
 def words(code: CodeType) -> set[str]:
     """The names that a module's code uses, and the words of the short texts in it."""
-    found: set[str] = set()
-    for one in _all(code):
-        for name in one.co_names:
-            found.update(name.split("."))
-        for constant in one.co_consts:
+    names: set[str] = set()
+    for block in _all(code):
+        for name in block.co_names:
+            names.update(name.split("."))
+        for constant in block.co_consts:
             if isinstance(constant, str) and len(constant) < _LONGEST_NAME:
-                found.update(_WORD.findall(constant))
-    return found
+                names.update(_WORD.findall(constant))
+    return names
 
 
 def meddles(code: CodeType) -> bool:
     """Whether a module's code, or a function in it, may change other modules' objects."""
-    return any(_sets_others(one) for one in _all(code))
+    return any(_sets_others(block) for block in _all(code))
 
 
 def looks_around(code: CodeType) -> bool:
     """Whether code may ask which modules are loaded, or which classes inherit from one."""
     return any(
-        not _AROUND.isdisjoint(one.co_names)
+        not _AROUND.isdisjoint(block.co_names)
         # ``sys.modules[__name__]`` is the module itself.
-        or ("modules" in one.co_names and "__name__" not in one.co_names)
-        for one in _all(code)
+        or ("modules" in block.co_names and "__name__" not in block.co_names)
+        for block in _all(code)
     )
 
 
@@ -495,14 +501,14 @@ def _sets_others(code: CodeType) -> bool:
     raw = code.co_code
     becomes = "__class__" in names  # an object that becomes another is one for its holders
     return any(
-        op in _SETTING and (becomes or not _of_first_argument(code, raw, place * 2))
-        for place, op in enumerate(raw[::2])
+        op in _SETTING and (becomes or not _of_first_argument(code, raw, position * 2))
+        for position, op in enumerate(raw[::2])
     )
 
 
-def _of_first_argument(code: CodeType, raw: bytes, place: int) -> bool:
+def _of_first_argument(code: CodeType, raw: bytes, position: int) -> bool:
     """Whether the object was just loaded as the function's first argument: ``self``."""
-    before = dis.opname[raw[place - 2]] if place >= 2 else ""
+    before = dis.opname[raw[position - 2]] if position >= 2 else ""
     # Two loads in one instruction have two numbers in it, the last one lower.
-    argument = raw[place - 1] & 15 if before.count("LOAD_FAST") == 2 else raw[place - 1]
+    argument = raw[position - 1] & 15 if before.count("LOAD_FAST") == 2 else raw[position - 1]
     return bool(code.co_argcount) and before.startswith("LOAD_FAST") and argument == 0

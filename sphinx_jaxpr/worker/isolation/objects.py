@@ -1,4 +1,4 @@
-"""The places that a module holds: its names, and what can be set in the objects behind them."""
+"""The slots that a module holds: its names, and what can be set in the objects behind them."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ import numpy as np
 
 from .state import (
     MISSING,
-    Attributes,
+    AttributesSlot,
+    ClassSlot,
     Content,
     Foreign,
-    Kind,
-    Listed,
-    Mapped,
-    Members,
+    ListSlot,
+    MappingSlot,
     Namespace,
     Public,
-    SlotValue,
+    SetSlot,
     StateSlot,
+    ValueSlot,
 )
 
 # --- what functions hold: what can be set of them, and what those with a cache keep
@@ -107,7 +107,7 @@ class FunctionCache(StateSlot):
             self.size = 0
 
 
-# --- the places that a module holds: its names, and what can be set in the objects behind them
+# --- the slots of one module
 
 #: How deep the objects of a module are looked into, and how many of them.
 DEPTH: Final = 8
@@ -123,7 +123,7 @@ _OPAQUE: Final = (ModuleType, jax.Array, np.dtype, np.generic, CellType)
 
 
 class Walk:
-    """Finds the places of one module; ``known`` are those of others, by identity and part."""
+    """Finds the slots of one module; ``known`` are those of others, by identity and part."""
 
     def __init__(
         self, known: dict[tuple[int, str], StateSlot], ours: Callable[[str], bool]
@@ -132,7 +132,7 @@ class Walk:
         self.ours = ours  # whether a module of that name is one of the project
         self.met: set[int] = set()
         self.kept: list[Any] = []  # what was met, lest its identity be used again
-        self.found: list[StateSlot] = []
+        self.slots: list[StateSlot] = []
 
     def module(self, module: ModuleType) -> list[StateSlot]:
         """The module's own names, and what is behind them."""
@@ -140,7 +140,7 @@ class Walk:
         self._add(module, lambda: Namespace(name, vars(module)))
         folders = vars(module).get("__path__")
         if isinstance(folders, list):  # where the modules of a package are looked for
-            self._add(folders, lambda: Listed(f"{name}.__path__", folders))
+            self._add(folders, lambda: ListSlot(f"{name}.__path__", folders))
         todo = collections.deque(
             (value, f"{name}.{key}", 0)
             for key, value in list(vars(module).items())
@@ -157,19 +157,19 @@ class Walk:
             for part, below in self._look(value, path):
                 if depth < DEPTH:
                     todo.append((part, below, depth + 1))
-        return self.found
+        return self.slots
 
     def _add(self, thing: Any, make: Callable[[], StateSlot], part: str = "") -> None:
-        """Note the place of an object, or of one ``part`` of it."""
+        """Note the slot of an object, or of one ``part`` of it."""
         key = (id(thing), part)
         if key not in self.known:
             try:
-                place = make()
-            except Exception:  # an object that can't be read has no place
+                slot = make()
+            except Exception:  # an object that can't be read has no slot
                 return
-            self.known[key] = place
+            self.known[key] = slot
             self.kept.append(thing)
-        self.found.append(self.known[key])
+        self.slots.append(self.known[key])
 
     def _look(self, value: Any, path: str) -> Iterator[tuple[Any, str]]:
         """Note what can be set of an object; what is behind it, with its path."""
@@ -192,7 +192,7 @@ class Walk:
             yield from ((part, path) for part in (value.func, *value.args, value.keywords))
         elif isinstance(value, type):
             if self.ours(value.__module__):
-                self._add(value, lambda: Attributes(path, value, lambda: dict(vars(value))))
+                self._add(value, lambda: AttributesSlot(path, value, lambda: dict(vars(value))))
                 yield from ((item, f"{path}.{key}") for key, item in list(vars(value).items()))
         else:
             yield from self._object(value, path)
@@ -209,26 +209,26 @@ class Walk:
 
     def _object(self, value: Any, path: str) -> Iterator[tuple[Any, str]]:
         if isinstance(value, MutableMapping):
-            self._add(value, lambda: Mapped(path, value))
+            self._add(value, lambda: MappingSlot(path, value))
             yield from ((item, f"{path}[{key!r:.40}]") for key, item in _items(value))
         elif isinstance(value, (list, collections.deque)):
-            self._add(value, lambda: Listed(path, value))
+            self._add(value, lambda: ListSlot(path, value))
             yield from ((item, f"{path}[{n}]") for n, item in enumerate(value))
         elif isinstance(value, MutableSet):
-            self._add(value, lambda: Members(path, value))
+            self._add(value, lambda: SetSlot(path, value))
         elif isinstance(value, np.ndarray):
             if value.flags.writeable and value.nbytes <= ARRAY_BYTES and not value.dtype.hasobject:
-                self._add(value, lambda: SlotValue(path, value.tobytes, lambda b: _fill(value, b)))
+                self._add(value, lambda: ValueSlot(path, value.tobytes, lambda b: _fill(value, b)))
         elif isinstance(value, (bytearray, array.array)) and _size(value) <= ARRAY_BYTES:
             self._add(
-                value, lambda: SlotValue(path, lambda: bytes(value), lambda b: _refill(value, b))
+                value, lambda: ValueSlot(path, lambda: bytes(value), lambda b: _refill(value, b))
             )
         elif isinstance(value, random.Random):
-            self._add(value, lambda: SlotValue(path, value.getstate, value.setstate))
+            self._add(value, lambda: ValueSlot(path, value.getstate, value.setstate))
         elif isinstance(value, (np.random.Generator, np.random.RandomState)):
             self._add(value, lambda: _generator(path, value))
         if self.ours(type(value).__module__):
-            self._add(value, lambda: Kind(path, value), "class")
+            self._add(value, lambda: ClassSlot(path, value), "class")
         attributes = getattr(value, "__dict__", None)
         if isinstance(attributes, dict):
             self._add(attributes, lambda: Namespace(path, attributes))
@@ -236,7 +236,7 @@ class Walk:
         if any("__slots__" in vars(cls) for cls in type(value).__mro__):
             slots = functools.partial(_slots, value)
             if slots():
-                self._add(value, lambda: Attributes(path, value, slots))
+                self._add(value, lambda: AttributesSlot(path, value, slots))
                 yield from ((item, f"{path}.{key}") for key, item in slots().items())
 
 
@@ -259,8 +259,8 @@ def _is_named(fn: FunctionType) -> bool:
     return getattr(sys.modules.get(fn.__module__), fn.__name__, None) is fn
 
 
-def _cell(path: str, cell: CellType) -> SlotValue:
-    return SlotValue(path, lambda: _contents(cell), lambda value: _fill_cell(cell, value))
+def _cell(path: str, cell: CellType) -> ValueSlot:
+    return ValueSlot(path, lambda: _contents(cell), lambda value: _fill_cell(cell, value))
 
 
 def _contents(cell: CellType) -> Any:
@@ -301,7 +301,7 @@ def _refill(value: Any, content: bytes) -> None:
         value.frombytes(content)
 
 
-def _generator(path: str, value: Any) -> SlotValue:
+def _generator(path: str, value: Any) -> ValueSlot:
     """The state of one of NumPy's generators; its text is compared."""
     bits = getattr(value, "bit_generator", None) or value._bit_generator
     states: dict[str, Any] = {}
@@ -315,7 +315,7 @@ def _generator(path: str, value: Any) -> SlotValue:
     def put(text: str) -> None:
         bits.state = states[text]
 
-    return SlotValue(path, get, put)
+    return ValueSlot(path, get, put)
 
 
 def _listed(item: Any) -> Any:
@@ -327,8 +327,8 @@ def _listed(item: Any) -> Any:
 def _slots(value: Any) -> Content:
     names: set[str] = set()
     for cls in type(value).__mro__:
-        found = vars(cls).get("__slots__", ())
-        names.update((found,) if isinstance(found, str) else found)
+        own = vars(cls).get("__slots__", ())
+        names.update((own,) if isinstance(own, str) else own)
     found_slots: Content = {}
     for name in sorted(names - {"__dict__", "__weakref__"}):
         try:
@@ -362,7 +362,7 @@ def registries(names: Iterable[str]) -> Iterator[StateSlot]:
         if name.startswith("jax.interpreters."):
             for key, value in list(vars(sys.modules[name]).items()):
                 if isinstance(value, dict) and not key.startswith("_"):
-                    yield Mapped(f"{name}.{key}", value)
+                    yield MappingSlot(f"{name}.{key}", value)
 
 
 def details(names: Iterable[str]) -> Iterator[StateSlot]:
@@ -402,4 +402,4 @@ def traced_kinds() -> Iterator[StateSlot]:
 
 
 def _class(path: str, cls: type) -> StateSlot:
-    return Attributes(path, cls, lambda: dict(vars(cls)))
+    return AttributesSlot(path, cls, lambda: dict(vars(cls)))

@@ -31,8 +31,8 @@ class Devices:
             self.settings = asked
         if equal(self.settings, asked):
             return ""
-        place, name = next(iter(asked or self.settings))
-        return f"{place.label(name)} was another when JAX looked for devices"
+        slot, name = next(iter(asked or self.settings))
+        return f"{slot.label(name)} was another when JAX looked for devices"
 
     def settle(self) -> None:
         """Have JAX look for devices, where a request sets how many there are."""
@@ -42,11 +42,11 @@ class Devices:
                 self.settled = True
 
 
-def _decide(place: StateSlot, key: Hashable) -> bool:
+def _decide(slot: StateSlot, key: Hashable) -> bool:
     """Whether JAX reads a setting when it first looks for devices, and never again."""
-    if place.name == "os.environ":
+    if slot.name == "os.environ":
         return str(key).startswith("XLA_")
-    return place.name == "jax.config" and any(word in str(key) for word in _OF_DEVICES)
+    return slot.name == "jax.config" and any(word in str(key) for word in _OF_DEVICES)
 
 
 _OF_DEVICES: Final = ("platform", "num_cpu_devices", "_backend", "cpu_collectives", "distributed")
@@ -92,12 +92,14 @@ class Registrations:
 
     def foreign(self, active: Container[str], base: Container[str], request: int) -> str:
         """What was registered for other requests alone and is within this one's reach."""
-        for one in self.all:
-            home = one.type.__module__
+        for registration in self.all:
+            home = registration.type.__module__
             reachable = home in active or home.partition(".")[0] in base
-            if reachable and one.by not in active and one.request != request:
-                by = f"by {one.by} " if one.by else ""
-                return f"{home}.{one.type.__qualname__} was registered {by}for another block"
+            if reachable and registration.by not in active and registration.request != request:
+                by = f"by {registration.by} " if registration.by else ""
+                return (
+                    f"{home}.{registration.type.__qualname__} was registered {by}for another block"
+                )
         return ""
 
     def _noting(self, plain: Callable[..., Any]) -> Callable[..., Any]:

@@ -8,7 +8,7 @@ from typing import Any
 
 from .state import MISSING, StateSlot, same
 
-#: How the state differs from that of the start, place by place and key by key.
+#: How the state differs from that of the start, slot by slot and key by key.
 State = dict[tuple[StateSlot, Hashable], Any]
 
 
@@ -18,9 +18,9 @@ class Refused(BaseException):
 
 @dataclass(frozen=True)
 class StateChange:
-    """One entry of one place, and what a module's body made of it."""
+    """One entry of one slot, and what a module's body made of it."""
 
-    place: StateSlot
+    slot: StateSlot
     key: Hashable
     new: Any
 
@@ -40,6 +40,8 @@ class Script:
             self.steps.append(name)
 
 
-def equal(one: State, two: State) -> bool:
+def equal(first: State, second: State) -> bool:
     """Whether two states are the same."""
-    return len(one) == len(two) and all(same(v, two.get(k, MISSING)) for k, v in one.items())
+    return len(first) == len(second) and all(
+        same(v, second.get(k, MISSING)) for k, v in first.items()
+    )

@@ -18,7 +18,7 @@ from typing import Any, Final
 import jax
 import numpy as np
 
-from .state import MISSING, Content, Foreign, Listed, Settings, SlotValue, StateSlot
+from .state import MISSING, Content, Foreign, ListSlot, Settings, StateSlot, ValueSlot
 from .system import system_settings
 
 # Code may set others.
@@ -40,29 +40,29 @@ def seed() -> None:
 
 def all_settings() -> list[tuple[StateSlot, frozenset[str]]]:
     """Every setting that is known, as it is now, and words that code which changes it has."""
-    found: list[tuple[StateSlot, str]] = [
+    named: list[tuple[StateSlot, str]] = [
         (_Configuration(), " ".join(_config_words())),
         (_Mesh(), "set_mesh use_mesh use_abstract_mesh Mesh mesh"),
-        *((place, "sys site path") for place in _lists()),
+        *((slot, "sys site path") for slot in _lists()),
         (_System("sys", vars(sys)), "sys"),
         (Settings("sys", _interpreter, _set_interpreter, "{key}"), "sys"),
         (Settings("sys.modules", _made_modules, _set_module), "modules"),
         (_Filters("warnings.filters", warnings.filters), "warnings"),
-        (SlotValue("the state of random", _random_state, _set_random_state), "random"),
+        (ValueSlot("the state of random", _random_state, _set_random_state), "random"),
         (_NumpyRandom("the state of numpy.random", _numpy_state, _set_numpy_state), "random"),
         (Settings("numpy.seterr", lambda: {**np.geterr()}, _set_error), "seterr errstate"),
         (
             Settings("numpy.set_printoptions", _print_options, _set_print_option),
             "set_printoptions printoptions set_string_function",
         ),
-        (SlotValue("the garbage collector", _gc, _set_gc), "gc"),
+        (ValueSlot("the garbage collector", _gc, _set_gc), "gc"),
         *system_settings(),
         (
             _Context("contextvars", _variables, _set_variable),
             "contextvars ContextVar decimal seterr errstate printoptions set_printoptions set",
         ),
     ]
-    return [(place, frozenset(text.split())) for place, text in found]
+    return [(slot, frozenset(text.split())) for slot, text in named]
 
 
 def _config_words() -> list[str]:
@@ -97,7 +97,7 @@ def _set_config(key: str, value: Any) -> None:
         _CONFIG.update(key, value)
 
 
-class _Mesh(SlotValue):
+class _Mesh(ValueSlot):
     """The mesh in force.  While something is traced JAX tells its abstract form alone."""
 
     def __init__(self) -> None:
@@ -106,14 +106,14 @@ class _Mesh(SlotValue):
         super().__init__("the mesh", self._mesh, self._set)
 
     def _mesh(self) -> Any:
-        found = _abstract_mesh()
-        if found is None or not found.axis_names:
+        mesh = _abstract_mesh()
+        if mesh is None or not mesh.axis_names:
             return MISSING
-        if found not in self.met:
-            self.met[found] = found
+        if mesh not in self.met:
+            self.met[mesh] = mesh
             with contextlib.suppress(Exception):  # where something is traced, or an older JAX
-                self.devices[found] = _concrete_mesh()
-        return self.met[found]
+                self.devices[mesh] = _concrete_mesh()
+        return self.met[mesh]
 
     def _set(self, mesh: Any) -> None:
         concrete = self.devices.get(mesh)
@@ -137,13 +137,13 @@ class _System(Foreign):
 
 
 def _lists() -> list[StateSlot]:
-    found: list[StateSlot] = [
+    slots: list[StateSlot] = [
         _Paths(f"sys.{name}", getattr(sys, name)) for name in ("path", "meta_path", "path_hooks")
     ]
-    return [*found, Listed("sys.argv", sys.argv)]
+    return [*slots, ListSlot("sys.argv", sys.argv)]
 
 
-class _Paths(Listed):
+class _Paths(ListSlot):
     """Where modules are looked for."""
 
     def write(self, content: Content) -> None:
@@ -152,7 +152,7 @@ class _Paths(Listed):
         importlib.invalidate_caches()
 
 
-class _Filters(Listed):
+class _Filters(ListSlot):
     """The filters of warnings, with what Python derived from them."""
 
     def write(self, content: Content) -> None:
@@ -188,12 +188,12 @@ def _set_random_state(state: Any) -> None:
 
 def _made_modules() -> Content:
     """Modules that code put there itself: no import made them."""
-    found = {}
+    modules = {}
     for name, module in list(sys.modules.items()):
         spec = getattr(module, "__spec__", None)
         if spec is None or getattr(spec, "name", name) != name:
-            found[name] = module
-    return found
+            modules[name] = module
+    return modules
 
 
 def _set_module(name: str, module: Any) -> None:
@@ -210,7 +210,7 @@ def _set_interpreter(key: str, value: Any) -> None:
 class _Context(Settings):
     """Context variables: decimal's context, NumPy's error state, the user's own.
 
-    A variable can't be unset.  Each request runs in a context of its own, in
+    A variable can't be unset.  Each request runs in its own context, in
     which what another set is not there to begin with.
     """
 
@@ -241,7 +241,7 @@ def _set_gc(state: tuple[bool, tuple[int, int, int]]) -> None:
 # -- NumPy
 
 
-class _NumpyRandom(SlotValue):
+class _NumpyRandom(ValueSlot):
     """The state of NumPy's global generator; its memory is compared."""
 
     def __init__(self, name: str, get: Callable[[], Any], put: Callable[[Any], None]) -> None:

@@ -1,6 +1,6 @@
-"""Where state lives: what can be read, compared with before, and put back.
+"""Slots of state: each can be read, compared with before, and put back.
 
-A place has a content, a mapping.  Of objects its values are compared by
+A slot has a content, a mapping.  Of objects its values are compared by
 identity, so that comparing runs no code of theirs: what matters is that a
 name was bound to something else, not what that is.
 """
@@ -25,18 +25,18 @@ MISSING: Final = _Missing()
 _PLAIN: Final = frozenset({int, str, bytes, bool, complex, type(None)})
 
 
-def same(one: Any, two: Any) -> bool:
+def same(first: Any, second: Any) -> bool:
     """Whether two values are one object, or plain and equal."""
-    if one is two:
+    if first is second:
         return True
-    kind = type(one)
-    if kind is not type(two):
+    kind = type(first)
+    if kind is not type(second):
         return False
     if kind is float:
-        return repr(one) == repr(two)  # nan, and the sign of 0.0
+        return repr(first) == repr(second)  # nan, and the sign of 0.0
     if kind is tuple:
-        return len(one) == len(two) and all(map(same, one, two))
-    return kind in _PLAIN and one == two
+        return len(first) == len(second) and all(map(same, first, second))
+    return kind in _PLAIN and first == second
 
 
 class StateSlot:
@@ -70,14 +70,14 @@ class StateSlot:
     def changes(self) -> list[tuple[Hashable, Any, Any]]:
         """What changed since the last look: key, before, after."""
         now, last = self.read(), self.last
-        found = [
+        changes = [
             (key, old, now.get(key, MISSING))
             for key, old in last.items()
             if not same(old, now.get(key, MISSING))
         ]
-        found += [(key, MISSING, new) for key, new in now.items() if key not in last]
+        changes += [(key, MISSING, new) for key, new in now.items() if key not in last]
         self.last = now
-        return [change for change in found if self.counts(*change)]
+        return [change for change in changes if self.counts(*change)]
 
     def put(self, key: Hashable, value: Any) -> bool:
         """Set one entry as it was seen before; whether that is so now."""
@@ -103,15 +103,15 @@ class StateSlot:
         return not self._differs()
 
     def _differs(self) -> bool:
-        one, two = self.base, self.last
+        base, last = self.base, self.last
         return any(
-            not same(one.get(key, MISSING), two.get(key, MISSING))
-            and self.counts(key, one.get(key, MISSING), two.get(key, MISSING))
-            for key in {*one, *two}
+            not same(base.get(key, MISSING), last.get(key, MISSING))
+            and self.counts(key, base.get(key, MISSING), last.get(key, MISSING))
+            for key in {*base, *last}
         )
 
 
-class Mapped(StateSlot):
+class MappingSlot(StateSlot):
     """A mapping that is changed in place: a namespace, a registry."""
 
     ordered: ClassVar = True  # whether programs may see in which order it is
@@ -131,11 +131,11 @@ class Mapped(StateSlot):
     def changes(self) -> list[tuple[Hashable, Any, Any]]:
         """What changed; where that is the order of the keys alone, the first that moved."""
         last = self.last
-        found = super().changes()
-        if not found and self.ordered and self.last.keys() == last.keys():
+        changes = super().changes()
+        if not changes and self.ordered and self.last.keys() == last.keys():
             moved = (key for key, before in zip(self.last, last, strict=False) if key != before)
-            found = [(key, last[key], last[key]) for key in moved][:1]
-        return found
+            changes = [(key, last[key], last[key]) for key in moved][:1]
+        return changes
 
     def unchanged(self) -> bool:
         """The fast way: the same objects in the same order."""
@@ -150,7 +150,7 @@ class Mapped(StateSlot):
         return False
 
     def write(self, content: Content) -> None:
-        """Item by item; anew where the order would be another."""
+        """Item by item; all items again where the order would differ."""
         mapping = self.mapping
         for key in [key for key in mapping if key not in content]:
             del mapping[key]
@@ -163,7 +163,7 @@ class Mapped(StateSlot):
         self._look()
 
 
-class Namespace(Mapped):
+class Namespace(MappingSlot):
     """The names of a module of the project, or the attributes of an object."""
 
     def label(self, key: Hashable) -> str:
@@ -220,7 +220,7 @@ def _is_module(value: Any) -> bool:
     return isinstance(value, type(operator))
 
 
-class Attributes(StateSlot):
+class AttributesSlot(StateSlot):
     """The attributes of a class, or those in the slots of an object."""
 
     def __init__(self, name: str, owner: Any, names: Callable[[], Content]) -> None:
@@ -260,7 +260,7 @@ _KEPT_BY_CLASSES: Final = frozenset(
 )
 
 
-class Listed(StateSlot):
+class ListSlot(StateSlot):
     """A list or another sequence that is changed in place."""
 
     def __init__(self, name: str, items: Any) -> None:
@@ -268,13 +268,13 @@ class Listed(StateSlot):
         super().__init__(name)
 
     def read(self) -> Content:
-        """All items, under one key: they have places, not names."""
+        """All items, under one key: they have indices, not names."""
         return {"items": tuple(self.items)}
 
     def unchanged(self) -> bool:
         """The fast way: the same objects in the same order."""
-        known = self.last["items"]
-        return len(known) == len(self.items) and all(map(operator.is_, self.items, known))
+        last = self.last["items"]
+        return len(last) == len(self.items) and all(map(operator.is_, self.items, last))
 
     def write(self, content: Content) -> None:
         """In place: others hold the same list."""
@@ -286,7 +286,7 @@ class Listed(StateSlot):
         return self.name
 
 
-class Members(StateSlot):
+class SetSlot(StateSlot):
     """A set."""
 
     def __init__(self, name: str, members: MutableSet[Any]) -> None:
@@ -299,8 +299,8 @@ class Members(StateSlot):
 
     def unchanged(self) -> bool:
         """The fast way: the same objects in the same order."""
-        known = self.last
-        return len(known) == len(self.members) and all(map(operator.is_, self.members, known))
+        last = self.last
+        return len(last) == len(self.members) and all(map(operator.is_, self.members, last))
 
     def write(self, content: Content) -> None:
         """In place: others hold the same set."""
@@ -312,7 +312,7 @@ class Members(StateSlot):
         return self.name
 
 
-class Kind(StateSlot):
+class ClassSlot(StateSlot):
     """The class of an object."""
 
     def __init__(self, name: str, thing: Any) -> None:
@@ -338,7 +338,7 @@ class Kind(StateSlot):
         return f"{self.name}.{key}"
 
 
-class SlotValue(StateSlot):
+class ValueSlot(StateSlot):
     """One value that is read and written as a whole: a cell, a random state, an array's bytes."""
 
     def __init__(

@@ -13,29 +13,29 @@ import sys
 import time
 from typing import Any, Final
 
-from .state import MISSING, Content, Settings, SlotValue, StateSlot
+from .state import MISSING, Content, Settings, StateSlot, ValueSlot
 
 
 def system_settings() -> list[tuple[StateSlot, str]]:
     """Those of this file, and words that code which changes them has."""
-    found: list[tuple[StateSlot, str]] = [
+    slots: list[tuple[StateSlot, str]] = [
         (_Environment(), "os environ putenv unsetenv environb"),
-        (SlotValue("the working folder", _folder, os.chdir), "chdir fchdir"),
+        (ValueSlot("the working folder", _folder, os.chdir), "chdir fchdir"),
         (
-            SlotValue("the locale", lambda: locale.setlocale(locale.LC_ALL, None), _set_locale),
+            ValueSlot("the locale", lambda: locale.setlocale(locale.LC_ALL, None), _set_locale),
             "locale",
         ),
         (Settings("signal", _handlers, _restore_handler), "signal"),
         (Settings("logging", _levels, _set_level, "the level of the logger {key!r}"), "logging"),
-        (SlotValue("the umask", _umask, _set_umask), "umask"),
+        (ValueSlot("the umask", _umask, _set_umask), "umask"),
         # Behind the environment, which it is read from.
-        (SlotValue("the time zone", lambda: (time.tzname, time.timezone), _set_zone), "tzset"),
-        (SlotValue("the standard streams", _closed, None), "close closefd"),
+        (ValueSlot("the time zone", lambda: (time.tzname, time.timezone), _set_zone), "tzset"),
+        (ValueSlot("the standard streams", _closed, None), "close closefd"),
         (Settings("decimal.DefaultContext", _digits, _set_digit), "DefaultContext"),
     ]
     with contextlib.suppress(ImportError):  # not a Unix
-        found.append((_limits(), "resource setrlimit prlimit"))
-    return found
+        slots.append((_limits(), "resource setrlimit prlimit"))
+    return slots
 
 
 def stop_timers() -> None:
@@ -50,18 +50,18 @@ class _Environment(Settings):
     """The environment's variables; Python says when one is set."""
 
     def __init__(self) -> None:
-        self.told = True
+        self.reported = True
         super().__init__("os.environ", lambda: dict(os.environ), _set_environment)
         sys.addaudithook(self._audit)
 
     def _audit(self, event: str, args: tuple[Any, ...]) -> None:
         if event in ("os.putenv", "os.unsetenv"):
-            self.told = True
+            self.reported = True
 
     def unchanged(self) -> bool:
         """Whether none was set since the last look."""
-        told, self.told = self.told, False
-        return not told
+        changed, self.reported = self.reported, False
+        return not changed
 
 
 def _set_environment(key: str, value: Any) -> None:
@@ -81,12 +81,12 @@ def _folder() -> Any:
 def _levels() -> Content:
     """Of the loggers that have one, and the level up to which all are silent."""
     named = {"root": logging.root, **logging.root.manager.loggerDict}
-    found: Content = {
+    levels: Content = {
         name: logger.level
         for name, logger in named.items()
         if isinstance(logger, logging.Logger) and logger.level
     }
-    return {**found, _ALL_LOGGERS: logging.root.manager.disable}
+    return {**levels, _ALL_LOGGERS: logging.root.manager.disable}
 
 
 _ALL_LOGGERS: Final = "logging.disable"

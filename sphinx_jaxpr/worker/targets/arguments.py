@@ -13,7 +13,8 @@ import jax
 import jax.numpy as jnp
 
 from ...tracing.grammar import DTYPES, KEYS, Aval, Name, Ref, Value, shorten
-from ...tracing.specs import meant_name
+from ...tracing.result import ErrorKind
+from ...tracing.specs import meant_name, nested_source
 from ..avals import (
     abstract_leaf,
     current,
@@ -39,16 +40,16 @@ def _key_dtype(implementation: str) -> Any:
     return jax.eval_shape(lambda: jax.random.key(0, impl=implementation)).dtype
 
 
-def abstract(spec: Aval | Ref, mesh: Any = None, what: str = "args") -> Any:
+def abstract(spec: Aval | Ref, mesh: Any = None, subject: str = "args") -> Any:
     """The abstract array of a spec such as ``bf16[32,64]``, ``key<fry>[2]`` or ``Ref{f32[3]}``.
 
-    ``mesh`` is what dimensions are split over; ``what`` is the argument, for messages.
+    ``mesh`` is what dimensions are split over; ``subject`` is the argument, for messages.
     """
     aval = spec.inner if isinstance(spec, Ref) else spec
-    found = jax.ShapeDtypeStruct(aval.shape, _dtype(aval), sharding=split(aval, mesh, what))
+    struct = jax.ShapeDtypeStruct(aval.shape, _dtype(aval), sharding=split(aval, mesh, subject))
     if aval.memory:
-        found = in_host_memory(found)
-    return ref_of(found) if isinstance(spec, Ref) else found
+        struct = in_host_memory(struct)
+    return ref_of(struct) if isinstance(spec, Ref) else struct
 
 
 def _dtype(aval: Aval) -> Any:
@@ -58,7 +59,7 @@ def _dtype(aval: Aval) -> Any:
         dtype = jnp.dtype(DTYPES[aval.dtype])
     except TypeError:
         message = f"this JAX ({jax.__version__}) has no dtype {aval.dtype!r}"
-        raise RequestError("option", message, option="args") from None
+        raise RequestError(ErrorKind.OPTION, message, option="args") from None
     if dtype.itemsize == 8 and dtype.kind in "fiu" and not jax.config.read("jax_enable_x64"):
         dtype = jnp.dtype(dtype.name.replace("64", "32"))
     elif dtype.name == "complex128" and not jax.config.read("jax_enable_x64"):
@@ -66,10 +67,10 @@ def _dtype(aval: Aval) -> Any:
     return dtype
 
 
-def attribute(names: ReachableNames, path: str, option: str, what: str) -> Any:
+def attribute(names: ReachableNames, path: str, option: str, subject: str) -> Any:
     """What a dotted name in an option means.
 
-    ``what`` is the argument, as the author wrote it, that the name stands for.
+    ``subject`` is the argument, as the author wrote it, that the name means.
     """
     try:
         return names.reach(path)
@@ -79,30 +80,33 @@ def attribute(names: ReachableNames, path: str, option: str, what: str) -> Any:
             where = f"{error.inside!r} " if error.inside else f"module {error.module!r} "
         meant = meant_name(path)
         hint = f"; for the value, write {meant}" if meant else ""
-        message = f"{option}: {what}: {where}{error}{hint}"
-        raise RequestError("option", message, option=option) from None
+        message = f"{option}: {subject}: {where}{error}{hint}"
+        raise RequestError(ErrorKind.OPTION, message, option=option) from None
 
 
-def spec_value(value: Value, names: ReachableNames, what: str, trees: list[tuple[Any, str]]) -> Any:
+def spec_value(
+    value: Value, names: ReachableNames, subject: str, trees: list[tuple[Any, str]]
+) -> Any:
     """What a spec means, as a pytree in which types of arrays are as they were written.
 
-    ``trees`` is told the structure of each object that is named, and its source.
+    ``trees`` gets the structure of each object that is named, and its source.
     """
     if isinstance(value, Name):
-        found, text = attribute(names, value.text, "args", what), value.text
+        named, text = attribute(names, value.text, "args", subject), value.text
         # What is called and no pytree can be no argument itself.
-        if callable(found) and jax.tree.structure(found) == jax.tree.structure(0):
-            found, text = call(names, found, text, "args"), f"{text}()"
-        trees.append((jax.tree.structure(found), text))
-        return found
+        if callable(named) and jax.tree.structure(named) == jax.tree.structure(0):
+            named, text = call(names, named, text, "args"), f"{text}()"
+        trees.append((jax.tree.structure(named), text))
+        return named
     # Of specs; what is abstract already may be a tree of any other kind.
     if isinstance(value, dict) and type(value) is dict:
         return {
-            key: spec_value(item, names, f"{what}[{key!r}]", trees) for key, item in value.items()
+            key: spec_value(item, names, f"{subject}[{key!r}]", trees)
+            for key, item in value.items()
         }
     if isinstance(value, (tuple, list)) and type(value) in (tuple, list):
         items = enumerate(value)
-        return type(value)(spec_value(item, names, f"{what}[{i}]", trees) for i, item in items)
+        return type(value)(spec_value(item, names, f"{subject}[{i}]", trees) for i, item in items)
     return value
 
 
@@ -111,14 +115,14 @@ def call(names: ReachableNames, function: Any, path: str, option: str) -> Any:
     try:
         names.check_call(function, path)
     except Unreachable as error:
-        raise RequestError("option", f"{option}: {error}", option=option) from None
+        raise RequestError(ErrorKind.OPTION, f"{option}: {error}", option=option) from None
     try:
         inspect.signature(function).bind()
     except ValueError:  # it tells nothing of its parameters
         pass
     except TypeError:
         raise RequestError(
-            "option",
+            ErrorKind.OPTION,
             f"{option}: {path!r} takes parameters: name a value, or a function without parameters",
             option=option,
         ) from None
@@ -131,19 +135,19 @@ def abstracted(values: dict[str, Any], labels: dict[str, str], mesh: Any) -> dic
     Specs are split over ``mesh``, or over the one that the other arguments are on.
     """
     _check_refs(values, labels)
-    found = {
+    trees = {
         name: jax.tree.map(lambda leaf: leaf if _is_spec(leaf) else abstract_leaf(leaf), tree)
         for name, tree in values.items()
     }
-    leaves = [leaf for leaf in jax.tree.leaves(found) if is_abstract(leaf)]
+    leaves = [leaf for leaf in jax.tree.leaves(trees) if is_abstract(leaf)]
     over = mesh if mesh is not None else only_mesh(leaves)
 
-    def made(leaf: Any, what: str) -> Any:
-        return abstract(leaf, over, what) if _is_spec(leaf) else leaf
+    def made(leaf: Any, subject: str) -> Any:
+        return abstract(leaf, over, subject) if _is_spec(leaf) else leaf
 
     return {
-        name: jax.tree.map(functools.partial(made, what=labels[name]), tree)
-        for name, tree in found.items()
+        name: jax.tree.map(functools.partial(made, subject=labels[name]), tree)
+        for name, tree in trees.items()
     }
 
 
@@ -162,7 +166,7 @@ def _check_refs(values: dict[str, Any], labels: dict[str, str]) -> None:
             if owner is not None:
                 where = labels[name] if owner == labels[name] else f"{owner} and {labels[name]}"
                 raise RequestError(
-                    "option",
+                    ErrorKind.OPTION,
                     f"args: {where} would get one Ref twice, which JAX refuses; name a function"
                     " that returns a new one",
                     option="args",
@@ -170,28 +174,28 @@ def _check_refs(values: dict[str, Any], labels: dict[str, str]) -> None:
             owners[id(leaf)] = labels[name]
 
 
-def static_value(value: Value, names: ReachableNames, what: str) -> Any:
+def static_value(value: Value, names: ReachableNames, subject: str) -> Any:
     """A static value: literals as they are, dotted names as attributes."""
     if isinstance(value, Name):
-        return attribute(names, value.text, "static", what)
+        return attribute(names, value.text, "static", subject)
     if isinstance(value, dict):
-        return {key: static_value(item, names, what) for key, item in value.items()}
+        return {key: static_value(item, names, subject) for key, item in value.items()}
     if isinstance(value, (tuple, list)):
-        return type(value)(static_value(item, names, what) for item in value)
+        return type(value)(static_value(item, names, subject) for item in value)
     return value
 
 
 def roots_of(values: Iterable[Value]) -> set[str]:
     """The first parts of all dotted names in values."""
-    found: set[str] = set()
+    roots: set[str] = set()
     for value in values:
         if isinstance(value, Name):
-            found.add(value.text.partition(".")[0])
+            roots.add(value.text.partition(".")[0])
         elif isinstance(value, dict):
-            found |= roots_of(value.values())
+            roots |= roots_of(value.values())
         elif isinstance(value, (tuple, list)):
-            found |= roots_of(value)
-    return found
+            roots |= roots_of(value)
+    return roots
 
 
 def source_text(value: Value) -> str:
@@ -199,18 +203,6 @@ def source_text(value: Value) -> str:
     if isinstance(value, Name):
         return value.text
     return nested_source(value, source_text) or number_source(value)
-
-
-def nested_source(value: Any, each: Any) -> str:
-    """The source of a dict, tuple or list; ``""`` of anything else."""
-    if type(value) is dict:
-        return "{" + ", ".join(f"{k!r}: {each(v)}" for k, v in value.items()) + "}"
-    if type(value) not in (tuple, list):
-        return ""
-    inner = ", ".join(map(each, value))
-    if isinstance(value, list):
-        return f"[{inner}]"
-    return f"({inner},)" if len(value) == 1 else f"({inner})"
 
 
 def number_source(value: Any) -> str:

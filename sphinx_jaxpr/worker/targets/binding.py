@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ...tracing.grammar import Value, nearest, shorten
+from ...tracing.result import ErrorKind
 from ..failures import RequestError, message_of
 from ..stage import Stage, fresh
 from .arguments import abstracted, roots_of, source_text, spec_value, static_value
@@ -77,9 +78,9 @@ class Callee:
             return self.positional[position]
         if not self.star:
             return ""
-        place = position - len(self.positional)
-        name = fresh((*self.parameters, *self.spoken), f"{self.star}{place}")
-        self.starred[name] = place
+        index = position - len(self.positional)
+        name = fresh((*self.parameters, *self.spoken), f"{self.star}{index}")
+        self.starred[name] = index
         return name
 
     def takes(self, name: str) -> bool:
@@ -88,7 +89,7 @@ class Callee:
 
     def plan(self) -> list[tuple[str, bool]]:
         """All known arguments in the order of the call, and whether each goes by keyword."""
-        found: list[tuple[str, bool]] = []
+        steps: list[tuple[str, bool]] = []
         skipped = ""
         for name in self.positional:
             if name not in self.known:
@@ -97,21 +98,21 @@ class Callee:
             only = self.parameters[name].kind is inspect.Parameter.POSITIONAL_ONLY
             if only and skipped:
                 raise self._gap(name, skipped)
-            found.append((name, bool(skipped)))
-        for place, name in enumerate(sorted(self.starred, key=self.starred.__getitem__)):
-            if place != self.starred[name]:
-                skipped = skipped or f"{self.star}{place}"
+            steps.append((name, bool(skipped)))
+        for index, name in enumerate(sorted(self.starred, key=self.starred.__getitem__)):
+            if index != self.starred[name]:
+                skipped = skipped or f"{self.star}{index}"
             if skipped:
                 raise self._gap(name, skipped)
-            found.append((name, False))
-        done = {name for name, _ in found}
+            steps.append((name, False))
+        done = {name for name, _ in steps}
         rest = [name for name in self.parameters if name in self.known]
         rest += sorted(self.known - set(self.parameters))
-        return [*found, *((name, True) for name in rest if name not in done)]
+        return [*steps, *((name, True) for name in rest if name not in done)]
 
     def _gap(self, name: str, skipped: str) -> RequestError:
         return RequestError(
-            "option",
+            ErrorKind.OPTION,
             f"{shorten(name)} of {self} goes by position, so {shorten(skipped)} before it needs"
             " a value too",
             option="args",
@@ -127,7 +128,7 @@ class Callee:
         if not missing:
             return fn
         problem = RequestError(
-            "option",
+            ErrorKind.OPTION,
             f"no spec for {', '.join(map(repr, missing))} of {self};"
             f" write args as in {', '.join(f'{name}=f32[8]' for name in missing)}",
             option="args",
@@ -140,8 +141,8 @@ class Callee:
             try:
                 return fn(*given, **named)
             except TypeError as error:
-                said = message_of(error)
-                if " missing " in said and any(repr(name) in said for name in missing):
+                text = message_of(error)
+                if " missing " in text and any(repr(name) in text for name in missing):
                     raise problem from None
                 raise
 
@@ -257,7 +258,7 @@ def _fixed(callee: Callee, static: Sequence[tuple[str | int, Value]]) -> dict[st
             )
         elif not callee.takes(key):
             raise _refused(
-                f"static names {shorten(key)}, which is no parameter of"
+                f"static names {shorten(key)}, which is not a parameter of"
                 f" {callee}{nearest(key, callee.named)}"
             )
         else:
@@ -274,7 +275,7 @@ def _counted(count: int, what: str) -> str:
 
 
 def _refused(message: str) -> RequestError:
-    return RequestError("option", message, option="static")
+    return RequestError(ErrorKind.OPTION, message, option="static")
 
 
 def _given(
@@ -296,17 +297,17 @@ def _given(
                 raise _too_many(callee, args, fixed)
         elif not callee.takes(label):
             raise RequestError(
-                "option",
-                f"args names {shorten(label)}, which is no parameter of"
+                ErrorKind.OPTION,
+                f"args names {shorten(label)}, which is not a parameter of"
                 f" {callee}{nearest(label, callee.named)}",
                 option="args",
             )
         if name in given:
             message = f"argument {shorten(name)} is given by position and by name"
-            raise RequestError("option", message, option="args")
+            raise RequestError(ErrorKind.OPTION, message, option="args")
         if name in fixed:
             message = f"argument {shorten(name)} is in args and in static"
-            raise RequestError("option", message, option="args")
+            raise RequestError(ErrorKind.OPTION, message, option="args")
         given[name] = value
         labels[name] = label or name
         callee.known.add(name)
@@ -319,7 +320,7 @@ def _too_many(
     count = sum(1 for label, _ in args if not label)
     free = sum(1 for name in callee.positional if name not in fixed)
     return RequestError(
-        "option",
+        ErrorKind.OPTION,
         f"args has {_counted(count, 'spec')}, but {callee} takes"
         f" {_counted(free, 'positional argument')}",
         option="args",

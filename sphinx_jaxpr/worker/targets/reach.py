@@ -1,4 +1,4 @@
-"""What names may lead to under ``jaxpr_allowed_modules``.  Imports JAX.
+"""What names may reach under ``jaxpr_allowed_modules``.  Imports JAX.
 
 Every step of a name and what it ends at is judged by where that was defined: a module that
 is allowed may hold anything of others, which a page must not have called.  What an object
@@ -25,7 +25,7 @@ from ...tracing.grammar import nearest
 from ...tracing.request import is_within
 from ..facts.jaxprs import is_jaxpr
 
-# --- what names may lead to under ``jaxpr_allowed_modules``.
+# --- what names may reach
 
 #: Layers of partials, transforms and decorators that are looked through.
 _LAYERS: Final = 50
@@ -57,7 +57,7 @@ _SCALARS: Final = (bool, int, float, complex)
 _ARRAYS: Final = (jax.Array, np.ndarray, np.generic, jax.ShapeDtypeStruct)
 _OF_ARRAYS: Final = frozenset({"T", "dtype", "imag", "mT", "ndim", "real", "shape", "size"})
 _GETTERS: Final = (operator.attrgetter, operator.itemgetter)
-#: They are no values of a program, and everything hangs on them.
+#: They are not values of a program, and everything can be reached through them.
 _INNER: Final = (
     types.AsyncGeneratorType,
     types.CodeType,
@@ -78,9 +78,9 @@ def _documented() -> Iterator[tuple[Any, str]]:
         for name in dir(module):
             if name.startswith("_") or _IMPURE.search(name):
                 continue
-            found = getattr(module, name, None)
-            if _is_dtype(found) or is_within(str(getattr(found, "__module__", "")), ("jax",)):
-                yield found, module.__name__
+            member = getattr(module, name, None)
+            if _is_dtype(member) or is_within(str(getattr(member, "__module__", "")), ("jax",)):
+                yield member, module.__name__
     policies = jax.checkpoint_policies
     for name in dir(policies):
         if not name.startswith("_"):
@@ -89,13 +89,13 @@ def _documented() -> Iterator[tuple[Any, str]]:
 
 def _is_dtype(value: Any) -> bool:
     # By identity: an object of user code may compare as it likes.
-    return any(value is one for one in _SCALARS) or (
+    return any(value is scalar for scalar in _SCALARS) or (
         issubclass(type(value), type) and issubclass(value, np.generic)
     )
 
 
 #: Objects of JAX that a page may pass on, by their identity: as they were before user code ran.
-PURE: Final = {id(found): found for found, _ in _documented()}
+PURE: Final = {id(member): member for member, _ in _documented()}
 #: Of the same, the modules that publish them: a listed one may be such a module.
 PUBLISHED: Final[dict[int, set[str]]] = {}
 for _found, _module in _documented():
@@ -135,17 +135,17 @@ class Permit:
             return ""
         return f"leads through the module {name_of(module)!r}, which is outside {self.listed}"
 
-    def take(self, owner: Any, found: Any) -> str:
-        """Why what JAX's or NumPy's ``owner`` publishes is no value for a page, or ``""``."""
-        if id(owner) not in _PASSED or id(found) in _PASSED or id(found) in PURE:
+    def take(self, owner: Any, member: Any) -> str:
+        """Why what JAX's or NumPy's ``owner`` publishes is not a value for a page, or ``""``."""
+        if id(owner) not in _PASSED or id(member) in _PASSED or id(member) in PURE:
             return ""
         name = "numpy" if owner is np else "jax"
-        if isinstance(found, (*_SCALARS, type(None), np.dtype)) or self._within(name):
+        if isinstance(member, (*_SCALARS, type(None), np.dtype)) or self._within(name):
             return ""
-        if callable(found) and not self._foreign(found, called=False):
+        if callable(member) and not self._foreign(member, called=False):
             return ""  # put there by a module that is allowed
         return (
-            f"is {_what(found)}: of JAX, {self.listed} leaves the functions of jax.numpy, jax.lax"
+            f"is {_what(member)}: of JAX, {self.listed} leaves the functions of jax.numpy, jax.lax"
             " and jax.nn that touch no file, terminal or process, dtypes and checkpoint policies"
         )
 
@@ -166,14 +166,14 @@ class Permit:
     def _getter(self, owner: Any, part: str) -> str:
         """What of another module runs to get an attribute of a class or an object, in words."""
         is_class = issubclass(type(owner), type)
-        definer, found = _defined(owner if is_class else type(owner), part)
+        definer, member = _defined(owner if is_class else type(owner), part)
         if definer is None:
             if part not in _attributes(owner):
                 definer, _ = _defined(type(owner), "__getattr__")
             return "" if self._plain(definer) else f"the __getattr__ of {_what(definer)}"
-        kind = type(found)
+        kind = type(member)
         if issubclass(kind, (property, functools.cached_property)):
-            getter = found.fget if issubclass(kind, property) else found.func
+            getter = member.fget if issubclass(kind, property) else member.func
             if is_class or _class_module(definer) in _BASES or type(getter) in _GETTERS:
                 return ""
             return self._foreign(getter, called=True)
@@ -188,38 +188,38 @@ class Permit:
 
     def _is_own_method(self, owner: Any, name: str) -> bool:
         kind = owner if issubclass(type(owner), type) else type(owner)
-        definer, found = _defined(kind, name)
-        if isinstance(found, (staticmethod, classmethod)):
-            found = found.__func__
+        definer, member = _defined(kind, name)
+        if isinstance(member, (staticmethod, classmethod)):
+            member = member.__func__
         return (
             definer is not None
             and self._within(_class_module(definer))
-            and callable(found)
-            and not issubclass(type(found), type)
+            and callable(member)
+            and not issubclass(type(member), type)
         )
 
     # -- at its end
 
-    def call(self, found: Any) -> str:
+    def call(self, target: Any) -> str:
         """Why a page may not have ``found`` called, or ``""``."""
-        return self._told(found, called=True)
+        return self._in_words(target, called=True)
 
-    def value(self, found: Any) -> str:
+    def value(self, tree: Any) -> str:
         """Why a page may not pass ``found`` on, or ``""``."""
-        for item in _leaves(found):
+        for item in _leaves(tree):
             if isinstance(item, types.ModuleType):
                 if not self._within(name_of(item)):
                     return f"is the module {name_of(item)!r}, which is outside {self.listed}"
             elif issubclass(type(item), _INNER):
                 return f"is a {type(item).__name__}, which {self.listed} lets no page pass on"
             elif callable(item) and not issubclass(type(item), _MESHES):
-                told = self._told(item, called=False)
-                if told:
-                    return told
+                problem = self._in_words(item, called=False)
+                if problem:
+                    return problem
         return ""
 
-    def _told(self, found: Any, *, called: bool) -> str:
-        foreign = self._foreign(found, called=called)
+    def _in_words(self, target: Any, *, called: bool) -> str:
+        foreign = self._foreign(target, called=called)
         if not foreign:
             return ""
         return (
@@ -290,20 +290,20 @@ class Permit:
     def _foreign_call(self, value: Any, *, called: bool, layers: int) -> str:
         """What of the call of an object is of another module."""
         kind = type(value)
-        definer, found = _defined(kind, "__call__")
+        definer, method = _defined(kind, "__call__")
         if definer is None or not self._within(_class_module(definer)):
             return f"an object with the __call__ of {_what(definer or kind)}"
-        if type(found) is types.WrapperDescriptorType and found.__objclass__ is definer:
+        if type(method) is types.WrapperDescriptorType and method.__objclass__ is definer:
             return ""  # a class of an extension module
-        if isinstance(found, (staticmethod, classmethod)):
-            found = found.__func__
-        if issubclass(type(found), functools.partialmethod):
-            found = found.func
-        if issubclass(type(found), kind):
+        if isinstance(method, (staticmethod, classmethod)):
+            method = method.__func__
+        if issubclass(type(method), functools.partialmethod):
+            method = method.func
+        if issubclass(type(method), kind):
             return ""
-        if not callable(found):
-            found = _bound(found, value)
-        return self._foreign(found, called=called, layers=layers - 1)
+        if not callable(method):
+            method = _bound(method, value)
+        return self._foreign(method, called=called, layers=layers - 1)
 
 
 _MESHES: Final = (jax.sharding.Mesh, jax.sharding.AbstractMesh)
@@ -328,25 +328,25 @@ def _leaves(value: Any) -> Iterator[Any]:
 def _bound(descriptor: Any, value: Any) -> Any:
     """What is called where a class has a descriptor as its ``__call__``."""
     kind = type(value)
-    found = type(descriptor).__get__(descriptor, None, kind)
-    return found if callable(found) else type(descriptor).__get__(descriptor, value, kind)
+    bound = type(descriptor).__get__(descriptor, None, kind)
+    return bound if callable(bound) else type(descriptor).__get__(descriptor, value, kind)
 
 
 def _attributes(value: Any) -> dict[str, Any]:
     """An object's own attributes, whatever its class says."""
     try:
-        found: dict[str, Any] = object.__getattribute__(value, "__dict__")
+        attributes: dict[str, Any] = object.__getattribute__(value, "__dict__")
     except AttributeError:
         return {}
-    return found
+    return attributes
 
 
 def _defined(kind: type, name: str) -> tuple[type | None, Any]:
     """The class that gives ``kind`` an attribute, and what that is there."""
-    for one in type.__dict__["__mro__"].__get__(kind):
-        names = type.__dict__["__dict__"].__get__(one)
+    for cls in type.__dict__["__mro__"].__get__(kind):
+        names = type.__dict__["__dict__"].__get__(cls)
         if name in names:
-            return one, names[name]
+            return cls, names[name]
     return None, None
 
 
@@ -362,11 +362,11 @@ def _wrapped(value: Any) -> Any:
     """What a wrapper wraps: noted on the object itself, or by one of JAX's own kinds."""
     if type(value) is not types.FunctionType and _is_wrapper(_class_module(type(value))):
         return getattr(value, "__wrapped__", None)
-    found = _attributes(value)
-    method = found.get("_partialmethod", found.get("__partialmethod__"))
+    attributes = _attributes(value)
+    method = attributes.get("_partialmethod", attributes.get("__partialmethod__"))
     if type(method) is functools.partialmethod:  # asked of its class
         return method.func
-    return found.get("__wrapped__")
+    return attributes.get("__wrapped__")
 
 
 def _is_wrapper(module: Any) -> bool:
@@ -392,22 +392,22 @@ def _what(value: Any) -> str:
 
 def name_of(module: Any) -> str:
     """The name of a module, which its code may have changed or taken away."""
-    found = getattr(module, "__name__", "")
-    return found if type(found) is str else ""
+    name = getattr(module, "__name__", "")
+    return name if type(name) is str else ""
 
 
 def _named(module: Any) -> str:
     return f"the module {module!r}" if type(module) is str else "no module that it tells"
 
 
-# --- what a dotted name of a page leads to: attributes, step by step, from a module on
+# --- dotted names: attributes, step by step, from a module on
 
 
 class Unreachable(Exception):
     """Why a name leads nowhere.
 
     ``inside`` is the part of it up to the object that has no such attribute, ``""`` for the
-    module itself; ``None`` where the name leads to what it may not be used for.
+    module itself; ``None`` where the name reaches what it may not be used for.
     ``module`` is where the name was looked up.
     """
 
@@ -439,7 +439,7 @@ class ReachableNames:
         """
         problems: list[Unreachable] = []
         # By identity: a module may have put any object in its place.
-        modules = list({id(one): one for one in (self.module, *self.further)}.values())
+        modules = list({id(each): each for each in (self.module, *self.further)}.values())
         for module in modules:
             try:
                 return self._in(module, path, called), module
@@ -456,39 +456,39 @@ class ReachableNames:
         text = f"has no attribute {first!r}, nor has {others}{nearest(first, known)}"
         raise Unreachable(text, "", self.module.__name__)
 
-    def check_call(self, found: Any, path: str) -> None:
+    def check_call(self, target: Any, path: str) -> None:
         """:class:`Unreachable` where a page may not have ``found`` called."""
         if self.allowed:
-            self._check(path, self.module, Permit(self.allowed).call(found))
+            self._check(path, self.module, Permit(self.allowed).call(target))
 
     def _in(self, module: ModuleType, path: str, called: bool) -> Any:
         permit = Permit(self.allowed) if self.allowed else None
-        found: Any = module
+        value: Any = module
         done = ""
         for part in path.split("."):
-            owner = found
+            owner = value
             if permit:
                 self._check(path, module, permit.ask(owner, part))
             try:
-                found = getattr(owner, part)
+                value = getattr(owner, part)
             except AttributeError:
                 known = [name for name in dir(owner) if not name.startswith("__")]
                 text = f"has no attribute {part!r}{nearest(part, known)}"
                 raise Unreachable(text, done, module.__name__) from None
             done = f"{done}.{part}" if done else part
-            if permit and isinstance(found, ModuleType):
-                self._check(path, module, permit.enter(found))
+            if permit and isinstance(value, ModuleType):
+                self._check(path, module, permit.enter(value))
             elif permit and not called:
-                self._check(path, module, permit.take(owner, found))
+                self._check(path, module, permit.take(owner, value))
         if permit:
-            self._check(path, module, self._end(permit, found, called))
-        return found
+            self._check(path, module, self._end(permit, value, called))
+        return value
 
     @staticmethod
-    def _end(permit: Permit, found: Any, called: bool) -> str:
+    def _end(permit: Permit, value: Any, called: bool) -> str:
         if not called:
-            return permit.value(found)
-        return permit.call(found) if callable(found) and not is_jaxpr(found) else ""
+            return permit.value(value)
+        return permit.call(value) if callable(value) and not is_jaxpr(value) else ""
 
     @staticmethod
     def _check(path: str, module: ModuleType, refusal: str) -> None:

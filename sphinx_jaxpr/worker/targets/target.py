@@ -10,11 +10,12 @@ import re
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from types import ModuleType
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from ...tracing.folders import Folders, beneath
 from ...tracing.grammar import nearest
 from ...tracing.request import Request, is_within
+from ...tracing.result import ErrorKind
 from ..failures import RequestError
 from ..recorder import DependencyRecorder
 from .reach import ReachableNames, Unreachable, name_of
@@ -25,32 +26,48 @@ from .reach import ReachableNames, Unreachable, name_of
 _LISTED: Final = 3
 
 
+class Target(NamedTuple):
+    """What a request names: an object, its module, and its qualified name in that module."""
+
+    value: Any
+    module: ModuleType
+    name: str
+
+
 def resolve(
     request: Request,
     load: Callable[[str], ModuleType],
     roots: Sequence[str],
     around: Sequence[ModuleType] = (),
-) -> tuple[Any, ModuleType, str]:
+) -> Target:
     """The object that ``module:qualname`` or ``module.qualname`` names.
 
     ``load`` imports a module by name.  ``around`` are the modules of the text that the
-    target was read in: a bare name is looked up there.  Returns the object, its module
-    and the qualified name inside the module.
+    target was read in: a bare name is looked up there.  Raises :class:`RequestError` where
+    there is no such object, and whatever an import raises.
     """
     target, allowed = request.target, request.allowed
     if request.bare and around:
         path = target.partition(":")[2]
-        return *_attribute(ReachableNames(around[0], allowed, tuple(around[1:])), path, roots), path
+        names = ReachableNames(around[0], allowed, tuple(around[1:]))
+        return Target(*_attribute(names, path, roots), path)
     if ":" in target:
         name, _, path = target.partition(":")
-        return *_attribute(ReachableNames(load(name), allowed), path, roots), path
+        return Target(*_attribute(ReachableNames(load(name), allowed), path, roots), path)
     try:
         module, path = longest(target, load, allowed)
     except RequestError as error:
         if around and (hint := _meant(target, around, allowed)):
-            raise RequestError("target", f"{error}; {hint}", **error.more) from None
+            report = error.report
+            raise RequestError(
+                ErrorKind.TARGET,
+                f"{error}; {hint}",
+                option=report.option,
+                searched=report.searched,
+                wanted=report.wanted,
+            ) from None
         raise
-    return *_attribute(ReachableNames(module, allowed), path, roots), path
+    return Target(*_attribute(ReachableNames(module, allowed), path, roots), path)
 
 
 def longest(
@@ -59,7 +76,7 @@ def longest(
     """The module that a dotted name begins with, and the rest of it."""
     name, *rest = dotted.split(".")
     # Of a listed ``package.module``, the package itself need not be listed.
-    while len(rest) > 1 and any(one.startswith(f"{name}.") for one in allowed):
+    while len(rest) > 1 and any(entry.startswith(f"{name}.") for entry in allowed):
         name = f"{name}.{rest.pop(0)}"
     module = load(name)
     while len(rest) > 1 and _is_submodule(module, rest[0]):
@@ -83,10 +100,10 @@ def check_allowed(name: str, allowed: tuple[str, ...]) -> None:
         return
     listed = f"jaxpr_allowed_modules ({', '.join(allowed)})"
     if not is_within(name, allowed):
-        raise RequestError("option", f"the module {name!r} is outside {listed}")
+        raise RequestError(ErrorKind.OPTION, f"the module {name!r} is outside {listed}")
     if any(part.startswith("__") for part in name.split(".")):
         message = f"{name!r} has a name that begins with '__', which is outside {listed}"
-        raise RequestError("option", message)
+        raise RequestError(ErrorKind.OPTION, message)
 
 
 def _is_submodule(package: ModuleType, name: str) -> bool:
@@ -116,12 +133,12 @@ def _check_hidden(name: str, module: ModuleType, roots: Sequence[str]) -> None:
 
     What Python and JAX have imported by themselves is there before any root is searched.
     """
-    found = Folders().places(name, roots)
-    if found and getattr(module, "__file__", None) not in found:
+    files = Folders().places(name, roots)
+    if files and getattr(module, "__file__", None) not in files:
         top = name.partition(".")[0]
         owner = "the standard library" if top in sys.stdlib_module_names else "an installed package"
-        message = f"{name!r} is a module of {owner}, which hides {found[0]}; rename the file"
-        raise RequestError("target", message, wanted=name)
+        message = f"{name!r} is a module of {owner}, which hides {files[0]}; rename the file"
+        raise RequestError(ErrorKind.TARGET, message, wanted=name)
 
 
 def _no_module(missing: str, wanted: str, roots: Sequence[str]) -> RequestError:
@@ -142,7 +159,7 @@ def _no_module(missing: str, wanted: str, roots: Sequence[str]) -> RequestError:
     else:
         hint = nearest(last, sorted(name for name in beside if name.isidentifier()))
     return RequestError(
-        "target", f"no module {missing!r}{hint}", searched=list(roots), wanted=wanted
+        ErrorKind.TARGET, f"no module {missing!r}{hint}", searched=list(roots), wanted=wanted
     )
 
 
@@ -151,11 +168,11 @@ def _attribute(names: ReachableNames, path: str, roots: Sequence[str]) -> tuple[
         return names.find(path, called=True)
     except Unreachable as error:
         if error.inside is None:
-            raise RequestError("option", str(error)) from None
+            raise RequestError(ErrorKind.OPTION, str(error)) from None
         where = f"module {error.module!r}"
         if error.inside:
             where = f"object {f'{error.module}:{error.inside}'!r}"
-        raise RequestError("target", f"{where} {error}", searched=list(roots)) from None
+        raise RequestError(ErrorKind.TARGET, f"{where} {error}", searched=list(roots)) from None
 
 
 # --- finds the modules that a docstring's names belong to ; Runs code of no module itself
@@ -169,11 +186,11 @@ def modules_around(
 ) -> list[ModuleType]:
     """The modules of a text: one named itself, or those of the object ``module:object``.
 
-    A text stands where its object is defined.  ``__module__`` may be another one, as
+    A text belongs to the module that defines its object.  ``__module__`` may be another one, as
     packages set it to where the object is public.  Those outside ``allowed`` are left out.
     """
-    found = _modules_around(entry, load, allowed)
-    return [one for one in found if not allowed or is_within(name_of(one), allowed)]
+    modules = _modules_around(entry, load, allowed)
+    return [module for module in modules if not allowed or is_within(name_of(module), allowed)]
 
 
 def _modules_around(
@@ -187,39 +204,39 @@ def _modules_around(
     if not path:
         return [module]
     try:
-        found = ReachableNames(module, allowed).reach(path)
+        target = ReachableNames(module, allowed).reach(path)
     except Unreachable:
         return [module]
-    if isinstance(found, ModuleType):  # under the name that a package gives it
-        return [found, module]
-    owners = list(dict.fromkeys(_owners(found, path, module)))
+    if isinstance(target, ModuleType):  # under the name that a package gives it
+        return [target, module]
+    owners = list(dict.fromkeys(_owners(target, path, module)))
     return owners or [module]
 
 
-def _owners(found: Any, path: str, module: ModuleType) -> Iterator[ModuleType]:
+def _owners(thing: Any, path: str, module: ModuleType) -> Iterator[ModuleType]:
     """Modules that may hold the text of what ``path`` names in ``module``, the nearest first."""
-    code = _code_module(found)
+    code = _code_module(thing)
     if code is not None:
         yield code
     defining = list(_defining(path, module))
     yield from defining
-    if isinstance(found, type) and not defining:
-        members = map(_code_module, vars(found).values())
+    if isinstance(thing, type) and not defining:
+        members = map(_code_module, vars(thing).values())
         yield from (member for member in members if member is not None)
-    if isinstance(found, type) or inspect.isroutine(found):
-        public = _own_module(getattr(found, "__module__", None))
+    if isinstance(thing, type) or inspect.isroutine(thing):
+        public = _own_module(getattr(thing, "__module__", None))
         if public is not None:
             yield public
 
 
-def _code_module(found: Any) -> ModuleType | None:
+def _code_module(thing: Any) -> ModuleType | None:
     """The module that holds the code of a function, a method or a property."""
-    if isinstance(found, property):
-        found = found.fget
-    elif isinstance(found, functools.cached_property):
-        found = found.func
+    if isinstance(thing, property):
+        thing = thing.fget
+    elif isinstance(thing, functools.cached_property):
+        thing = thing.func
     try:
-        code = inspect.unwrap(found)
+        code = inspect.unwrap(thing)
     except ValueError:  # it wraps itself
         return None
     if not inspect.isfunction(code):

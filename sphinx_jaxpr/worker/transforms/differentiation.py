@@ -10,6 +10,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
+from ...tracing.result import ErrorKind
 from ..avals import another, is_ref
 from ..facts.stacks import scope
 from ..failures import RequestError
@@ -24,7 +25,9 @@ def _scalar(stage: Stage, options: Options) -> Stage:
     out = stage.out
     leaves = jax.tree.leaves(out)
     if not leaves:
-        raise RequestError("option", "the function returns nothing that could be differentiated")
+        raise RequestError(
+            ErrorKind.OPTION, "the function returns nothing that could be differentiated"
+        )
     single = len(leaves) == 1 and jax.tree.structure(out) == jax.tree.structure(0)
     if not flag(options, "sum", True) or (single and leaves[0].shape == ()):
         return stage
@@ -104,8 +107,8 @@ def _scoped(fn: Callable[..., Any], name: str) -> Callable[..., Any]:
 def _differentiated(stage: Stage, options: Options, name: str) -> tuple[tuple[int, ...], Stage]:
     """The positions that vary, and the function of those arguments alone."""
     stage.need(name)
-    found = stage.positions(options.get("argnums", 0), "argnums")
-    where = found if isinstance(found, tuple) else (found,)
+    positions = stage.positions(options.get("argnums", 0), "argnums")
+    where = positions if isinstance(positions, tuple) else (positions,)
     if where == tuple(range(len(stage.args))):
         return where, stage
     fn, names = stage.fn, [stage.names[i] for i in where]
@@ -114,15 +117,15 @@ def _differentiated(stage: Stage, options: Options, name: str) -> tuple[tuple[in
 
 def _refuse_refs(stage: Stage, where: tuple[int, ...] | int, name: str) -> None:
     """Refuse a mutable array among what varies: its cotangent would be one as well."""
-    for place in where if isinstance(where, tuple) else (where,):
-        if any(map(is_ref, jax.tree.leaves(stage.args[place]))):
+    for position in where if isinstance(where, tuple) else (where,):
+        if any(map(is_ref, jax.tree.leaves(stage.args[position]))):
             names = zip(stage.known_as, stage.args, strict=True)
             others = [n for n, arg in names if not any(map(is_ref, jax.tree.leaves(arg)))]
             hint = f"; argnums names another argument ({', '.join(others)})" if others else ""
             raise RequestError(
-                "option",
-                f"{name} takes no derivative with respect to {stage.known_as[place]!r}, which is"
-                f" {describe(stage.args[place])}{hint}",
+                ErrorKind.OPTION,
+                f"{name} takes no derivative with respect to {stage.known_as[position]!r}, which is"
+                f" {describe(stage.args[position])}{hint}",
             )
 
 
@@ -133,8 +136,8 @@ def _closed(stage: Stage, where: tuple[int, ...], values: tuple[Any, ...]) -> Ca
 
     def closed(*varying: Any) -> Any:
         full = list(values[: len(stage.args)])
-        for place, value in zip(where, varying, strict=True):
-            full[place] = value
+        for position, value in zip(where, varying, strict=True):
+            full[position] = value
         return stage.fn(*full)
 
     closed.__name__ = closed.__qualname__ = "<lambda>"
@@ -158,8 +161,8 @@ def pushforward_of(name: str) -> Callable[[Stage, Options], Stage]:
         where, inner = _differentiated(stage, options, name)
         count = len(stage.args)
         names, dots = list(stage.names), []
-        for place in where:
-            dots.append(fresh(tuple(names), f"{stage.known_as[place]}_dot"))
+        for position in where:
+            dots.append(fresh(tuple(names), f"{stage.known_as[position]}_dot"))
             names.append(dots[-1])
         args = [*stage.args, *(jax.tree.map(_tangent, stage.args[i]) for i in where)]
         primals = ", ".join(stage.names[i] for i in where)

@@ -7,6 +7,7 @@ from typing import Any
 import jax
 
 from ...tracing.grammar import Name
+from ...tracing.result import ErrorKind
 from ..avals import with_axis
 from ..failures import RequestError
 from ..stage import Options, Stage, flag, fresh, positive
@@ -29,7 +30,7 @@ def _axes(stage: Stage, value: Any) -> tuple[Any, ...]:
     if isinstance(value, (tuple, list)) and len(value) == len(stage.args):
         return tuple(value)
     raise RequestError(
-        "option",
+        ErrorKind.OPTION,
         f"in_axes is an argument's name, a dict or one axis for each of"
         f" {', '.join(stage.names)}; not {source_text(value)}",
     )
@@ -45,7 +46,8 @@ def _with_axis(arg: Any, axis: Any, size: int, name: str) -> Any:
         rank = len(aval.shape) + 1
         if not isinstance(at, int) or not -rank <= at < rank:
             raise RequestError(
-                "option", f"in_axes: {name} is {describe(leaf)}, it has no place for axis {at!r}"
+                ErrorKind.OPTION,
+                f"in_axes: {name} is {describe(leaf)}, it has no place for axis {at!r}",
             )
         return with_axis(leaf, at % rank, size)
 
@@ -56,7 +58,7 @@ def _with_axis(arg: Any, axis: Any, size: int, name: str) -> Any:
         per_leaf = jax.tree.broadcast(axis, arg, is_leaf=is_none)
     except ValueError:
         raise RequestError(
-            "option", f"in_axes: {axis!r} does not fit {name}, which is {describe(arg)}"
+            ErrorKind.OPTION, f"in_axes: {axis!r} does not fit {name}, which is {describe(arg)}"
         ) from None
     return jax.tree.map(grow, per_leaf, arg, is_leaf=is_none)
 
@@ -69,7 +71,7 @@ def vmap(stage: Stage, options: Options) -> Stage:
     out_axes = options.get("out_axes", 0)
     axis_name = options.get("axis_name")
     if not isinstance(axis_name, (str, Name, type(None))):
-        raise RequestError("option", f'axis_name is a name such as "i", not {axis_name!r}')
+        raise RequestError(ErrorKind.OPTION, f'axis_name is a name such as "i", not {axis_name!r}')
     axis_name = axis_name.text if isinstance(axis_name, Name) else axis_name
     args = [
         _with_axis(arg, axis, size, name)
@@ -79,7 +81,7 @@ def vmap(stage: Stage, options: Options) -> Stage:
     if out_axes != 0:
         shown += f", out_axes={source_text(out_axes)}"
     shown += f", axis_size={size}"
-    more: dict[str, Any] = {}
+    more: Options = {}
     if axis_name is not None:
         shown += f', axis_name="{axis_name}"'
         more["axis_name"] = axis_name
@@ -93,16 +95,16 @@ def vmap(stage: Stage, options: Options) -> Stage:
     return Stage.of(fn, args, stage.names, f"jax.vmap({stage.call}, {shown})")
 
 
-def _same_type(one: Any, other: Any) -> bool:
+def _same_type(first: Any, second: Any) -> bool:
     """Whether two abstract values have the same tree, shapes and dtypes."""
-    if jax.tree.structure(one) != jax.tree.structure(other):
+    if jax.tree.structure(first) != jax.tree.structure(second):
         return False
 
     def plain(leaf: Any) -> Any:
         aval = leaf if hasattr(leaf, "shape") else jax.eval_shape(lambda: leaf)
         return (tuple(aval.shape), aval.dtype)
 
-    pairs = zip(jax.tree.leaves(one), jax.tree.leaves(other), strict=True)
+    pairs = zip(jax.tree.leaves(first), jax.tree.leaves(second), strict=True)
     return all(plain(a) == plain(b) for a, b in pairs)
 
 
@@ -115,7 +117,7 @@ def _scan_result(stage: Stage, carry: int) -> bool:
     if isinstance(out, tuple) and len(out) == 2 and _same_type(out[0], wanted):
         return True
     raise RequestError(
-        "option",
+        ErrorKind.OPTION,
         f"scan: the function returns {describe(out)}, but it must return the carry's type"
         f" ({stage.names[carry]}: {describe(wanted)}) or a pair of that and a y;"
         f" carry= names another argument",
@@ -132,28 +134,28 @@ def scan(stage: Stage, options: Options) -> Stage:
     default: Any = ()
     if len(stage.args) > 1:
         default = 1 if carry != 1 else 0
-    found = stage.positions(options.get("over", default), "over")
-    over = found if isinstance(found, tuple) else (found,)
+    positions = stage.positions(options.get("over", default), "over")
+    over = positions if isinstance(positions, tuple) else (positions,)
     if carry in over:
-        raise RequestError("option", f"scan: {stage.names[carry]!r} is both carry and over")
+        raise RequestError(ErrorKind.OPTION, f"scan: {stage.names[carry]!r} is both carry and over")
     pair = _scan_result(stage, carry)
     args = [
-        _with_axis(arg, 0, length, stage.names[place]) if place in over else arg
-        for place, arg in enumerate(stage.args)
+        _with_axis(arg, 0, length, stage.names[position]) if position in over else arg
+        for position, arg in enumerate(stage.args)
     ]
     names = stage.names
-    one = len(over) == 1
+    is_single = len(over) == 1
 
     def run(*values: Any) -> Any:
         def body(state: Any, x: Any) -> Any:
             full = list(values)
             full[carry] = state
-            for place, value in zip(over, (x,) if one else x or (), strict=True):
-                full[place] = value
+            for position, value in zip(over, (x,) if is_single else x or (), strict=True):
+                full[position] = value
             out = stage.fn(*full)
             return out if pair else (out, None)
 
-        stacked = values[over[0]] if one else tuple(values[i] for i in over) or None
+        stacked = values[over[0]] if is_single else tuple(values[i] for i in over) or None
         result = jax.lax.scan(
             body, values[carry], stacked, length=length, reverse=reverse, unroll=unroll
         )

@@ -8,22 +8,23 @@ import jax
 from jax.sharding import AxisType, PartitionSpec
 
 from ...tracing.grammar import Name
+from ...tracing.result import ErrorKind
 from ..avals import abstract_mesh, current, mesh_source, split_axes
 from ..failures import RequestError
-from ..stage import Stage
+from ..stage import Options, Stage
 from ..targets.arguments import describe, source_text
 
 DEFAULT_MESH = {"data": 8}
 
 
-def shard_map(stage: Stage, options: dict[str, Any]) -> Stage:
+def shard_map(stage: Stage, options: Options) -> Stage:
     """``jax.shard_map``; by default the first argument is split on its first axis."""
     stage.need("shard_map")
     context = current()
     mesh = _mesh(options.get("mesh", DEFAULT_MESH if context is None else dict(context.shape)))
     if context is not None and mesh != dict(context.shape):
         raise RequestError(
-            "option",
+            ErrorKind.OPTION,
             f"shard_map: its mesh {mesh} is not the one of the option mesh,"
             f" {dict(context.shape)}; leave out one of them",
         )
@@ -71,14 +72,14 @@ def _mesh(value: Any) -> dict[str, int]:
         )
     ):
         raise RequestError(
-            "option",
+            ErrorKind.OPTION,
             f'mesh is a dict of axis names and sizes such as {{"data": 8}}, not'
             f" {source_text(value)}",
         )
     return dict(value)
 
 
-def _spec(value: Any, mesh: dict[str, int], what: str) -> PartitionSpec:
+def _spec(value: Any, mesh: dict[str, int], subject: str) -> PartitionSpec:
     """``("data", None)``, ``"data"`` or ``None`` as a PartitionSpec."""
     entries = value if isinstance(value, (tuple, list)) else () if value is None else (value,)
     parts: list[Any] = []
@@ -88,7 +89,8 @@ def _spec(value: Any, mesh: dict[str, int], what: str) -> PartitionSpec:
         for axis in axes:
             if axis is not None and axis not in mesh:
                 raise RequestError(
-                    "option", f"{what}: {axis!r} is no axis of the mesh ({', '.join(mesh)})"
+                    ErrorKind.OPTION,
+                    f"{subject}: {axis!r} is not an axis of the mesh ({', '.join(mesh)})",
                 )
         parts.append(tuple(axes) if isinstance(entry, (tuple, list)) else axes[0])
     return PartitionSpec(*parts)
@@ -104,7 +106,7 @@ def _in_specs(stage: Stage, given: Any, mesh: dict[str, int]) -> tuple[Partition
         pairs = zip(given, stage.names, strict=True)
         return tuple(_spec(v, mesh, f"in_specs of {n}") for v, n in pairs)
     raise RequestError(
-        "option",
+        ErrorKind.OPTION,
         f'in_specs is a dict such as {{{stage.names[0]}: ("{next(iter(mesh))}", None)}}, not'
         f" {source_text(given)}",
     )
@@ -136,7 +138,7 @@ def _check_default(stage: Stage, mesh: dict[str, int]) -> None:
         else f'name what to split, as in in_specs={{NAME: ("{axis}",)}}'
     )
     raise RequestError(
-        "option",
+        ErrorKind.OPTION,
         f"shard_map: {size} does not divide the first axis of {stage.names[0]}"
         f" ({describe(stage.args[0])}); {hint}",
     )
@@ -148,21 +150,21 @@ def _check_divides(stage: Stage, specs: tuple[PartitionSpec, ...], mesh: dict[st
             shape = getattr(leaf, "shape", ())
             if len(spec) > len(shape):
                 raise RequestError(
-                    "option",
+                    ErrorKind.OPTION,
                     f"shard_map: in_specs of {name} has {len(spec)} entries,"
                     f" but {describe(leaf)} has {len(shape)} axes",
                 )
-            for place, entry in enumerate(spec):
+            for dimension, entry in enumerate(spec):
                 axes = entry if isinstance(entry, tuple) else (entry,)
                 parts = 1
                 for axis in axes:
                     parts *= mesh[axis] if axis is not None else 1
-                if shape[place] % parts:
-                    fits = [n for n in range(1, shape[place] + 1) if shape[place] % n == 0]
+                if shape[dimension] % parts:
+                    fits = [n for n in range(1, shape[dimension] + 1) if shape[dimension] % n == 0]
                     closest = min(fits, key=lambda n: (abs(n - parts), n), default=1)
                     raise RequestError(
-                        "option",
-                        f"shard_map: {parts} shards do not divide axis {place} of {name}"
+                        ErrorKind.OPTION,
+                        f"shard_map: {parts} shards do not divide axis {dimension} of {name}"
                         f" ({describe(leaf)}); the nearest size that does is {closest}",
                     )
 

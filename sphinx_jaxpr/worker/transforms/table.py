@@ -1,4 +1,4 @@
-"""The table of built-in transforms: each turns a :class:`Stage` into the next one.
+"""The functions of the built-in transforms: each turns a :class:`Stage` into the next one.
 
 What is traced and the call that is shown are built side by side, and a test
 holds that the shown call, run, gives the shown program.
@@ -6,12 +6,14 @@ holds that the shown call, run, gives the shown program.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Mapping
+from typing import Any, Final, TypeAlias
 
 import jax
 
 from ...tracing.grammar import Call, nearest
+from ...tracing.result import ErrorKind
+from ...tracing.transforms import TRANSFORMS
 from ..failures import RequestError
 from ..stage import Options, Stage
 from ..targets.arguments import source_text
@@ -32,7 +34,7 @@ def _policy(value: Any) -> tuple[Any, str]:
     known = [n for n in dir(policies) if not n.startswith("_")]
     if not isinstance(name, str) or name.rpartition(".")[2] not in known:
         raise RequestError(
-            "option",
+            ErrorKind.OPTION,
             f"policy is a name of jax.checkpoint_policies, not {source_text(value)}"
             f"{nearest(str(name), known)} (known: {', '.join(known)})",
         )
@@ -41,7 +43,7 @@ def _policy(value: Any) -> tuple[Any, str]:
     if not isinstance(value, Call):
         return policy, f"jax.checkpoint_policies.{last}"
     if not all(isinstance(item, str) for item in value.arguments):
-        raise RequestError("option", f'policy {last} takes strings, as in {last}("a", "b")')
+        raise RequestError(ErrorKind.OPTION, f'policy {last} takes strings, as in {last}("a", "b")')
     shown = ", ".join(f'"{item}"' for item in value.arguments)
     return policy(*value.arguments), f"jax.checkpoint_policies.{last}({shown})"
 
@@ -59,7 +61,8 @@ def _checkpoint(name: str) -> Callable[[Stage, Options], Stage]:
     return checkpoint
 
 
-BUILTIN: dict[str, Callable[[Stage, Options], Stage]] = {
+Function: TypeAlias = Callable[[Stage, Options], Stage]
+_FUNCTIONS: Final[Mapping[str, Function]] = {
     "jit": jit,
     "grad": gradient_of("grad"),
     "value_and_grad": gradient_of("value_and_grad"),
@@ -75,3 +78,5 @@ BUILTIN: dict[str, Callable[[Stage, Options], Stage]] = {
     "remat": _checkpoint("remat"),
     "shard_map": shard_map,
 }
+#: The function of each transform that a page may write.
+BUILTIN: Final[Mapping[str, Function]] = {name: _FUNCTIONS[name] for name in TRANSFORMS}

@@ -279,7 +279,7 @@ def test_each_block_that_is_not_in_the_lock_is_told_at_its_line(project: Project
         text = found["dense.grad"].text
         assert "transforms grad(argnums=x) here, grad(argnums=w) there" in text
         assert "it is not in the lock (_jaxprs/dense.vmap.json)" in found["dense.vmap"].text
-        assert "_jaxprs/index/dense-2.json is no whole lock file" in found["dense"].text
+        assert "_jaxprs/index/dense-2.json is not a whole lock file" in found["dense"].text
         soup = built.page("index")
         errors = [str(figure["id"]) for figure in soup.select("figure.jaxpr-error")]
         assert errors == ["jaxpr-dense.grad", "jaxpr-dense.vmap", "jaxpr-dense-2"]

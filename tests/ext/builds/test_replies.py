@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from sphinx_jaxpr.tracing.client import unfit
+from sphinx_jaxpr.tracing.checks import reply_problem
 from tests.ext.cases import warned
 from tests.support import Build, Project
 from tests.tracing.test_replies import (
@@ -88,7 +88,7 @@ def accepted() -> list[dict[str, Any]]:
         for path in places(message):
             for value in HOSTILE:
                 made = replaced(message, path, value)
-                if not unfit(made, 7):
+                if not reply_problem(made, 7):
                     del made["id"]
                     found.append(made)
     return found

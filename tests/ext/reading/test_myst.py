@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import logging
 from dataclasses import dataclass
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
+from sphinx_jaxpr.ext.reading.myst import LOGGER, MystWarnings, take_warnings
 from tests.ext.cases import Warned, dedented, warned
 from tests.support import Build, Project
 
@@ -125,14 +129,14 @@ MARKDOWN = [
         :name: no_argument
         :args: x=f32[4]
         ```
-        """, 0, ("no function is named", "```{jaxpr-transform} package.module:function")),
+        """, 0, ("the function is missing", "```{jaxpr-transform} package.module:function")),
     Trap("below", """
         ```{jaxpr-transform}
         layers:dense
         :name: below
         :args: x=f32[4]
         ```
-        """, 0, ("no function is named", "```{jaxpr-transform} layers:dense")),
+        """, 0, ("the function is missing", "```{jaxpr-transform} layers:dense")),
     Trap("below_rest", """
         :::{jaxpr-transform}
         :name: below_rest
@@ -140,7 +144,7 @@ MARKDOWN = [
 
         layers:dense
         :::
-        """, 0, ("no function is named", ":::{jaxpr-transform} layers:dense")),
+        """, 0, ("the function is missing", ":::{jaxpr-transform} layers:dense")),
     Trap("yaml", """
         ```{jaxpr-transform} layers:dense
         ---
@@ -181,12 +185,12 @@ RST = [
            and more of it
            :name: two_lines
            :args: x=f32[4,4], w=f32[4,4], b=f32[4]
-        """, 0, ("goes over more than one line", ".. jaxpr-transform:: layers:dense")),
+        """, 0, ("is longer than one line", ".. jaxpr-transform:: layers:dense")),
     Trap("no_argument", """
         .. jaxpr-transform::
            :name: no_argument
            :args: x=f32[4]
-        """, 0, ("no function is named", ".. jaxpr-transform:: package.module:function")),
+        """, 0, ("the function is missing", ".. jaxpr-transform:: package.module:function")),
     Trap("empty_args", """
         .. jaxpr-transform:: layers:dense
            :name: empty_args
@@ -314,3 +318,28 @@ def test_long_and_deep_values_are_refused(tmp_path: Path, argument: str) -> None
     (only,) = warned(built)
     assert (built.code, only.place, only.kind) == (1, ("index.md", 4), "option")
     assert len(only.text) < 1_000
+
+
+# --- MyST's own warnings, which are taken over ------------------------------
+
+
+def test_a_warning_goes_to_the_directive_that_it_is_about() -> None:
+    """Not to the one that runs next, nor to one of another page or another build."""
+    log = logging.getLogger(LOGGER)
+    before = list(log.filters)
+    apps: list[Any] = [SimpleNamespace(env=SimpleNamespace(temp_data={})) for _ in range(2)]
+    for app in apps:
+        warnings = MystWarnings(app, ["jaxpr", "jaxpr-transform"])
+        warnings.install(app, app.env, [])
+        for text in ("'jaxpr': one", "'jaxpr-transform': two", "'note': three", "four"):
+            record = log.makeRecord(log.name, logging.WARNING, "", 0, text, (), None)
+            assert bool(log.filter(record)) == (text in ("'note': three", "four"))
+        warnings.remove(app)
+    first, second = (app.env for app in apps)
+    assert take_warnings(first, "jaxpr-when") == []
+    assert take_warnings(first, "jaxpr") == ["one"]
+    assert take_warnings(first, "jaxpr") == []  # it has them
+    first.temp_data.clear()  # as Sphinx does after each page
+    assert take_warnings(first, "jaxpr-transform") == []
+    assert take_warnings(second, "jaxpr-transform") == ["two"]
+    assert log.filters == before  # the build is over

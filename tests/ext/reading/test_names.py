@@ -41,9 +41,9 @@ CASES = [
     Case("l_keyword", "layers:dense", {**GOOD, "transforms": "grad as lambda"}, "option",
          ("label 'lambda' is a reserved word",), at="transforms", shown=True),
     Case("l_dotted", "layers:dense", {**GOOD, "transforms": "grad as a.b"}, "option",
-         ("label 'a.b' is no ASCII identifier",), at="transforms", shown=True),
+         ("label 'a.b' is not an ASCII identifier",), at="transforms", shown=True),
     Case("l_other", "layers:dense", {**GOOD, "transforms": "grad as größe"}, "option",
-         ("label 'größe' is no ASCII identifier",), at="transforms", shown=True),
+         ("label 'größe' is not an ASCII identifier",), at="transforms", shown=True),
     Case("l_twice", "layers:dense", {**GOOD, "transforms": "vmap, vmap(axis_size=3)"}, "option",
          ("two variants have the label 'vmap'", "vmap(...) as other"), at="transforms",
          shown=True),
@@ -52,10 +52,10 @@ CASES = [
 ]  # fmt: skip
 
 BAD_NAMES = {
-    "3d": "name '3d' is no ASCII identifier",
-    "größe": "name 'größe' is no ASCII identifier",
-    "a-b": "name 'a-b' is no ASCII identifier",
-    "a.b": "name 'a.b' is no ASCII identifier",
+    "3d": "name '3d' is not an ASCII identifier",
+    "größe": "name 'größe' is not an ASCII identifier",
+    "a-b": "name 'a-b' is not an ASCII identifier",
+    "a.b": "name 'a.b' is not an ASCII identifier",
     "while": "name 'while' is a reserved word, try 'while_'",
     "jax": "name 'jax' is a reserved word, try 'jax_'",
     "shape": "name 'shape' is a reserved word, try 'shape_'",

@@ -76,7 +76,9 @@ def test_what_is_noted_is_refused_at_its_line(
         told = [one for one in project.build("html").warnings if "no spec for" not in one]
         found = []
         for one in told:
-            match = re.search(r"index\.rst:(\d+): WARNING: (.*) can't stand in jaxpr-when: ", one)
+            match = re.search(
+                r"index\.rst:(\d+): WARNING: (.*) cannot be used in jaxpr-when: ", one
+            )
             assert match, one
             found.append((int(match[1]), match[2]))
         assert sorted(found) == sorted(due)
@@ -146,7 +148,7 @@ def test_headings_in_markdown(tmp_path_factory: pytest.TempPathFactory) -> None:
     for _ in range(2):
         done = project.build("html")
         assert len(done.warnings) == 1
-        assert "index.md:6: WARNING: a heading can't stand in jaxpr-when" in done.warnings[0]
+        assert "index.md:6: WARNING: a heading cannot be used in jaxpr-when" in done.warnings[0]
     assert "Heading" in done.page("index").get_text()
 
 

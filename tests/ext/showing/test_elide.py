@@ -212,12 +212,12 @@ def test_wrong_parts_are_told_at_their_lines(tmp_path: Path) -> None:
     for _ in range(2):
         done = project.build("html", "-W", "--keep-going")
         told = {(w.line, w.kind): w.text for w in warned(done)}
-        assert "'cast' is no word here, did you mean 'casts'" in told[8, "option"]
+        assert "unknown word 'cast', did you mean 'casts'" in told[8, "option"]
         assert "elide: at '[sine]': `mixed` has no equation `sine`" in told[9, "path"]
         assert "nearest: sin (1)" in told[9, "path"]
         assert "`mixed.vmap` has no equation `tan`" in told[10, "path"]
         assert "elide: 'none' stands alone" in told[11, "option"]
-        assert "'vamp' is no word here, did you mean 'vmap'" in told[18, "option"]
+        assert "unknown word 'vamp', did you mean 'vmap'" in told[18, "option"]
         # The failure alone is told of a block that fails.
         assert [place for place in told if place[0] >= 21] == [(21, "trace")]
         assert len(told) == len(warned(done)) == 6

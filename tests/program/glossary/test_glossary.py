@@ -209,7 +209,7 @@ def words_of(function: Callable[..., Any], *arguments: Any) -> Iterator[tuple[st
     queue = [open_jaxpr(jaxpr)]
     printed = list(parse(str(jaxpr)).walk())
     text = str(jaxpr)
-    found = facts.collect(jaxpr)
+    found = facts.collect(jaxpr).facts.to_json()
     operands = []
     while queue:
         body = queue.pop(0)

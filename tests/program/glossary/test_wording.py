@@ -39,7 +39,11 @@ def words(primitive: str, function: Callable[..., Any], *arguments: Any) -> str:
         jaxpr = jax.make_jaxpr(function)(*arguments)
     text = str(jaxpr)
     equation = next(e for e in parse(text).walk() if e.primitive == primitive)
-    rows = [row for program in facts.collect(jaxpr)["programs"] for row in program["equations"]]
+    rows = [
+        row
+        for program in facts.collect(jaxpr).facts.to_json()["programs"]
+        for row in program["equations"]
+    ]
     row = next(row for row in rows if row[0] == primitive)
     shown = {
         p.name: printed_value(text[p.start : p.end]) for p in equation.parameters if not p.members

@@ -12,7 +12,7 @@ from sphinx_jaxpr.program.html.side_by_side import PIECE, SUMMARY, Column, RowIt
 from sphinx_jaxpr.program.matching.match import match
 from sphinx_jaxpr.program.model import Printed
 from sphinx_jaxpr.program.parser.parser import parse
-from sphinx_jaxpr.worker.facts.facts import mask
+from sphinx_jaxpr.tracing.masking import mask
 from tests.program import corpus
 from tests.program.lesson import scope
 

@@ -22,7 +22,11 @@ SQUARE = jax.ShapeDtypeStruct((4, 4), jnp.float32)
 
 
 def collect(fn: Any, *args: Any, tangents: tuple[int, ...] = ()) -> dict[str, Any]:
-    return facts.collect(jax.make_jaxpr(fn)(*args), tangents)
+    return as_json(facts.collect(jax.make_jaxpr(fn)(*args), tangents))
+
+
+def as_json(collected: facts.Collected) -> dict[str, Any]:
+    return {**collected.facts.to_json(), "captured": [*map(list, collected.captured)]}
 
 
 def rows(found: dict[str, Any], program: int = 0) -> list[list[Any]]:
@@ -90,11 +94,6 @@ def test_odd_values_stay_out() -> None:
     assert facts.plain_value((1, (True, None), "a")) == [1, [True, None], "a"]
 
 
-def test_addresses_are_masked() -> None:
-    assert facts.mask("<f at 0x7f27fcf920>, 0x10") == "<f at 0xXXXXXXXXXXXX>, 0x10"
-    assert facts.mask("<Thing default:0x7fa86f3e0090>") == "<Thing default:0xXXXXXXXXXXXX>"
-
-
 def test_tangents_are_followed_into_nested_programs() -> None:
     inner = jax.jit(lambda x: jnp.sin(x) * 2.0)
 
@@ -152,7 +151,7 @@ def test_an_equation_with_an_effect_is_used() -> None:
 
 
 def test_effects_have_no_addresses() -> None:
-    found = facts.collect(PROGRAMS["reference_in_scan"]())
+    found = as_json(facts.collect(PROGRAMS["reference_in_scan"]()))
     names = [name for program in found["programs"] for name in program["effects"]]
     assert any("Read" in name for name in names)
     assert not [name for name in names if "id=" in name]

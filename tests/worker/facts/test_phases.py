@@ -33,7 +33,8 @@ def traced(target: str, args: str, transforms: str = "") -> tuple[dict[str, Any]
     found = tracer.prepare(wanted, lambda module: None)
     result = tracer.trace(wanted, found)
     stage = tracer._stage(wanted, *found)
-    return result["facts"], (jax.make_jaxpr(stage.fn)(*stage.args), stage)
+    assert result.program is not None
+    return result.program.facts.to_json(), (jax.make_jaxpr(stage.fn)(*stage.args), stage)
 
 
 def equations(facts: dict[str, Any]) -> list[list[Any]]:
@@ -293,7 +294,7 @@ def test_a_scope_of_the_authors_is_no_phase(name: str) -> None:
     def phases(fn: Callable[..., Any]) -> list[str]:
         from sphinx_jaxpr.worker.facts import facts
 
-        found = facts.collect(jax.make_jaxpr(fn)(1.0))
+        found = facts.collect(jax.make_jaxpr(fn)(1.0)).facts.to_json()
         return [row[1] for row in equations(found)]
 
     assert phases(scoped) == ["", ""]
@@ -345,7 +346,7 @@ def test_a_primitive_of_unknown_meaning_makes_no_claim() -> None:
     def run(x: Any, dot: Any) -> Any:
         return jax.jvp(lambda y: strange.bind(y, program=inner), (x,), (dot,))
 
-    found = facts.collect(jax.make_jaxpr(run)(1.0, 1.0), {1})
+    found = facts.collect(jax.make_jaxpr(run)(1.0, 1.0), {1}).facts.to_json()
     rows = found["programs"][0]["equations"]
     assert [row[:2] for row in rows] == [["strange", "tangent"]]
     assert [row[1] for row in found["programs"][1]["equations"]] == ["", ""]
@@ -363,6 +364,6 @@ def test_a_mesh_and_collectives() -> None:
 
     aval = jax.ShapeDtypeStruct((4,), jnp.float32)
     jaxpr = jax.make_jaxpr(lambda x, t: jax.jvp(total, (x,), (t,)))(aval, aval)
-    found = {row[0]: row[1] for row in equations(facts.collect(jaxpr, {1}))}
+    found = {row[0]: row[1] for row in equations(facts.collect(jaxpr, {1}).facts.to_json())}
     assert found["sin"] == found["cos"] == "forward"
     assert found["mul"] == "tangent"

@@ -7,7 +7,6 @@ import sys
 from collections.abc import Iterable
 from pathlib import Path
 from types import ModuleType
-from typing import Any
 
 import pytest
 
@@ -15,9 +14,10 @@ from sphinx_jaxpr.tracing import fingerprint
 from sphinx_jaxpr.tracing.client import Client
 from sphinx_jaxpr.tracing.grammar import arguments
 from sphinx_jaxpr.tracing.request import Job, Request
+from sphinx_jaxpr.tracing.result import Reply
 from sphinx_jaxpr.worker.isolation.isolation import meddles, words
 from sphinx_jaxpr.worker.isolation.objects import Walk
-from sphinx_jaxpr.worker.isolation.state import MISSING, Mapped, same
+from sphinx_jaxpr.worker.isolation.state import MISSING, MappingSlot, same
 
 HERE = Path(__file__).parents[1] / "neighbours"
 
@@ -114,16 +114,17 @@ def trace(targets: Iterable[str]) -> tuple[dict[str, str], int]:
         for j in jobs
     ]
     client = Client(setup)
-    return {job.key: _text(outcome) for job, outcome in client.run(jobs)}, client.starts
+    return {job.key: _text(reply) for job, reply in client.run(jobs)}, client.starts
 
 
 SQUARE = {"precise:f", "plain:dot"}
 
 
-def _text(outcome: dict[str, Any]) -> str:
-    if "result" in outcome:
-        return str(outcome["result"]["text"])
-    return f"{outcome['error']['type']}: {outcome['error']['message']}"
+def _text(reply: Reply) -> str:
+    if reply.result is not None and reply.result.program is not None:
+        return reply.result.program.text
+    assert reply.error is not None
+    return f"{reply.error.type}: {reply.error.message}"
 
 
 ORDERS = {
@@ -220,7 +221,7 @@ def test_values_are_compared_without_running_their_code() -> None:
 
 def test_a_mapping_is_put_back_in_its_order() -> None:
     mapping = {"a": 1, "b": 2}
-    place = Mapped("m", mapping)
+    place = MappingSlot("m", mapping)
     assert place.unchanged()
     del mapping["a"]
     mapping["c"] = 3

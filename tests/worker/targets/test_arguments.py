@@ -15,9 +15,9 @@ from jax.sharding import NamedSharding
 from jax.sharding import PartitionSpec as P
 
 from sphinx_jaxpr.tracing import grammar
+from sphinx_jaxpr.tracing.masking import mask
 from sphinx_jaxpr.tracing.request import Request
 from sphinx_jaxpr.worker.avals import mesh_of, under
-from sphinx_jaxpr.worker.facts.facts import mask
 from sphinx_jaxpr.worker.failures import RequestError, hint_of
 from sphinx_jaxpr.worker.recorder import DependencyRecorder
 from sphinx_jaxpr.worker.stage import Stage
@@ -51,7 +51,7 @@ def request(
 
 def trace(tracer: Tracer, wanted: Request) -> tuple[dict[str, Any], Stage]:
     found = tracer.prepare(wanted, lambda module: None)
-    result = tracer.trace(wanted, found)
+    result = tracer.trace(wanted, found).to_json()
     with tracer._mesh(wanted, found[1]):
         return result, tracer._stage(wanted, *found)
 
@@ -277,7 +277,7 @@ OWN = (("own", f"{special.__name__}:doubled"),)
 
 REFUSED = [
     ("plain", "f32[4@a,8]", "", 'add the option mesh: {a: 2}, axis_types="Explicit"'),
-    ("plain", "f32[4@c,8]", "MESH", "'c', which is no axis of the mesh"),
+    ("plain", "f32[4@c,8]", "MESH", "'c', which is not an axis of the mesh"),
     ("plain", "x=f32[5@a]", "MESH", "x: 2 shards do not divide dimension 0 of f32[5@a]"),
     ("plain", "f32[4@a]", "{a: 2}", "which is Auto: types name Explicit axes only"),
     ("plain", "Ref{f32[3@a]}", "", "is split over a mesh, and there is none"),
@@ -386,11 +386,11 @@ GAPS = [
     ("late", "f32[2]", "4=3", "static position 4: late(x, n=2, *, k=1.0, **named) takes 2"),
     ("late", "f32[2]", "999999999=3", "static position 999999999: late("),
     ("named", "f32[2]", "1=3, n=3", "static gives 'n' by position and by name"),
-    ("starred", "f32[2], rest=f32[2]", "", "args names 'rest', which is no parameter"),
+    ("starred", "f32[2], rest=f32[2]", "", "args names 'rest', which is not a parameter"),
     ("late", "f32[2]", "2=3", "takes 2 positional arguments; give others by name, as in k=3"),
     ("keywords", "f32[4]", "w=W",
      "args has 1 spec, but keywords(*, w, x, n=2, limits=...) takes 0 positional arguments"),
-    ("given", "f32[4]", "n=3", "static names 'n', which is no parameter of given(x)"),
+    ("given", "f32[4]", "n=3", "static names 'n', which is not a parameter of given(x)"),
     ("given_loosely", "", "", "no spec for 'w', 'x' of given_loosely(w, x, n=2, *, limits=...)"),
     ("scaled_layer", "f32[4,4]", "", "no spec for 'x' of scaled_layer(w, x, n=2, *, limits=...)"),
 ]  # fmt: skip

@@ -67,7 +67,7 @@ def test_ready_jaxpr_is_shown_as_it_is(tracer: Tracer) -> None:
     from tests.worker import callables
 
     result = tracer.trace(request("program"), tracer.prepare(request("program"), ignore))
-    assert result["text"] == str(callables.program)
+    assert result.program is not None and result.program.text == str(callables.program)
 
 
 def test_constants_are_type_and_size(tracer: Tracer) -> None:
@@ -106,7 +106,7 @@ REFUSED = [
     ("number", "", "", "target", "is a int: a target is a function"),
     ("dense", "f32[2,3]", "", "option", "no spec for 'w', 'b' of dense(x, w, b)"),
     ("square", "f32[2], f32[3]", "", "option", "args has 2 specs, but square(x) takes 1"),
-    ("square", "y=f32[2]", "", "option", "args names 'y', which is no parameter of square(x)"),
+    ("square", "y=f32[2]", "", "option", "args names 'y', which is not a parameter of square(x)"),
     ("square", "f32[2], x=f32[2]", "", "option", "is given by position and by name"),
     ("defaults", "x=f32[2]", "flop=True", "option", "did you mean 'flip'?"),
     ("defaults", "x=f32[2], n=f32[]", "n=3", "option", "is in args and in static"),
@@ -122,7 +122,7 @@ def test_refused(tracer: Tracer, target: str, args: str, static: str, kind: str,
     with pytest.raises(RequestError) as caught:
         trace(tracer, request(target, args, static=static))
     assert part in str(caught.value)
-    assert caught.value.kind == kind
+    assert caught.value.report.kind == kind
 
 
 def test_no_module_names_the_nearest_and_what_was_searched() -> None:
@@ -135,7 +135,7 @@ def test_no_module_names_the_nearest_and_what_was_searched() -> None:
     with pytest.raises(RequestError) as caught:
         tracer.prepare(Request("target:f"), ignore)
     assert "no module 'target', did you mean 'targets'?" in str(caught.value)
-    assert caught.value.more["searched"] == [here]
+    assert caught.value.report.searched == (here,)
 
 
 def test_a_next_jax_without_closed_jaxpr_is_read_alike() -> None:

@@ -9,12 +9,14 @@ import jax.numpy as jnp
 import pytest
 
 from sphinx_jaxpr.tracing import grammar
+from sphinx_jaxpr.tracing.masking import mask
 from sphinx_jaxpr.tracing.request import Request
-from sphinx_jaxpr.worker.facts.facts import mask
+from sphinx_jaxpr.tracing.transforms import TRANSFORMS
 from sphinx_jaxpr.worker.failures import RequestError
 from sphinx_jaxpr.worker.recorder import DependencyRecorder
 from sphinx_jaxpr.worker.stage import Stage
 from sphinx_jaxpr.worker.tracer import Tracer
+from sphinx_jaxpr.worker.transforms import table
 from tests.worker import callables
 
 MODULE = callables.__name__
@@ -45,7 +47,7 @@ def ignore(module: str) -> None:
 
 def trace(tracer: Tracer, wanted: Request) -> tuple[dict[str, Any], Stage]:
     found = tracer.prepare(wanted, ignore)
-    result = tracer.trace(wanted, found)
+    result = tracer.trace(wanted, found).to_json()
     return result, tracer._stage(wanted, *found)
 
 
@@ -186,7 +188,7 @@ def test_third_party(tracer: Tracer) -> None:
 
 
 REFUSED = [
-    ("dense", DENSE, "grad(argnums=q)", "'q', which is no argument"),
+    ("dense", DENSE, "grad(argnums=q)", "'q', which is not an argument"),
     ("dense", DENSE, "grad(argnums=3)", "there are 3 arguments (x, w, b)"),
     ("dense", DENSE, 'grad(sum="no")', "sum is True or False"),
     ("nothing", "", "grad", "grad needs a function with an argument"),
@@ -194,7 +196,7 @@ REFUSED = [
     ("dense", DENSE, "vmap(axis_size=0)", "axis_size is a positive number, not 0"),
     ("dense", DENSE, "vmap(in_axes={x: 5})", "x is bf16[32,64], it has no place for axis 5"),
     ("dense", DENSE, "vmap(in_axes=(0, None))", "one axis for each of x, w, b"),
-    ("dense", DENSE, "vmap(in_axes={z: 0})", "'z', which is no argument"),
+    ("dense", DENSE, "vmap(in_axes={z: 0})", "'z', which is not an argument"),
     ("dense", DENSE, "scan(carry=b)", "it must return the carry's type (b: bf16[64])"),
     ("dense", DENSE, "scan(over=x)", "'x' is both carry and over"),
     ("dense", DENSE, "remat(policy=dots_savable)", "did you mean 'dots_saveable'?"),
@@ -202,7 +204,7 @@ REFUSED = [
     ("dense", DENSE, "shard_map(mesh={data: 5})", 'try mesh={"data": 4}'),
     ("dense", "x=bf16[30,64], w=bf16[64,64], b=bf16[64]", "shard_map", 'mesh={"data": 6}'),
     ("dense", DENSE, "shard_map(mesh=8)", 'such as {"data": 8}'),
-    ("dense", DENSE, 'shard_map(in_specs={x: ("model",)})', "'model' is no axis of the mesh"),
+    ("dense", DENSE, 'shard_map(in_specs={x: ("model",)})', "'model' is not an axis of the mesh"),
     ("dense", DENSE, 'shard_map(in_specs={b: ("data", None)})', "has 2 entries"),
     ("dense", DENSE, 'shard_map(mesh={"data": 5}, in_specs={w: (None, "data")})', "do not divide"),
 ]
@@ -215,7 +217,7 @@ def test_refused_with_the_right_thing(
     with pytest.raises(RequestError) as caught:
         trace(tracer, request(target, args, chain))
     assert part in str(caught.value)
-    assert caught.value.kind == "option"
+    assert caught.value.report.kind == "option"
 
 
 def test_phases(tracer: Tracer) -> None:
@@ -230,3 +232,7 @@ def test_phases(tracer: Tracer) -> None:
     assert set(phases("jvp(argnums=w)")) == {"forward", "tangent"}
     assert "recomputed" in phases("remat | grad(argnums=w)", place=1)
     assert "transpose" in phases("remat | grad(argnums=w)", place=1)
+
+
+def test_each_listed_transform_has_a_function_and_no_other_does() -> None:
+    assert set(table.BUILTIN) == set(table._FUNCTIONS) == set(TRANSFORMS)

@@ -1,0 +1,137 @@
+"""Options as texts, read alike for the directive, the command ``show`` and tests."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from . import grammar
+from .grammar import WIDE, Chain, GrammarError, Mesh, Name, Value, shorten
+from .request import Request, is_target
+
+# --- what is traced: ``args``, ``static``, ``transforms``, ``mesh``
+
+_GRAMMAR: Final[Mapping[str, Callable[[str], Any]]] = {
+    "args": grammar.arguments,
+    "static": grammar.static,
+    "transforms": grammar.transforms,
+    "mesh": grammar.mesh,
+}
+_MAX: Final = 30  # characters of the text that a message repeats
+
+
+@dataclass(frozen=True)
+class OptionProblem:
+    """What is wrong with an option's text, and the offset in it."""
+
+    option: str
+    message: str
+    text: str
+    offset: int
+
+    @property
+    def line(self) -> int:
+        """The line of the text, from 0."""
+        return self.text.count("\n", 0, self.offset)
+
+    def __str__(self) -> str:
+        near = self.text[self.offset :].split("\n")[0][:_MAX]
+        where = f"at {shorten(near)}" if near else "at its end"
+        return f"{self.option}: {self.message} {where}"
+
+
+@dataclass(frozen=True)
+class TraceOptions:
+    """The options of one function; one with a problem has its default."""
+
+    args: tuple[tuple[str, Value], ...] = ()
+    static: tuple[tuple[str | int, Value], ...] = ()
+    transforms: tuple[Chain, ...] = ()
+    mesh: Mesh | Name | None = None
+    problems: tuple[OptionProblem, ...] = ()
+
+    def is_readable(self, *options: str) -> bool:
+        """Whether none of ``options`` has a problem."""
+        return not any(problem.option in options for problem in self.problems)
+
+    def request(
+        self,
+        target: str,
+        *,
+        jit: bool = False,
+        x64: bool = False,
+        allowed: tuple[str, ...] = (),
+        around: tuple[str, ...] = (),
+        bare: bool = False,
+    ) -> Request:
+        """The request of the function itself; see :class:`Request` for the arguments."""
+        return Request(
+            target,
+            self.args,
+            self.static,
+            jit=jit,
+            x64=x64,
+            allowed=allowed,
+            mesh=self.mesh,
+            around=around,
+            bare=bare,
+        )
+
+
+def read_options(
+    args: str = "", static: str = "", transforms: str = "", mesh: str = ""
+) -> TraceOptions:
+    """Read the options as texts; what can't be read is in ``problems``."""
+    texts = {"args": args, "static": static, "transforms": transforms, "mesh": mesh}
+    values: dict[str, Any] = {}
+    problems: list[OptionProblem] = []
+    for option, text in texts.items():
+        try:
+            values[option] = _GRAMMAR[option](text)
+        except GrammarError as error:
+            problems.append(OptionProblem(option, str(error), text, error.offset))
+    return TraceOptions(**values, problems=tuple(problems))
+
+
+def names_function(target: str) -> bool:
+    """Whether a text may name a function in a module: ``module:name``, or dotted."""
+    return is_target(target) and (":" in target or "." in target)
+
+
+def narrowed(args: str) -> dict[str, str]:
+    """The 64-bit types in a text of specs, with what JAX traces instead where x64 is off."""
+    wide = sorted(dtype for dtype in WIDE if re.search(rf"\b{dtype}\[", args))
+    return {dtype: _narrow(dtype) for dtype in wide}
+
+
+def _narrow(dtype: str) -> str:
+    return dtype.replace("128", "64") if dtype == "c128" else dtype.replace("64", "32")
+
+
+# --- which blocks start open: ``open``
+
+#: Values of ``open`` that stand alone.
+OPEN_WORDS: Final = ("auto", "all", "none", "base")
+#: Printed lines up to which a block starts open under ``auto``.
+OPEN_LINES: Final = 40
+
+
+def read_open(text: str, labels: Collection[str]) -> tuple[str, list[str]]:
+    """``open`` in its canonical form, and the words in it that are no label.
+
+    Several words are labels, or ``base``; one of ``OPEN_WORDS`` stands alone.
+    """
+    words = [word for word in re.split(r"[\s,]+", text) if word]
+    value = ",".join(words)
+    if value in OPEN_WORDS:
+        return value, []
+    return value, [word for word in words if word not in labels and word != "base"]
+
+
+def starts_open(opened: str, label: str, text: str) -> bool:
+    """Whether the block with a label (``""`` for the base) and a printed text starts open."""
+    if opened == "auto":
+        return text.count("\n") < OPEN_LINES
+    return opened == "all" or (label or "base") in opened.split(",")

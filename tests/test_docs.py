@@ -114,7 +114,7 @@ def test_every_option_of_conf_py_is_documented(site: Build) -> None:
 
 def test_every_warning_type_is_documented(site: Build) -> None:
     rows = {code.get_text() for code in site.page("reference/config").select("td code")}
-    used = {"trace", "path", "glossary", "claim", "drift", *findings._SUBTYPES.values()}
+    used = {"trace", "path", "glossary", "claim", "drift", "raises", *findings._SUBTYPES.values()}
     assert {row for row in rows if row.startswith("jaxpr.")} == {f"jaxpr.{kind}" for kind in used}
 
 
@@ -222,7 +222,8 @@ def test_lessons_are_documented(site: Build) -> None:
 
 def test_every_class_that_the_reference_names_is_one(site: Build) -> None:
     package = PROJECT / "sphinx_jaxpr"
-    files = [*(package / "ext").glob("*.py"), package / "static/jaxpr.js"]
+    files = [*(package / "ext").rglob("*.py"), *(package / "program/html").glob("*.py")]
+    files.append(package / "static/jaxpr.js")
     source = "".join(path.read_text("utf-8") for path in files)
     text = site.page("reference/html").select_one("article").get_text(" ")
     named = set(re.findall(r"(?<![\w-])jaxpr-(?!dense)[a-z]+(?![\w-])", text))

@@ -103,12 +103,6 @@ _AFTER_FORMAT: Final = re.compile(
 )
 
 
-def skip(pattern: re.Pattern[str], text: str, position: int) -> int:
-    """The end of what ``pattern`` matches at ``position``."""
-    match = pattern.match(text, position)
-    return match.end() if match else position
-
-
 class Scanner:
     """Finds where opaque text ends, in time linear in the length of ``text``.
 

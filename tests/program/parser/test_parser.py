@@ -455,7 +455,7 @@ def test_an_equation(equation: str, flat: bool) -> None:
     *lines, last = outline(text)
     assert lines == [EQUATIONS[equation]]
     assert last.endswith("= sin[] a.0")
-    first = next(parse(text).walk())
+    first = parse(text).walk()[0]
     assert text[first.start : first.end] == equation
 
 

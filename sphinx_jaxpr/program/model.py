@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final, NamedTuple, Protocol, TypeAlias
 
 from .text import clipped, inert, plural
@@ -115,6 +115,7 @@ class Equation:
     """``binders = primitive[parameters] operands``, or without binders.
 
     ``outputs`` are the variables that it binds, ``inputs`` what it is applied to.
+    ``programs`` are those printed inside, in printed order: those of the parameters.
     """
 
     start: int
@@ -123,11 +124,7 @@ class Equation:
     outputs: tuple[Variable, ...]
     inputs: tuple[Operand, ...]
     parameters: tuple[Parameter, ...]
-
-    @property
-    def programs(self) -> tuple[Program, ...]:
-        """The programs printed inside this equation, in printed order."""
-        return tuple(p for parameter in self.parameters for p in parameter.programs)
+    programs: tuple[Program, ...] = field(default=(), compare=False)
 
     def __str__(self) -> str:
         """It without types and parameters: ``c = tanh b``."""
@@ -227,9 +224,8 @@ def _walk(programs: list[Program]) -> tuple[Equation, ...]:
     while ahead:
         equation = ahead.pop()
         equations.append(equation)
-        for parameter in reversed(equation.parameters):
-            for nested in reversed(parameter.programs):
-                ahead += nested.equations[::-1]
+        for nested in reversed(equation.programs):
+            ahead += nested.equations[::-1]
     return tuple(equations)
 
 

@@ -59,7 +59,7 @@ class HtmlRenderer(BlockRenderer):
     def back(self, target: PathTarget) -> nodes.Node:
         """A link from a note to its equation."""
         assert target.block is not None
-        printed = self.traced(target.block).printed
+        printed = self.traced[target.block.identity].printed
         identity = equation_ids(printed, self.id_of(target.block))[target.start]
         path = nodes.literal(target.note.path, target.note.path)
         return nodes.reference("", "", path, internal=True, refid=identity)
@@ -77,7 +77,7 @@ class HtmlRenderer(BlockRenderer):
         """One block; its caption is a child."""
         kind, opened, summary, body = self.parts(block, look)
         classes = " ".join(["jaxpr", *filter(None, [kind]), *self.directive.classes])
-        arguments = self.traced(block).arguments
+        arguments = self.traced[block.identity].arguments
         about = [*self.remarks(block), *filter(None, [arguments, self.version(block)])]
         rows = f' data-rows="{powers(look.side.rows)}"' if look.side else ""
         source = f' data-source="{escape(self.source_id)}"' if self.lines_of(block) else ""
@@ -109,7 +109,7 @@ class HtmlRenderer(BlockRenderer):
         if self.is_skipped(block):
             message = markup.paragraph(_("Not traced: jaxpr_mode is skip."))
             return "jaxpr-skipped", True, summary, message
-        traced, error = self.traced(block), self.error(block)
+        traced, error = self.traced[block.identity], self.error(block)
         if error is not None:
             kind = "jaxpr-raises" if traced.is_expected else "jaxpr-error"
             return kind, True, summary, markup.error(*error_parts(error))
@@ -150,17 +150,17 @@ class HtmlRenderer(BlockRenderer):
 
     def runs(self, block: Block) -> list[Run]:
         """Neighbouring equations that are folded together; in a book nothing may be."""
-        traced = self.traced(block)
+        traced = self.traced[block.identity]
         if not traced.has_program or self.is_epub:
             return []
         return runs(traced.printed, self.elided(block))
 
     def only_in_base(self, block: Block) -> str:
         """The equations that the base has and this block lacks, each a link where it is shown."""
-        dropped = self.traced(block).dropped
+        dropped = self.traced[block.identity].dropped
         if not dropped:
             return ""
-        printed = self.traced(self.base).printed
+        printed = self.traced[self.base.identity].printed
         ids = equation_ids(printed, self.id_of(self.base)) if self.base.shown else {}
         listed = []
         for equation in dropped[:MOST_DROPPED]:
@@ -185,7 +185,7 @@ class HtmlRenderer(BlockRenderer):
             return {}
         last = python.line + python.text.count("\n")
         lines = {}
-        for start, facts in self.traced(block).aligned.equations.items():
+        for start, facts in self.traced[block.identity].aligned.equations.items():
             if facts.source and facts.source[0] == python.file:
                 line = facts.source[1]
                 if python.line <= line <= last:
@@ -235,14 +235,14 @@ class HtmlRenderer(BlockRenderer):
         for block in self.blocks:
             lines = self.lines_of(block)
             if lines:
-                ids = equation_ids(self.traced(block).printed, self.id_of(block))
+                ids = equation_ids(self.traced[block.identity].printed, self.id_of(block))
                 for start, (line, _identity) in sorted(lines.items()):
                     by_line.setdefault(line, []).append(ids[start])
         return by_line
 
     def search_words(self, block: Block) -> str:
         """The functions and primitives of a block, for the search; no letters or types."""
-        equations = () if self.is_skipped(block) else self.traced(block).printed.walk()
+        equations = () if self.is_skipped(block) else self.traced[block.identity].printed.walk()
         primitives = {equation.primitive for equation in equations}
         target = block.request.target.replace(":", ".") if block.request else ""
         return " ".join([*target.split("."), block.label, *sorted(primitives)])
@@ -260,12 +260,12 @@ class CompareRenderer(HtmlRenderer):
     def render(self) -> list[nodes.Node]:
         """Pairs of figures; blocks without a program stand alone."""
         base, *variants = self.directive.blocks
-        if self.is_epub or not variants or not self.traced(base).has_program:
+        if self.is_epub or not variants or not self.traced[base.identity].has_program:
             return super().render()
         figures: list[nodes.Node] = [*self.rest, *self.source()]
         self.caption_left = self.caption
         self.base_shown = False
-        pairs = [block for block in variants if self.traced(block).has_program]
+        pairs = [block for block in variants if self.traced[block.identity].has_program]
         if not pairs:
             figures += self.once(base)
         for block in variants:
@@ -296,7 +296,7 @@ class CompareRenderer(HtmlRenderer):
 
     def columns(self, base: Block, block: Block) -> tuple[Column | None, Column | None]:
         """The rows of both programs, where their lines can be put into rows."""
-        left, right = self.traced(base), self.traced(block)
+        left, right = self.traced[base.identity], self.traced[block.identity]
         if not (left.printed.program and right.printed.program):
             return None, None
         try:

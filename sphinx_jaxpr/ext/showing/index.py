@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sphinx.application import Sphinx
 from sphinx.domains import Index, IndexEntry
 from sphinx.environment import BuildEnvironment
 
 from ..judging.build import RunningBuild
-from ..judging.meanings import Meanings
 from ..judging.session import BuildSession
 from ..records import Block, DirectiveRecord
+
+if TYPE_CHECKING:
+    from ...program.glossary.glossary import Entry
 
 #: The heading of names that do not begin with a letter.
 _OTHER = "Symbols"
@@ -56,11 +58,15 @@ class PrimitiveIndex(Index):
             wanted = set(docnames)
             pages = {docname: page for docname, page in pages.items() if docname in wanted}
         letters: dict[str, list[IndexEntry]] = {}
-        for name, uses in uses_of_primitives(build.session, pages).items():
+        primitives = uses_of_primitives(build.session, pages)
+        is_html = app.builder.format == "html"
+        # Definitions are read from a file: not for a book, nor where nothing needs them.
+        definitions = build.meanings.glossary.entries(primitives) if primitives and is_html else {}
+        for name, uses in primitives.items():
             letter = name[0].upper() if name[0].isalpha() else _OTHER
             entries = letters.setdefault(letter, [])
-            if app.builder.format == "html":
-                entries.extend(_entries(build.meanings, app.env, name, uses))
+            if is_html:
+                entries.extend(_entries(definitions.get(name), app.env, name, uses))
             else:  # on paper once for each block
                 entries.extend(
                     IndexEntry(name, 0, docname, block.identity, block.name, "", "")
@@ -70,10 +76,9 @@ class PrimitiveIndex(Index):
 
 
 def _entries(
-    meanings: Meanings, env: BuildEnvironment, name: str, uses: list[tuple[str, Block]]
+    entry: Entry | None, env: BuildEnvironment, name: str, uses: list[tuple[str, Block]]
 ) -> Iterator[IndexEntry]:
     """One primitive with all its blocks below it."""
-    entry = meanings.glossary.entry(name)
     yield IndexEntry(name, 1, "", "", "", "", entry.meaning if entry else "")
     for docname, block in uses:
         title = env.titles.get(docname)

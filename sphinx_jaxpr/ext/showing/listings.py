@@ -44,7 +44,7 @@ class NodeRenderer(BlockRenderer):
             return [nodes.paragraph("", _("Not traced: jaxpr_mode is skip."))]
         error = self.error(block)
         if error is not None:
-            return _error_nodes(error, self.traced(block).is_expected)
+            return _error_nodes(error, self.traced[block.identity].is_expected)
         return self.listing(block)
 
     def begin(self, block: Block) -> list[nodes.Node]:
@@ -70,7 +70,7 @@ class NodeRenderer(BlockRenderer):
             item["ids"].remove(identity)
             next(item.findall(nodes.paragraph)).insert(0, nodes.target("", "", ids=[identity]))
             line += nodes.Text(", " if number > 1 else "")
-            name = letters(self.traced(block), target)
+            name = letters(self.traced[block.identity], target)
             line += [nodes.literal(name, name), nodes.Text(" (")]
             line += nodes.reference("", str(number), internal=True, refid=identity)
             line += nodes.Text(")")
@@ -80,7 +80,7 @@ class NodeRenderer(BlockRenderer):
     def where(self, target: PathTarget) -> nodes.Node:
         """The equation of a note: its letters, which lead to the block, and the path."""
         assert target.block is not None
-        name = letters(self.traced(target.block), target)
+        name = letters(self.traced[target.block.identity], target)
         link = nodes.reference("", "", nodes.literal(name, name), internal=True)
         link["refid"] = target.block.identity
         return nodes.inline("", "", link, nodes.Text(f" ({target.note.path})"))
@@ -94,7 +94,7 @@ class NodeRenderer(BlockRenderer):
             heading = [nodes.literal_block(call, call, language="python", translatable=False), line]
         else:
             line += nodes.literal(call, call)
-        header = map(_ascii, self.traced(block).header_words)
+        header = map(_ascii, self.traced[block.identity].header_words)
         about = [*header, *self.remarks(block), self.version(block)]
         # In a paragraph: a blank line would end it in the midst of TeX's argument.
         text = on_one_line("; ".join(filter(None, about)))
@@ -107,7 +107,7 @@ class NodeRenderer(BlockRenderer):
 
     def listing(self, block: Block) -> list[nodes.Element]:
         """The text of a program, and what colours and folds show in HTML."""
-        printed = self.traced(block).printed
+        printed = self.traced[block.identity].printed
         end, rest = len(printed.text), 0
         if self.rendering.format in PAGED:
             end, rest = _cut(printed, self.rendering.settings.max_equations)
@@ -128,7 +128,7 @@ class NodeRenderer(BlockRenderer):
 
     def only_in_base(self, block: Block) -> list[nodes.Element]:
         """The equations that the base has and this block lacks."""
-        dropped = self.traced(block).dropped
+        dropped = self.traced[block.identity].dropped
         if not dropped:
             return []
         line = nodes.paragraph("", only_in_base())

@@ -43,6 +43,6 @@ class PastedNodeRenderer(_Pasted, NodeRenderer):
     """For all others."""
 
     def heading(self, block: Block) -> list[nodes.Node]:
-        header = [part.text for part in self.traced(block).header]
+        header = [part.text for part in self.traced[block.identity].header]
         about = [*header, *self.remarks(block), self.version(block)]
         return [nodes.paragraph("", f"{title()} - {'; '.join(filter(None, about))}")]

@@ -6,7 +6,7 @@ Every format gives ``None`` for a value that is not of its sort.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -130,8 +130,9 @@ FORMATS: Final[dict[str, Callable[[Any], str | None]]] = {
 }
 
 
-def fill(template: str, parameters: Mapping[str, Any]) -> Iterator[str]:
+def fill(template: str, parameters: Mapping[str, Any]) -> list[str]:
     """The pieces of a template whose values are all there."""
+    pieces = []
     for piece in template.split("; "):
         missing = False
 
@@ -148,7 +149,8 @@ def fill(template: str, parameters: Mapping[str, Any]) -> Iterator[str]:
 
         text = _FIELD.sub(value, piece)
         if not missing:
-            yield text
+            pieces.append(text)
+    return pieces
 
 
 # --- one use of a primitive with what is known of it, for its words

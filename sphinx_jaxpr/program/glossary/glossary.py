@@ -16,10 +16,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cache
 from importlib.resources import files
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from .formats import Applied
 from .wording import words
+
+if TYPE_CHECKING:
+    from ..model import EquationFacts, Printed
 
 #: The kinds of primitives; a project's own are ``custom``.
 KINDS: Final = frozenset(
@@ -86,6 +89,11 @@ class Glossary:
         """The definition of a primitive, by its name or another name of it."""
         return self._entries.get(self._names.get(name, ""))
 
+    def entries(self, names: Iterable[str]) -> dict[str, Entry]:
+        """The definitions of those primitives that have one, by the names that are given."""
+        known = ((name, self._entries.get(self._names.get(name, ""))) for name in names)
+        return {name: entry for name, entry in known if entry is not None}
+
     def known(self) -> tuple[str, ...]:
         """The names of all defined primitives, sorted, without aliases."""
         return tuple(sorted(self._entries))
@@ -131,6 +139,29 @@ class Glossary:
         entry = self.entry(primitive)
         name, template = (entry.name, entry.words) if entry else (primitive, "")
         return words(Applied(name, parameters, types, inputs, programs or {}), template)
+
+    def equations_in_words(
+        self, printed: Printed, facts: Mapping[int, EquationFacts]
+    ) -> dict[int, str]:
+        """What the parameters of each equation say, by its ``start``; ``facts`` are too."""
+        words_by_start = {}
+        for equation in printed.walk():
+            parameters: dict[str, Any] = {
+                parameter.name: printed_value(printed.text[parameter.start : parameter.end])
+                for parameter in equation.parameters
+                if not parameter.members
+            }
+            known = facts.get(equation.start)
+            if known is not None:
+                parameters |= known.parameters
+            words_by_start[equation.start] = self.in_words(
+                equation.primitive,
+                parameters,
+                known.types if known else tuple(v.type for v in equation.outputs),
+                inputs=[operand.type for operand in equation.inputs],
+                programs=known.programs if known else {},
+            )
+        return words_by_start
 
 
 @cache

@@ -224,7 +224,7 @@ class _Renderer:
             return True
         first = self.line_numbers.at(equation.start)
         self.before[first].append(self.marked.notes.get(equation.start, ""))
-        end = min(equation.end, self.line_numbers.end(first))
+        end = min(equation.end, self.line_numbers.ends[first])
         self.inline.append((equation.start, end, f'<span class="jaxpr-eqn"{attributes}>'))
         return False
 
@@ -306,11 +306,11 @@ class _Renderer:
         inline = sorted(self.inline, key=lambda span: (span[0], -span[1]))
         cursor = 0
         for line, start in enumerate(self.starts):
-            end = self.line_numbers.end(line)
+            end = self.line_numbers.ends[line]
             # (offset, order, -end or 0, markup, offset after): closing tags come first
             events: list[tuple[int, int, int, str, int]] = []
             tag = "span" if line in self.heads else "pre"
-            ink, _ = self.line_numbers.ink(line)
+            ink, _ = self.line_numbers.inks[line]
             while token is not None and token.start < end:
                 stop = min(token.end, end)
                 begin = token.start

@@ -15,8 +15,8 @@ from typing import Final, TypeAlias
 
 from ..model import Equation, EquationFacts, Printed, Program, Variable, programs
 from ..text import expect, plural
-from .bodies import bare
 from .match import ADDED, KEPT, RESHAPED, Match
+from .numbering import bare
 
 # --- how a variant differs from its base, in one computed line
 

@@ -267,7 +267,15 @@ class _Parser(ValueReader):
         operands, end = self.operands(position, column)
         if end < 0:
             return None
-        return Equation(start, end, match[0], tuple(binders), tuple(operands), tuple(parameters))
+        return Equation(
+            start,
+            end,
+            match[0],
+            tuple(binders),
+            tuple(operands),
+            tuple(parameters),
+            tuple(program for parameter in parameters for program in parameter.programs),
+        )
 
     def _state(
         self, start: int, position: int, column: int, binders: list[Variable]

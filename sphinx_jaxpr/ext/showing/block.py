@@ -77,9 +77,12 @@ class BlockRenderer:
         self.blocks = [block for block in directive.blocks if block.shown]
         #: Every block with its program, by its id.
         self.traced = rendering.session.traced_blocks(directive)
+        #: The id that each block has in this tree, by its own.
         self.ids = {b.identity: free(b.identity, rendering.taken) for b in directive.blocks}
         #: The nodes that show blocks, for the event ``jaxpr-figure``.
         self.figures: list[tuple[Block, nodes.Element]] = []
+        #: Whether there is nothing but placeholders.
+        self.is_skipped = rendering.session.mode == "skip" and directive.blocks[0].pasted is None
         self.in_table = _is_inside(node, nodes.entry)
         self.is_epub = rendering.format == "html" and rendering.builder == "epub"
 
@@ -97,14 +100,6 @@ class BlockRenderer:
     def base(self) -> Block:
         """The block of the function itself."""
         return self.directive.blocks[0]
-
-    def id_of(self, block: Block) -> str:
-        """The id of a block in this tree."""
-        return self.ids[block.identity]
-
-    def is_skipped(self, block: Block) -> bool:
-        """Whether there is nothing but a placeholder."""
-        return self.rendering.session.mode == "skip"
 
     def call(self, block: Block) -> str:
         """The call that makes a block; while that is unknown, its name and label."""
@@ -200,7 +195,7 @@ class BlockRenderer:
         """The notes at equations of a block, with the ids of their texts."""
         pairs = zip(self.note_targets, self.note_nodes, strict=False)
         own = [(target, node) for target, node in pairs if target.block is block]
-        identity = self.id_of(block)
+        identity = self.ids[block.identity]
         return [
             (target, node, f"{identity}-note-{number}")
             for number, (target, node) in enumerate(own, 1)
@@ -217,7 +212,7 @@ class BlockRenderer:
 
     # -- the function's source
 
-    @property
+    @cached_property
     def python(self) -> FunctionSource | None:
         """The function's Python source, where it was asked for and is known."""
         result = self.traced[self.base.identity].result if self.directive.with_source else None

@@ -60,7 +60,7 @@ class HtmlRenderer(BlockRenderer):
         """A link from a note to its equation."""
         assert target.block is not None
         printed = self.traced[target.block.identity].printed
-        identity = equation_ids(printed, self.id_of(target.block))[target.start]
+        identity = equation_ids(printed, self.ids[target.block.identity])[target.start]
         path = nodes.literal(target.note.path, target.note.path)
         return nodes.reference("", "", path, internal=True, refid=identity)
 
@@ -82,7 +82,7 @@ class HtmlRenderer(BlockRenderer):
         rows = f' data-rows="{powers(look.side.rows)}"' if look.side else ""
         source = f' data-source="{escape(self.source_id)}"' if self.lines_of(block) else ""
         before, after = markup.figure(
-            look.identity or self.id_of(block),
+            look.identity or self.ids[block.identity],
             classes,
             rows + source,
             opened=opened,
@@ -106,7 +106,7 @@ class HtmlRenderer(BlockRenderer):
     def parts(self, block: Block, look: Look) -> tuple[str, bool, str, str]:
         """A class of its own, whether it starts open, the summary and what it folds."""
         summary = self.title(block)
-        if self.is_skipped(block):
+        if self.is_skipped:
             message = markup.paragraph(_("Not traced: jaxpr_mode is skip."))
             return "jaxpr-skipped", True, summary, message
         traced, error = self.traced[block.identity], self.error(block)
@@ -115,7 +115,7 @@ class HtmlRenderer(BlockRenderer):
             return kind, True, summary, markup.error(*error_parts(error))
         summary += markup.computed(traced.header, traced.phases)
         summary += markup.beside(look.beside, _("(beside {label})"))
-        identity = look.identity or self.id_of(block)
+        identity = look.identity or self.ids[block.identity]
         printed, facts = traced.printed, traced.aligned.equations
         ids = equation_ids(printed, identity)
         meanings = self.rendering.meanings.of_block(printed, facts, ids, self.rendering.page)
@@ -161,7 +161,7 @@ class HtmlRenderer(BlockRenderer):
         if not dropped:
             return ""
         printed = self.traced[self.base.identity].printed
-        ids = equation_ids(printed, self.id_of(self.base)) if self.base.shown else {}
+        ids = equation_ids(printed, self.ids[self.base.identity]) if self.base.shown else {}
         listed = []
         for equation in dropped[:MOST_DROPPED]:
             text = f"<code>{escape(str(equation))}</code>"
@@ -195,7 +195,7 @@ class HtmlRenderer(BlockRenderer):
     @property
     def source_id(self) -> str:
         """What connects the listing of Python with the figures."""
-        return self.id_of(self.base)
+        return self.ids[self.base.identity]
 
     @property
     def lines_id(self) -> str:
@@ -235,14 +235,14 @@ class HtmlRenderer(BlockRenderer):
         for block in self.blocks:
             lines = self.lines_of(block)
             if lines:
-                ids = equation_ids(self.traced[block.identity].printed, self.id_of(block))
+                ids = equation_ids(self.traced[block.identity].printed, self.ids[block.identity])
                 for start, (line, _identity) in sorted(lines.items()):
                     by_line.setdefault(line, []).append(ids[start])
         return by_line
 
     def search_words(self, block: Block) -> str:
         """The functions and primitives of a block, for the search; no letters or types."""
-        equations = () if self.is_skipped(block) else self.traced[block.identity].printed.walk()
+        equations = () if self.is_skipped else self.traced[block.identity].printed.walk()
         primitives = {equation.primitive for equation in equations}
         target = block.request.target.replace(":", ".") if block.request else ""
         return " ".join([*target.split("."), block.label, *sorted(primitives)])
@@ -287,7 +287,7 @@ class CompareRenderer(HtmlRenderer):
         is_wide = self.is_open(base) or opened
         beside = Look(side=right, opened=opened, after=_AFTER)
         if self.base_shown:
-            identity = free(f"{self.id_of(block)}-base", self.rendering.taken)
+            identity = free(f"{self.ids[block.identity]}-base", self.rendering.taken)
             look = Look(identity, left, is_wide, copy=True, beside=block.label, before=_BEFORE)
             return [self.figure(base, None, look), self.figure(block, None, beside)]
         first = self.once(base, Look(side=left, opened=is_wide, before=_BEFORE))

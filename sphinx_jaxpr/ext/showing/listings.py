@@ -40,7 +40,7 @@ class NodeRenderer(BlockRenderer):
 
     def content(self, block: Block) -> list[nodes.Element]:
         """The program of a block, its error, or a placeholder."""
-        if self.is_skipped(block):
+        if self.is_skipped:
             return [nodes.paragraph("", _("Not traced: jaxpr_mode is skip."))]
         error = self.error(block)
         if error is not None:

@@ -21,9 +21,6 @@ def title() -> str:
 class _Pasted(BlockRenderer):
     """A text is all that there is, with its author's word for the version."""
 
-    def is_skipped(self, block: Block) -> bool:
-        return False
-
     def remarks(self, block: Block) -> list[str]:
         # Readers should know that nobody vouches for the text.
         return [_("pasted, not checked")]

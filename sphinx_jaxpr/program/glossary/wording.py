@@ -175,7 +175,7 @@ def words(use: Applied, template: str = "") -> str:
     special = _SPECIAL.get(use.name)
     pieces = [
         *(special(use) if special else ()),
-        *formats.fill(template, use.parameters),
+        *(formats.fill(template, use.parameters) if template else ()),
         *_common(use),
     ]
     return "; ".join(piece for piece in pieces if piece)

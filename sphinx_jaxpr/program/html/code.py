@@ -159,6 +159,7 @@ class _Renderer:
         self.packed: dict[int, RowItem] = self.side.packed if self.side else {}
         self.line_numbers = Lines(self.text)
         self.starts = self.line_numbers.starts
+        self.owned = self.line_numbers.owned(printed.walk())
         # Block markup goes between lines, inline markup at offsets inside them.
         self.before: dict[int, list[str]] = defaultdict(list)
         self.after: dict[int, list[str]] = defaultdict(list)
@@ -213,7 +214,7 @@ class _Renderer:
         attributes += f' data-change="{escape(change)}"' if change else ""
         line, address = self.marked.source.get(equation.start, (0, ""))
         attributes += f' data-line="{line}"' if line else ""
-        own = self.line_numbers.own(equation.start, equation.end)
+        own = self.owned.get(equation.start)
         if own is not None:
             first, last = own
             self.open_run(equation, first)

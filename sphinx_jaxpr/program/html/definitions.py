@@ -39,7 +39,7 @@ def of_block(
     ``hrefs`` has the address of a primitive's page, and whether that is on another site.
     """
     equations = printed.walk()
-    entries = glossary.entries(equation.primitive for equation in equations)
+    entries = glossary.entries({equation.primitive for equation in equations})
     words_by_start = glossary.equations_in_words(printed, facts)
     meanings: dict[str, Meaning] = {}
     for equation in equations:

@@ -36,6 +36,11 @@ class Lines:
         alone = begin <= self.inks[first][0] and self.inks[last][1] <= end
         return (first, last) if alone else None
 
+    def owned(self, equations: Iterable[Equation]) -> dict[int, tuple[int, int]]:
+        """First and last line of those equations that have theirs to themselves, by ``start``."""
+        lines = {equation.start: self.own(equation.start, equation.end) for equation in equations}
+        return {start: span for start, span in lines.items() if span is not None}
+
     def body(self, program: Program) -> tuple[int, int] | None:
         """First and last line of the foldable part of a nested program that spans lines.
 

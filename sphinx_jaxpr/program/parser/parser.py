@@ -28,7 +28,7 @@ from ..model import (
     Variable,
 )
 from ..text import expect
-from . import scanner
+from . import patterns
 from .values import HeldProgram, ValueReader
 
 # JAX calls each dropped value "_", and prints a use of one if a call drops what
@@ -62,23 +62,23 @@ def parse(text: str) -> Printed:
     <Printed text of 8 characters, without a program>
     """
     expect(text, str, "the text of a jaxpr")
-    match = scanner.START.search(text)
+    match = patterns.START.search(text)
     if match is None:
         return Printed(text, None, (), ())
     parser = _Parser(text, shared=match[1] is not None)
     shared: list[tuple[str, Program]] = []
     position = match.start()
-    while let := scanner.LET.match(text, position):
+    while let := patterns.LET.match(text, position):
         parser.tokens.append(Token(*let.span(1), KEYWORD))
         program = parser.run(let.end())
         if program is None:
             break
         shared.append((let[2], program))
         position = program.end
-        if end := scanner.LET_IN.match(text, position):
+        if end := patterns.LET_IN.match(text, position):
             parser.tokens.append(Token(*end.span(1), KEYWORD))
             position = end.end()
-    position = skip(scanner.GAP, text, position)
+    position = skip(patterns.GAP, text, position)
     program = parser.run(position)
     if program is None and not shared:
         return Printed(text, None, (), ())
@@ -100,7 +100,7 @@ class _Parser(ValueReader):
     """
 
     def __init__(self, text: str, *, shared: bool) -> None:
-        names = scanner.LET_NAME.findall(text) if shared else ()
+        names = patterns.LET_NAME.findall(text) if shared else ()
         super().__init__(text, frozenset(names))
         self.tokens: list[Token] = []
         self._variables = 0
@@ -130,7 +130,7 @@ class _Parser(ValueReader):
         return answer
 
     def _program(self, start: int, *, outermost: bool) -> _Asks[Program]:
-        match = scanner.OPEN.match(self.text, start)
+        match = patterns.OPEN.match(self.text, start)
         if match is None:
             return None
         mark, depth = self.mark(), self.enter()
@@ -163,12 +163,12 @@ class _Parser(ValueReader):
         """``consts ; inputs. let``; a negative position where it isn't one."""
         text = self.text
         constants, position = self.binders(position)
-        position = skip(scanner.GAP, text, position)
+        position = skip(patterns.GAP, text, position)
         if not text.startswith(";", position):
             return [], [], -1
         inputs, position = self.binders(position + 1)
-        position = skip(scanner.GAP, text, position)
-        let = scanner.HEADER_LET.match(text, position + 1)
+        position = skip(patterns.GAP, text, position)
+        let = patterns.HEADER_LET.match(text, position + 1)
         if not text.startswith(".", position) or let is None:
             return [], [], -1
         self.tokens.append(Token(*let.span(1), KEYWORD))
@@ -179,12 +179,12 @@ class _Parser(ValueReader):
     ) -> Generator[int, Program | None, tuple[list[Equation], int]]:
         """The equations and the position of ``in``, or -1."""
         text, end, size = self.text, position, len(self.text)
-        position = skip(scanner.BETWEEN, text, end)
+        position = skip(patterns.BETWEEN, text, end)
         flat = text.find("\n", end, position) < 0
         column = self.column(position)
         equations: list[Equation] = []
         while position < size:
-            if text[position] == "i" and scanner.END.match(text, position):
+            if text[position] == "i" and patterns.END.match(text, position):
                 return equations, position
             if self.leaves(end, position, column - 1):
                 break
@@ -202,7 +202,7 @@ class _Parser(ValueReader):
                 equations.append(equation)
                 self.bind(equation.outputs)
                 end = equation.end
-                position = skip(scanner.BETWEEN, text, end)
+                position = skip(patterns.BETWEEN, text, end)
         self._resume = max(self._resume, position)
         return equations, -1
 
@@ -210,21 +210,21 @@ class _Parser(ValueReader):
         """``in (a, b) }``: the outputs, and where the program ends or -1."""
         if position < 0:
             return [], -1
-        match = scanner.END.match(self.text, position)
+        match = patterns.END.match(self.text, position)
         assert match is not None
         self.tokens.append(Token(*match.span(1), KEYWORD))
         position = match.end()
         outputs: list[Operand] = []
         while operand := self.atom(position):
             outputs.append(operand)
-            comma = scanner.COMMA.match(self.text, operand.end)
+            comma = patterns.COMMA.match(self.text, operand.end)
             position = comma.end() if comma else operand.end
-        close = scanner.CLOSE.match(self.text, position)
+        close = patterns.CLOSE.match(self.text, position)
         return outputs, close.end() if close else -1
 
     def _plain(self, start: int, column: int) -> Equation | None:
         """The common case: one binder, no parameters."""
-        match = scanner.PLAIN.match(self.text, start)
+        match = patterns.PLAIN.match(self.text, start)
         if match is None:
             return None
         mark = self.mark()
@@ -239,7 +239,7 @@ class _Parser(ValueReader):
     def _equation(self, start: int, column: int) -> _Asks[Equation]:
         mark = self.mark()
         binders, position = self.binders(start, column)
-        if match := scanner.BINDS.match(self.text, position):
+        if match := patterns.BINDS.match(self.text, position):
             return (yield from self._bound(start, match.end(), column, binders))
         equation = self._state(start, position, column, binders)
         if equation is not None:
@@ -251,7 +251,7 @@ class _Parser(ValueReader):
         self, start: int, position: int, column: int, binders: list[Variable]
     ) -> _Asks[Equation]:
         """``primitive[parameters] operands``, after the binders."""
-        pattern = scanner.BOUND_PRIMITIVE if binders else scanner.PRIMITIVE
+        pattern = patterns.BOUND_PRIMITIVE if binders else patterns.PRIMITIVE
         match = pattern.match(self.text, position)
         if match is None:
             return None
@@ -282,9 +282,9 @@ class _Parser(ValueReader):
     ) -> Equation | None:
         """Reads and writes of references, which JAX prints with arrows."""
         access = None
-        if len(binders) == 1 and (arrow := scanner.READS.match(self.text, position)):
+        if len(binders) == 1 and (arrow := patterns.READS.match(self.text, position)):
             access = self.read(arrow.end())
-        elif len(binders) == 1 and (comma := scanner.COMMA.match(self.text, position)):
+        elif len(binders) == 1 and (comma := patterns.COMMA.match(self.text, position)):
             access = self.write(comma.end(), exchange=True)
         elif not binders:
             access = self.write(start, exchange=False)
@@ -301,13 +301,13 @@ class _Parser(ValueReader):
     ) -> Generator[int, Program | None, int]:
         """``[name=value ...]`` from its bracket on; the end, or -1."""
         text = self.text
-        match = scanner.BROKEN.match(text, start)
+        match = patterns.BROKEN.match(text, start)
         width = len(match[1]) if match else -1
         position = match.end() if match else start + 1
         while position < len(text):
             if text.startswith("]", position):
                 return position + 1
-            name = scanner.PARAMETER.match(text, position)
+            name = patterns.PARAMETER.match(text, position)
             if name is None:
                 if parameters:
                     break
@@ -325,14 +325,14 @@ class _Parser(ValueReader):
                     parameters.append(_parameter(name[1], value, held))
             if end < 0:
                 break
-            position = skip(scanner.GAP, text, end)
+            position = skip(patterns.GAP, text, end)
         self._scanner.budget -= position - start
         return -1
 
     # -- state
 
     def gap(self, position: int) -> int:
-        return skip(scanner.GAP, self.text, position)
+        return skip(patterns.GAP, self.text, position)
 
     def mark(self) -> tuple[int, int]:
         return len(self.tokens), self._variables
@@ -386,7 +386,7 @@ class _Parser(ValueReader):
         """
         variables: list[Variable] = []
         typed = False
-        while match := scanner.BINDER.match(self.text, position):
+        while match := patterns.BINDER.match(self.text, position):
             start = match.start(1)
             if variables and (bool(match[2]) != typed or self.leaves(position, start, column)):
                 break
@@ -406,7 +406,7 @@ class _Parser(ValueReader):
 
     def atom(self, position: int) -> Operand | None:
         """The variable or literal at ``position``."""
-        match = scanner.ATOM.match(self.text, position)
+        match = patterns.ATOM.match(self.text, position)
         return self._atom(match) if match else None
 
     def _atom(self, match: re.Match[str]) -> Operand:
@@ -424,7 +424,7 @@ class _Parser(ValueReader):
         if variable is not None and variable is not _ANY:
             self.tokens.append(Token(start, end, USE, variable.index))
             return Operand(start, end, text, variable, variable.type)
-        free = text.isidentifier() and text not in scanner.LITERAL_WORDS
+        free = text.isidentifier() and text not in patterns.LITERAL_WORDS
         self.tokens.append(Token(start, end, USE if free else LITERAL))
         return Operand(start, end, text, None, "")
 
@@ -437,19 +437,19 @@ class _Parser(ValueReader):
         atoms: list[Operand] = []
         while True:
             # Nearly always another word after one space, or a line break.
-            while match := scanner.OPERAND.match(text, position):
+            while match := patterns.OPERAND.match(text, position):
                 atoms.append(self._atom(match))
                 position = match.end()
-            here = skip(scanner.GAP, text, position)
+            here = skip(patterns.GAP, text, position)
             if self.leaves(position, here, column) or here == len(text) or text[here] == ";":
                 return atoms, position
-            if here == position or scanner.PROGRAM_END.match(text, here):
+            if here == position or patterns.PROGRAM_END.match(text, here):
                 return atoms, position if here > position else -1
-            if match := scanner.ATOM.match(text, here):
+            if match := patterns.ATOM.match(text, here):
                 if match[1] != "->":  # what a copy of a reference is printed with
                     atoms.append(self._atom(match))
                 position = match.end()
-            elif match := scanner.REFERENCE.match(text, here):
+            elif match := patterns.REFERENCE.match(text, here):
                 atoms += self.reference(here)[0]
                 position = match.end()
             else:
@@ -457,25 +457,25 @@ class _Parser(ValueReader):
 
     def reference(self, position: int) -> tuple[list[Operand], int]:
         """``ref[i,j:j+2,:]``: the reference and its indices; -1 if there is none."""
-        match = scanner.REFERENCE.match(self.text, position)
+        match = patterns.REFERENCE.match(self.text, position)
         if match is None:
             return [], -1
         operands = [self._word(match[1], *match.span(1))]
-        for indices in scanner.INDICES.finditer(self.text, *match.span(2)):
+        for indices in patterns.INDICES.finditer(self.text, *match.span(2)):
             if indices[1]:  # not a {transform}
-                for index in scanner.INDEX.finditer(self.text, *indices.span(1)):
+                for index in patterns.INDEX.finditer(self.text, *indices.span(1)):
                     operands += self._index(*index.span())
         return operands, match.end()
 
     def _index(self, start: int, end: int) -> list[Operand]:
         """The operands in one index; a slice's start is printed twice."""
-        match = scanner.INDEX_ATOM.fullmatch(self.text, start, end)
+        match = patterns.INDEX_ATOM.fullmatch(self.text, start, end)
         if match is not None:
             word = self._word(match[1], *match.span(1))
             return [word]
         operands: list[Operand] = []
         if self.text.find(":", start, end) >= 0:
-            for match in scanner.INDEX_NAME.finditer(self.text, start, end):
+            for match in patterns.INDEX_NAME.finditer(self.text, start, end):
                 word = self._word(match[0], *match.span())
                 if word.text not in {o.text for o in operands}:
                     operands.append(word)
@@ -484,7 +484,7 @@ class _Parser(ValueReader):
     def masks(self, position: int) -> tuple[list[Operand], int]:
         """`` mask=a other=b`` after a masked load or store."""
         operands: list[Operand] = []
-        while match := scanner.MASK.match(self.text, position):
+        while match := patterns.MASK.match(self.text, position):
             self.tokens.append(Token(*match.span(1), PARAMETER))
             operand = self.atom(match.end())
             if operand is None:
@@ -509,13 +509,13 @@ class _Parser(ValueReader):
         The operands are in the order of the equation, value before indices.
         """
         operands, end = self.reference(position)
-        arrow = scanner.WRITES.match(self.text, end) if end >= 0 else None
+        arrow = patterns.WRITES.match(self.text, end) if end >= 0 else None
         if arrow is None:
             return None
         end = arrow.end()
         if exchange:
             _, end = self.reference(end)
-            comma = scanner.COMMA.match(self.text, end) if end >= 0 else None
+            comma = patterns.COMMA.match(self.text, end) if end >= 0 else None
             if comma is None:
                 return None
             end = comma.end()

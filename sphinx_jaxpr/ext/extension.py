@@ -46,9 +46,8 @@ from .reading.statements import take_from_titles
 from .reading.transform import JaxprTransform
 from .reading.when import JaxprWhen
 from .records import DirectiveRecord, Finding
-from .showing.glossary import ShowGlossaries
-from .showing.index import PrimitiveIndex
 from .showing.post_transforms import ShowBlocks, ShowStatements
+from .showing.primitives import PrimitiveIndex, ShowGlossaries
 
 # --- connects everything with Sphinx: what happens when in a build
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Final
@@ -20,7 +21,6 @@ from ..judging.session import BuildSession
 from ..locale import _
 from ..nodes import jaxpr_blocks, jaxpr_note
 from ..records import Block, DirectiveRecord
-from .notes import as_list
 
 if TYPE_CHECKING:
     pass
@@ -246,3 +246,17 @@ def free(identity: str, taken: set[str]) -> str:
         count += 1
     taken.add(candidate)
     return candidate
+
+
+def as_list(
+    items: list[tuple[PathTarget, jaxpr_note, str]], link: Callable[[PathTarget], nodes.Node]
+) -> list[nodes.Node]:
+    """Notes as a numbered list; each item has its id and begins with a link to its equation."""
+    if not items:
+        return []
+    rows = nodes.enumerated_list(classes=["jaxpr-notes"], enumtype="arabic", prefix="", suffix=".")
+    for target, node, identity in items:
+        item = nodes.list_item("", nodes.paragraph("", "", link(target)), ids=[identity])
+        item += node.children
+        rows += item
+    return [rows]

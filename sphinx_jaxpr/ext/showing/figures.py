@@ -19,8 +19,7 @@ from ..judging.path_targets import PathTarget
 from ..locale import _
 from ..nodes import jaxpr_figure, jaxpr_source, jaxpr_words
 from ..records import Block
-from .block import MOST_DROPPED, BlockRenderer, free, only_in_base
-from .notes import as_list, marker
+from .block import MOST_DROPPED, BlockRenderer, as_list, free, only_in_base
 
 
 @dataclass(frozen=True)
@@ -68,7 +67,7 @@ class HtmlRenderer(BlockRenderer):
         """For equations with notes: their numbered marks."""
         marks: dict[int, str] = {}
         for number, (target, _node, identity) in enumerate(self.notes_of(block), 1):
-            marks[target.start] = marks.get(target.start, "") + marker(number, escape(identity))
+            marks[target.start] = marks.get(target.start, "") + _marker(number, escape(identity))
         return marks
 
     def figure(
@@ -246,6 +245,15 @@ class HtmlRenderer(BlockRenderer):
         primitives = {equation.primitive for equation in equations}
         target = block.request.target.replace(":", ".") if block.request else ""
         return " ".join([*target.split("."), block.label, *sorted(primitives)])
+
+
+def _marker(number: int, identity: str) -> str:
+    """The mark at an equation, as HTML."""
+    label = escape(_("note {number}").format(number=number))
+    return (
+        f'<a class="jaxpr-marker" id="{identity}-at" href="#{identity}"'
+        f' aria-label="{label}">{number}</a>'
+    )
 
 
 # --- ``layout: compare``: each variant beside the base, what was matched on one row

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from docutils import nodes
 
@@ -14,8 +14,10 @@ from ...tracing.result import TraceError, error_parts
 from ..judging.path_targets import PathTarget
 from ..locale import _
 from ..records import Block
-from .block import MOST_DROPPED, BlockRenderer, only_in_base
-from .notes import as_list, letters
+from .block import MOST_DROPPED, BlockRenderer, as_list, only_in_base
+
+if TYPE_CHECKING:
+    from ...block import TracedBlock
 
 #: A word longer than this can leave a printed page's margin.
 LONG_WORD: Final = 70
@@ -70,7 +72,7 @@ class NodeRenderer(BlockRenderer):
             item["ids"].remove(identity)
             next(item.findall(nodes.paragraph)).insert(0, nodes.target("", "", ids=[identity]))
             line += nodes.Text(", " if number > 1 else "")
-            name = letters(self.traced[block.identity], target)
+            name = _letters(self.traced[block.identity], target)
             line += [nodes.literal(name, name), nodes.Text(" (")]
             line += nodes.reference("", str(number), internal=True, refid=identity)
             line += nodes.Text(")")
@@ -80,7 +82,7 @@ class NodeRenderer(BlockRenderer):
     def where(self, target: PathTarget) -> nodes.Node:
         """The equation of a note: its letters, which lead to the block, and the path."""
         assert target.block is not None
-        name = letters(self.traced[target.block.identity], target)
+        name = _letters(self.traced[target.block.identity], target)
         link = nodes.reference("", "", nodes.literal(name, name), internal=True)
         link["refid"] = target.block.identity
         return nodes.inline("", "", link, nodes.Text(f" ({target.note.path})"))
@@ -249,3 +251,11 @@ def _shape(letter: str) -> str:
         capital = rf"\ensuremath{{\{_GREEK.get(name, name.lower()).capitalize()}}}"
         return _LATIN.get(name, capital)
     return rf"\mbox{{[U+{ord(letter):04X}]}}"
+
+
+def _letters(block: TracedBlock, target: PathTarget) -> str:
+    """How to name an equation on paper: the letters that it binds, or its primitive."""
+    for equation in block.printed.walk():
+        if equation.start == target.start:
+            return " ".join(v.name for v in equation.outputs) or equation.primitive
+    return target.note.path

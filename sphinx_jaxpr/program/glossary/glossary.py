@@ -136,16 +136,29 @@ class Glossary:
         The more is given, the more can be said.  A parameter that is not plain data
         may be given as :func:`printed_value` of its text.
         """
+        (text,) = words([self._use(primitive, parameters, types, inputs, programs or {})])
+        return text
+
+    def _use(
+        self,
+        primitive: str,
+        parameters: Mapping[str, Any],
+        types: Sequence[str],
+        inputs: Sequence[str],
+        programs: Mapping[str, Sequence[Any]],
+    ) -> tuple[Applied, str]:
+        """One use of a primitive, and the template of its words."""
         entry = self.entry(primitive)
         name, template = (entry.name, entry.words) if entry else (primitive, "")
-        return words(Applied(name, parameters, types, inputs, programs or {}), template)
+        return Applied(name, parameters, types, inputs, programs), template
 
     def equations_in_words(
         self, printed: Printed, facts: Mapping[int, EquationFacts]
     ) -> dict[int, str]:
         """What the parameters of each equation say, by its ``start``; ``facts`` are too."""
-        words_by_start = {}
-        for equation in printed.walk():
+        equations = printed.walk()
+        uses = []
+        for equation in equations:
             parameters: dict[str, Any] = {
                 parameter.name: printed_value(printed.text[parameter.start : parameter.end])
                 for parameter in equation.parameters
@@ -154,14 +167,11 @@ class Glossary:
             known = facts.get(equation.start)
             if known is not None:
                 parameters |= known.parameters
-            words_by_start[equation.start] = self.in_words(
-                equation.primitive,
-                parameters,
-                known.types if known else tuple(v.type for v in equation.outputs),
-                inputs=[operand.type for operand in equation.inputs],
-                programs=known.programs if known else {},
-            )
-        return words_by_start
+            types = known.types if known else tuple(v.type for v in equation.outputs)
+            inputs = [operand.type for operand in equation.inputs]
+            programs = known.programs if known else {}
+            uses.append(self._use(equation.primitive, parameters, types, inputs, programs))
+        return {e.start: text for e, text in zip(equations, words(uses), strict=True)}
 
 
 @cache

@@ -1,17 +1,25 @@
-"""The domain's index: every primitive of the project, and the blocks that use it."""
+"""Lists of primitives: the domain's index, and the nodes of ``jaxpr-glossary`` as lists."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
+from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.domains import Index, IndexEntry
 from sphinx.environment import BuildEnvironment
 
+from ...program.html.definitions import listed
 from ..judging.build import RunningBuild
+from ..judging.domain import JaxprDomain
 from ..judging.session import BuildSession
-from ..records import Block, DirectiveRecord
+from ..judging.start import running
+from ..links import link
+from ..locale import _
+from ..nodes import jaxpr_primitives
+from ..pages import PageTransform
+from ..records import Block, DirectiveRecord, PrimitiveList
 
 if TYPE_CHECKING:
     from ...program.glossary.glossary import Entry
@@ -84,3 +92,68 @@ def _entries(
         title = env.titles.get(docname)
         page = title.astext() if title is not None else docname
         yield IndexEntry(block.name, 2, docname, block.identity, page, "", "")
+
+
+class ShowGlossaries(PageTransform):
+    """Replaces every ``jaxpr_primitives`` by a definition list."""
+
+    domain_name = "jaxpr"
+    default_priority = 6
+
+    def run(self, **kwargs: Any) -> None:
+        """Fill the lists of a page, or of several put together."""
+        if self.app.builder.name == "gettext":
+            return
+        pending = list(self.document.findall(jaxpr_primitives))
+        if not pending:
+            return
+        build = running(self.app)
+        for number, node in enumerate(pending, 1):
+            page, listing = node["docname"], node["listing"]
+            build.ids.show_list(page, listing.number, number)
+            node.replace_self(self.replacement(build, listing, page))
+
+    def replacement(
+        self, build: RunningBuild, listing: PrimitiveList, page: str
+    ) -> list[nodes.Node]:
+        """The definition list, or a line that says why there is none."""
+        if build.session.mode == "skip":
+            return [nodes.paragraph("", _("Not traced: jaxpr_mode is skip."))]
+        pages = cast(JaxprDomain, self.env.get_domain("jaxpr")).visible(self.app.tags)
+        if listing.scope == "page":
+            pages = {page: pages.get(page, [])}
+        primitives = uses_of_primitives(build.session, pages)
+        if not primitives:
+            on_page, nowhere = _("No primitives on this page."), _("No primitives in this project.")
+            return [nodes.paragraph("", on_page if listing.scope == "page" else nowhere)]
+        number = build.ids.number_of_list(page, listing.number)
+        items = [
+            self.item(build, page, listed(number, name), name, uses)
+            for name, uses in primitives.items()
+        ]
+        return [nodes.definition_list("", *items, classes=["jaxpr-glossary"])]
+
+    def item(
+        self,
+        build: RunningBuild,
+        page: str,
+        identity: str,
+        name: str,
+        uses: list[tuple[str, Block]],
+    ) -> nodes.definition_list_item:
+        """One primitive: what it means, and links to the blocks that use it."""
+        entry = build.meanings.glossary.entry(name)
+        term = nodes.term("", "", nodes.literal(name, name), ids=[identity])
+        meaning = nodes.paragraph("", entry.meaning if entry else _("No definition is known."))
+        if entry is not None and entry.kind != "custom":
+            meaning += nodes.Text(f" ({entry.kind})")
+        used = nodes.paragraph("", _("Used in "))
+        for index, (docname, block) in enumerate(uses):
+            if index:
+                used += nodes.Text(", ")
+            label = nodes.literal(block.name, block.name)
+            target = build.ids.of_block(docname, block.identity)
+            reference = link(self.app.builder, page, docname, target, label)
+            used += reference if reference is not None else label
+        used += nodes.Text(".")
+        return nodes.definition_list_item("", term, nodes.definition("", meaning, used))

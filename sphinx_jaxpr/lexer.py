@@ -21,7 +21,7 @@ from pygments.token import (
 )
 
 from .program import model
-from .program.parser import scanner
+from .program.parser import patterns
 from .program.parser.parser import parse
 
 _TYPES: Final[dict[str, _TokenType]] = {
@@ -46,12 +46,12 @@ _FRAGMENT: Final = re.compile(
       (?P<space>\s+)
     | (?P<comment>(?<=\s)\#[^\n]*)
     | (?P<keyword>\b(?:lambda|let)\b|\bin\b(?=\s*[(\[]|\s*\Z|\s*\n))
-    | (?P<parameter>(?:(?<=\[)|(?<=\s)){scanner.NAME}(?==(?!=)))
+    | (?P<parameter>(?:(?<=\[)|(?<=\s)){patterns.NAME}(?==(?!=)))
     | (?P<string>'(?:\\.|[^'\\\n])*'|"(?:\\.|[^"\\\n])*")
-    | (?<=:)(?P<type>{scanner.TYPE})
+    | (?<=:)(?P<type>{patterns.TYPE})
     | (?<==[ ])(?P<primitive>[^\s\[\](){{}};=,:\#]+)
-    | (?P<number>(?<![\w.])(?:{scanner.NUMBER.pattern})(?![\w.])|\b(?:True|False|None)\b)
-    | (?P<name>{scanner.NAME}(?=[:\s,;)\]\[]|\Z))
+    | (?P<number>(?<![\w.])(?:{patterns.NUMBER.pattern})(?![\w.])|\b(?:True|False|None)\b)
+    | (?P<name>{patterns.NAME}(?=[:\s,;)\]\[]|\Z))
     | (?P<operator><-|\+=|->|[=@*+-])
     | (?P<punctuation>[\[\](){{}};,.:<>])
     | (?P<text>\w+|.)

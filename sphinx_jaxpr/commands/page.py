@@ -79,7 +79,7 @@ def _figure(block: TracedBlock, opened: str, explained: definitions.Explained) -
 def _body(block: TracedBlock, identity: str, explained: definitions.Explained) -> str:
     printed, facts = block.printed, block.aligned.equations
     ids = equation_ids(printed, identity)
-    meanings = definitions.of_block(builtin(), printed, facts, ids, lambda primitive: ("", False))
+    meanings = definitions.of_block(builtin(), printed, facts, ids, {})
     explained.add(meanings, identity, block.label)
     marks = Marks(
         changes=block.match.change,

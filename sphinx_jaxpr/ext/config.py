@@ -14,8 +14,9 @@ import sysconfig
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import Any, Final, Literal, Protocol, TypeVar, cast, get_args
+from typing import Any, Final, Protocol, TypeVar, cast, get_args
 
+from sphinx.application import Sphinx
 from sphinx.config import Config
 from sphinx.environment import BuildEnvironment
 
@@ -25,12 +26,9 @@ from ..tracing.folders import SITE_FOLDERS, project_in
 from ..tracing.request import Setup, seconds
 from . import values
 from .records import Finding
-from .values import Mode, Opened
+from .values import Mode, Opened, Option, Rebuild
 
 T = TypeVar("T")
-
-#: When a changed option makes Sphinx read or write pages again.
-Rebuild = Literal["", "env", "html"]
 
 #: Allows no module: no module has this name.
 NO_MODULE: Final = ("",)
@@ -38,57 +36,14 @@ NO_MODULE: Final = ("",)
 _SECRET: Final = frozenset({"jaxpr_env"})
 
 
-@dataclass(frozen=True)
-class Option:
-    """One value of conf.py.
-
-    ``problem`` says what is wrong with a value, or ``""``; ``convert`` turns a valid one into
-    what the field of :class:`ProjectSettings` holds.  ``instead`` replaces a wrong value, or
-    the default does where it is ``None``: options that limit which code runs fail closed.
-    """
-
-    name: str
-    default: object
-    rebuild: Rebuild
-    meaning: str
-    problem: Callable[[Any], str]
-    convert: Callable[[Any], object]
-    instead: object = None
-
-    @property
-    def registered(self) -> object:
-        """The default as Sphinx gets it.
-
-        Of a number or flag it is a function: otherwise Sphinx itself reads what ``-D`` sets,
-        rejects ``inf`` and ``2.5``, and ends the build at a flag that is neither ``0`` nor ``1``.
-        """
-        if isinstance(self.default, int):
-            return lambda _config: self.default
-        return self.default
-
-    @property
-    def fallback(self) -> object:
-        """What replaces a wrong value."""
-        return self.default if self.instead is None else self.instead
-
-    def wrong(self, value: object) -> str:
-        """What is wrong with a value of any type, whatever its methods do, or ``""``."""
-        try:
-            return self.problem(value)
-        except Exception as error:  # of a method of the value's own class
-            return f"can't be read ({type(error).__name__})"
-
-    def finding(self, value: object, confdir: Path) -> Finding | None:
-        """What to tell the author of a wrong value, at its line in conf.py."""
-        problem = self.wrong(value)
-        if not problem:
-            return None
-        echo = "" if self.name in _SECRET else f", not {echoed(value)}"
-        used = f"{self.fallback!r} is used"
-        if self.instead is NO_MODULE:
-            used = "no module is allowed"
-        message = f"{self.name} {problem}{echo}; {used}"
-        return Finding("option", message, *conf_line(self.name, confdir))
+def _finding(option: Option, value: object, problem: str, confdir: Path) -> Finding:
+    """What to tell the author of a wrong value, at its line in conf.py."""
+    echo = "" if option.name in _SECRET else f", not {echoed(value)}"
+    used = f"{option.fallback!r} is used"
+    if option.instead is NO_MODULE:
+        used = "no module is allowed"
+    message = f"{option.name} {problem}{echo}; {used}"
+    return Finding("option", message, *conf_line(option.name, confdir))
 
 
 def _option(
@@ -303,14 +258,12 @@ class ProjectSettings:
     @classmethod
     def from_config(cls, config: Config, confdir: Path) -> tuple[ProjectSettings, list[Finding]]:
         """The settings, and a finding for each value that is wrong and was replaced."""
-        converted: dict[str, Any] = {}
-        findings = []
-        for name, option in _BY_FIELD.items():
-            value = _given(config, option)
-            if finding := option.finding(value, confdir):
-                findings.append(finding)
-                value = option.fallback
-            converted[name] = option.convert(value)
+        given = {name: _given(config, option) for name, option in _BY_FIELD.items()}
+        converted, problems = values.converted(_BY_FIELD, given)
+        findings = [
+            _finding(_BY_FIELD[name], given[name], problem, confdir)
+            for name, problem in problems.items()
+        ]
         return cls(confdir=confdir, **converted), findings
 
     def location(self, name: str) -> str:
@@ -394,14 +347,22 @@ def _meant(option: Option, text: str) -> Any:
     return text
 
 
+def register(app: Sphinx) -> None:
+    """Make the options known to Sphinx, and all that it needs to know of them."""
+    for name, default, rebuild in values.registered(OPTIONS):
+        # Of any type for Sphinx: the warning about a wrong value is ours, and the only one.
+        app.add_config_value(name, default, rebuild, types=Any)
+
+
 def settle(config: Config) -> None:
     """Put the fallback in the place of each wrong value, for Sphinx and other extensions.
 
     Sphinx compares, sorts and pickles values, which those of other types may refuse.
     """
-    for option in OPTIONS:
-        if option.wrong(_given(config, option)):
-            setattr(config, option.name, copy.copy(option.fallback))
+    given = {name: _given(config, option) for name, option in _BY_FIELD.items()}
+    for name in values.problems(_BY_FIELD, given):
+        option = _BY_FIELD[name]
+        setattr(config, option.name, copy.copy(option.fallback))
 
 
 def conf_line(name: str, confdir: Path) -> tuple[str, int]:

@@ -20,7 +20,7 @@ from .assets import add_assets, copy_assets
 from .builders.check import CheckBuilder
 from .builders.lock import JaxprLock, JaxprRecord
 from .builders.pageless import Judged, PagelessBuilder
-from .config import OPTIONS, ProjectSettings, settle
+from .config import ProjectSettings, register, settle
 from .judging.build import RunningBuild
 from .judging.domain import JaxprDomain, every_kind
 from .judging.events import add_events, emit_traced
@@ -35,19 +35,7 @@ from .judging.rewritten import page_digests
 from .judging.session import PAGES
 from .judging.start import start
 from .locale import CATALOG, FOLDER, add_catalog
-from .nodes import (
-    HIDDEN,
-    jaxpr_blocks,
-    jaxpr_claims,
-    jaxpr_figure,
-    jaxpr_note,
-    jaxpr_primitives,
-    jaxpr_source,
-    jaxpr_statement,
-    jaxpr_when,
-    jaxpr_words,
-    register_node,
-)
+from .nodes import register_nodes
 from .reading.claims import JaxprClaims
 from .reading.collect import collect
 from .reading.glossary import JaxprGlossary
@@ -58,9 +46,8 @@ from .reading.statements import take_from_titles
 from .reading.transform import JaxprTransform
 from .reading.when import JaxprWhen
 from .records import DirectiveRecord, Finding
-from .showing.glossary import ShowGlossaries
-from .showing.index import PrimitiveIndex
 from .showing.post_transforms import ShowBlocks, ShowStatements
+from .showing.primitives import PrimitiveIndex, ShowGlossaries
 
 # --- connects everything with Sphinx: what happens when in a build
 
@@ -77,15 +64,8 @@ DIRECTIVES: Final[dict[str, type[SphinxDirective]]] = {
 
 def connect(app: Sphinx) -> dict[str, Any]:
     """Register all parts; the metadata of the extension."""
-    for option in OPTIONS:
-        # Of any type for Sphinx: the warning about a wrong value is ours, and the only one.
-        app.add_config_value(option.name, option.registered, option.rebuild, types=Any)
-    for kind in (jaxpr_blocks, jaxpr_primitives, jaxpr_note, jaxpr_statement, jaxpr_when):
-        register_node(app, kind)
-    for figure in (jaxpr_figure, jaxpr_source):
-        register_node(app, figure, html=figure.html)
-    register_node(app, jaxpr_words, HIDDEN)
-    register_node(app, jaxpr_claims, HIDDEN)
+    register(app)
+    register_nodes(app)
     # The entry point is there only where the package is installed.
     app.add_lexer("jaxpr", JaxprOnDemand)
     add_catalog(app, CATALOG, FOLDER)

@@ -162,3 +162,13 @@ class jaxpr_source(nodes.General, HtmlNode):
     """
 
     html = (visit_source, depart_source)
+
+
+def register_nodes(app: Sphinx) -> None:
+    """Register all of them."""
+    for kind in (jaxpr_blocks, jaxpr_primitives, jaxpr_note, jaxpr_statement, jaxpr_when):
+        register_node(app, kind)
+    for figure in (jaxpr_figure, jaxpr_source):
+        register_node(app, figure, html=figure.html)
+    for invisible in (jaxpr_words, jaxpr_claims):
+        register_node(app, invisible, HIDDEN)

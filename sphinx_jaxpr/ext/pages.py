@@ -9,6 +9,7 @@ import os
 import zlib
 from collections.abc import Iterable, Mapping, Set
 from dataclasses import fields
+from functools import cached_property
 from pathlib import Path
 from typing import Any, ClassVar, Self, cast
 
@@ -198,7 +199,7 @@ class PageTransform(SphinxPostTransform):
     #: The name of the domain of the transform's extension.
     domain_name: ClassVar[str]
 
-    @property
+    @cached_property
     def app(self) -> Sphinx:
         """The application that builds."""
         return cast(PageDomain, self.env.get_domain(self.domain_name)).app

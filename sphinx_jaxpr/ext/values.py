@@ -1,4 +1,4 @@
-"""Values of conf.py: what each kind of option takes, and what becomes of it.
+"""Options of conf.py: what each kind of value may be, and what becomes of it.
 
 A check says what is wrong with a value of any type, or ``""``; a conversion gets checked values.
 """
@@ -9,6 +9,7 @@ import math
 import os
 import re
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Final, Literal
@@ -16,6 +17,8 @@ from typing import Any, Final, Literal
 from ..program.text import echoed, shorten
 from ..tracing.request import is_target, seconds
 
+#: When a changed option makes Sphinx read or write pages again.
+Rebuild = Literal["", "env", "html"]
 #: Where programs come from.
 Mode = Literal["trace", "locked", "skip"]
 #: Which blocks start open.
@@ -30,6 +33,72 @@ ELIDED: Final = ("params", "casts", "dead")
 
 #: Fields of a definition in ``jaxpr_glossary``.
 DEFINITION: Final = ("meaning", "kind", "page", "words", "aliases")
+
+
+# --- options
+
+
+@dataclass(frozen=True)
+class Option:
+    """One value of conf.py.
+
+    ``problem`` says what is wrong with a value, or ``""``; ``convert`` turns a valid one into
+    what the field of :class:`ProjectSettings` holds.  ``instead`` replaces a wrong value, or
+    the default does where it is ``None``: options that limit which code runs fail closed.
+    """
+
+    name: str
+    default: object
+    rebuild: Rebuild
+    meaning: str
+    problem: Callable[[Any], str]
+    convert: Callable[[Any], object]
+    instead: object = None
+
+    @property
+    def registered(self) -> object:
+        """The default as Sphinx gets it.
+
+        Of a number or flag it is a function: otherwise Sphinx itself reads what ``-D`` sets,
+        rejects ``inf`` and ``2.5``, and ends the build at a flag that is neither ``0`` nor ``1``.
+        """
+        if isinstance(self.default, int):
+            return lambda _config: self.default
+        return self.default
+
+    @property
+    def fallback(self) -> object:
+        """What replaces a wrong value."""
+        return self.default if self.instead is None else self.instead
+
+    def wrong(self, value: object) -> str:
+        """What is wrong with a value of any type, whatever its methods do, or ``""``."""
+        try:
+            return self.problem(value)
+        except Exception as error:  # of a method of the value's own class
+            return f"can't be read ({type(error).__name__})"
+
+
+def registered(options: Iterable[Option]) -> list[tuple[str, object, Rebuild]]:
+    """For each option its name, the default that Sphinx gets, and what a change rebuilds."""
+    return [(option.name, option.registered, option.rebuild) for option in options]
+
+
+def problems(options: Mapping[str, Option], given: Mapping[str, object]) -> dict[str, str]:
+    """What is wrong with values, by the keys of their options; only those that are wrong."""
+    wrong = {name: option.wrong(given[name]) for name, option in options.items()}
+    return {name: problem for name, problem in wrong.items() if problem}
+
+
+def converted(
+    options: Mapping[str, Option], given: Mapping[str, object]
+) -> tuple[dict[str, Any], dict[str, str]]:
+    """The fields that values become, fallbacks in the place of wrong ones; what is wrong."""
+    wrong = problems(options, given)
+    return {
+        name: option.convert(option.fallback if name in wrong else given[name])
+        for name, option in options.items()
+    }, wrong
 
 
 # --- checks

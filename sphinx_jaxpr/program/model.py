@@ -10,8 +10,8 @@ them three times as fast as frozen dataclasses.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Final, NamedTuple, Protocol, TypeAlias
 
 from .text import clipped, inert, plural
@@ -115,6 +115,7 @@ class Equation:
     """``binders = primitive[parameters] operands``, or without binders.
 
     ``outputs`` are the variables that it binds, ``inputs`` what it is applied to.
+    ``programs`` are those printed inside, in printed order: those of the parameters.
     """
 
     start: int
@@ -123,11 +124,7 @@ class Equation:
     outputs: tuple[Variable, ...]
     inputs: tuple[Operand, ...]
     parameters: tuple[Parameter, ...]
-
-    @property
-    def programs(self) -> tuple[Program, ...]:
-        """The programs printed inside this equation, in printed order."""
-        return tuple(p for parameter in self.parameters for p in parameter.programs)
+    programs: tuple[Program, ...] = field(default=(), compare=False)
 
     def __str__(self) -> str:
         """It without types and parameters: ``c = tanh b``."""
@@ -202,30 +199,34 @@ class Printed:
         shared = f", {plural(len(self.shared), 'shared program')}" if self.shared else ""
         return f"<Printed program of {count}{shared}, {len(self.text):,} characters>"
 
-    def walk(self) -> Iterator[Equation]:
+    def walk(self) -> tuple[Equation, ...]:
         """Every equation at any depth, shared programs first, as printed."""
-        for _, program in self.shared:
-            yield from walk(program)
+        outermost = [program for _, program in self.shared]
         if self.program is not None:
-            yield from walk(self.program)
+            outermost.append(self.program)
+        return _walk(outermost)
 
 
-def walk(program: Program) -> Iterator[Equation]:
+def walk(program: Program) -> tuple[Equation, ...]:
     """Every equation of ``program`` at any depth, in printed order.
 
     >>> printed = parse("{ lambda ; a:f32[]. let b:f32[] = sin a; c:f32[] = cos b in (c,) }")
     >>> [equation.primitive for equation in walk(printed.program)]
     ['sin', 'cos']
     """
+    return _walk([program])
+
+
+def _walk(programs: list[Program]) -> tuple[Equation, ...]:
     # Iterative, so that a deeply nested program can't exhaust the stack.
-    stack: list[Iterator[Equation]] = [iter(program.equations)]
-    while stack:
-        equation = next(stack[-1], None)
-        if equation is None:
-            stack.pop()
-            continue
-        yield equation
-        stack.extend(iter(p.equations) for p in reversed(equation.programs))
+    equations: list[Equation] = []
+    ahead = [equation for program in programs for equation in program.equations][::-1]
+    while ahead:
+        equation = ahead.pop()
+        equations.append(equation)
+        for nested in reversed(equation.programs):
+            ahead += nested.equations[::-1]
+    return tuple(equations)
 
 
 def programs(printed: Printed) -> list[Program]:

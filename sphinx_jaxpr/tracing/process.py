@@ -272,7 +272,7 @@ class Process:
         """The next message, ``None`` where there is none ``until`` then."""
         while True:
             try:
-                message = self.frames.take()
+                message = self.frames.take() if self.frames.buffer else None
             except Unusable:
                 if self.over:  # left behind by a child, after its end
                     raise Ended from None

@@ -263,7 +263,7 @@ def _explained(text: str) -> Callable[[], object]:
 
     def run() -> object:
         ids = code.equation_ids(printed, "b")
-        known = definitions.of_block(words, printed, {}, ids, lambda primitive: ("", False))
+        known = definitions.of_block(words, printed, {}, ids, {})
         explained = definitions.Explained({})
         explained.add(known, "b", "")
         return explained.as_html(False)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from sphinx_jaxpr.program.facts import Facts, align
-from sphinx_jaxpr.program.matching.bodies import bare
+from sphinx_jaxpr.program.matching.numbering import bare
 from sphinx_jaxpr.program.parser.parser import parse
 from sphinx_jaxpr.worker.facts import facts
 from tests.program import corpus

@@ -20,7 +20,7 @@ from ...program.html.definitions import Meaning, of_block
 from ..links import is_page
 
 if TYPE_CHECKING:
-    from ...program.glossary.glossary import Glossary
+    from ...program.glossary.glossary import Entry, Glossary
     from ...program.model import EquationFacts, Printed
 
 _PYTHON: Final = ("py:function", "py:class", "py:method", "py:data", "py:attribute")
@@ -70,7 +70,9 @@ class Meanings:
 
     def href(self, primitive: str, page: str) -> tuple[str, bool]:
         """The address of a primitive's meaning as seen from a page, and whether it leads away."""
-        entry = self.glossary.entry(primitive)
+        return self._href(primitive, self.glossary.entry(primitive), page)
+
+    def _href(self, primitive: str, entry: Entry | None, page: str) -> tuple[str, bool]:
         names = [self.terms_of.get(primitive, primitive), primitive]
         names += [entry.name, *entry.aliases] if entry else []
         for name in names:
@@ -106,6 +108,7 @@ class Meanings:
         page: str,
     ) -> dict[str, Meaning]:
         """The meanings of all primitives of a block, in the order in which they appear."""
-        return of_block(
-            self.glossary, printed, facts, ids, lambda primitive: self.href(primitive, page)
-        )
+        primitives = {equation.primitive for equation in printed.walk()}
+        entries = self.glossary.entries(primitives)
+        hrefs = {name: self._href(name, entries.get(name), page) for name in primitives}
+        return of_block(self.glossary, printed, facts, ids, hrefs)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from sphinx.util import logging
@@ -281,9 +282,9 @@ class BuildSession:
         result = self.store.load(failed) if seen is not None else None
         return Outcome(failed, seen, result.error) if seen and result else None
 
-    @property
+    @cached_property
     def store(self) -> Store:
-        """The results of this project."""
+        """The results of this project, opened when first asked for."""
         return self.storage.store
 
     # -- what the other phases ask: nothing here starts a process
@@ -321,6 +322,10 @@ class BuildSession:
                 raises=directive.raises if expects else None,
             )
         return self._blocks[key]
+
+    def traced_blocks(self, directive: DirectiveRecord) -> dict[str, TracedBlock]:
+        """All blocks of a directive, by the ids of their figures."""
+        return {block.identity: self.traced(directive, block) for block in directive.blocks}
 
     def release(self) -> None:
         """Let go of the programs that were read; a page that was written needs none any more."""

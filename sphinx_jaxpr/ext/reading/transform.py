@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from functools import cached_property
 
 from docutils import nodes
 
@@ -17,7 +18,7 @@ from ...tracing.options import (
     read_options,
 )
 from ...tracing.request import Request, checked, is_target, is_within, local_name, seconds
-from ..config import settings_of
+from ..config import ProjectSettings, settings_of
 from ..nodes import jaxpr_blocks, jaxpr_note
 from ..records import COMPARE, Block, DirectiveRecord, Note
 from . import elide
@@ -180,8 +181,13 @@ class JaxprTransform(BlockDirective):
             return ""
         return resolved
 
+    @cached_property
+    def settings(self) -> ProjectSettings:
+        """The settings of the project."""
+        return settings_of(self.env)
+
     def _allowed(self) -> tuple[str, ...]:
-        return settings_of(self.env).allowed_modules
+        return self.settings.allowed_modules
 
     def _form(self, argument: str) -> str:
         if self.span.markdown:
@@ -251,7 +257,7 @@ class JaxprTransform(BlockDirective):
         """The transforms of each variant, with what is wrong with them."""
         if not options.is_readable("transforms"):
             return [(Chain((), "variant"), "the transforms could not be read")]
-        chains = checked(options.transforms, settings_of(self.env).transforms)
+        chains = checked(options.transforms, self.settings.transforms)
         for chain, problem in chains:
             if problem:
                 self.add_finding(f"transforms: {problem}", line=self._line_of(chain))
@@ -265,7 +271,7 @@ class JaxprTransform(BlockDirective):
         hides_base: bool,
     ) -> list[Block]:
         problem = "" if base else next((f.message for f in self.findings), "not understood")
-        third_party = settings_of(self.env).transforms
+        third_party = self.settings.transforms
         requests: list[tuple[str, Request | None, str]] = [("", base, problem)]
         lines = [self.span.line]
         for chain, wrong in chains:

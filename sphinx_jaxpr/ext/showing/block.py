@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Final
@@ -20,10 +21,9 @@ from ..judging.session import BuildSession
 from ..locale import _
 from ..nodes import jaxpr_blocks, jaxpr_note
 from ..records import Block, DirectiveRecord
-from .notes import as_list
 
 if TYPE_CHECKING:
-    from ...block import TracedBlock
+    pass
 
 #: Equations of the base that are listed where a variant lacks them.
 MOST_DROPPED: Final = 8
@@ -75,9 +75,14 @@ class BlockRenderer:
         self.rest = [child for child in node.children if child not in others]
         self.note_targets = rendering.targets.notes(directive)
         self.blocks = [block for block in directive.blocks if block.shown]
+        #: Every block with its program, by its id.
+        self.traced = rendering.session.traced_blocks(directive)
+        #: The id that each block has in this tree, by its own.
         self.ids = {b.identity: free(b.identity, rendering.taken) for b in directive.blocks}
         #: The nodes that show blocks, for the event ``jaxpr-figure``.
         self.figures: list[tuple[Block, nodes.Element]] = []
+        #: Whether there is nothing but placeholders.
+        self.is_skipped = rendering.session.mode == "skip" and directive.blocks[0].pasted is None
         self.in_table = _is_inside(node, nodes.entry)
         self.is_epub = rendering.format == "html" and rendering.builder == "epub"
 
@@ -91,26 +96,14 @@ class BlockRenderer:
 
     # -- what all formats show
 
-    def traced(self, block: Block) -> TracedBlock:
-        """A block with its program."""
-        return self.rendering.session.traced(self.directive, block)
-
     @property
     def base(self) -> Block:
         """The block of the function itself."""
         return self.directive.blocks[0]
 
-    def id_of(self, block: Block) -> str:
-        """The id of a block in this tree."""
-        return self.ids[block.identity]
-
-    def is_skipped(self, block: Block) -> bool:
-        """Whether there is nothing but a placeholder."""
-        return self.rendering.session.mode == "skip"
-
     def call(self, block: Block) -> str:
         """The call that makes a block; while that is unknown, its name and label."""
-        if call := self.traced(block).call:
+        if call := self.traced[block.identity].call:
             return call
         target = block.request.target if block.request else block.name
         last = target.replace(":", ".").rpartition(".")[2]
@@ -124,24 +117,24 @@ class BlockRenderer:
         if isinstance(mesh, Mesh):
             source = mesh.source
         else:  # a function that returns one is named in the result
-            result = self.traced(block).result
+            result = self.traced[block.identity].result
             source = f"{(result.mesh if result else '') or mesh.text}.abstract_mesh"
         return f"with jax.sharding.use_abstract_mesh({source}):"
 
     def remarks(self, block: Block) -> list[str]:
         """What is noteworthy of a block."""
-        return self.traced(block).remarks
+        return self.traced[block.identity].remarks
 
     def version(self, block: Block) -> str:
         """The version of JAX that traced a block."""
-        version = self.traced(block).version
+        version = self.traced[block.identity].version
         if version and block.locked:
             return _("from the lock, made with {version}").format(version=version)
         return version
 
     def error(self, block: Block) -> TraceError | None:
         """What to show instead of a program."""
-        traced = self.traced(block)
+        traced = self.traced[block.identity]
         if traced.error is None and traced.raises:
             message = f"expected {traced.raises}, but no error occurred"
             return TraceError(ErrorKind.OPTION, message)
@@ -154,13 +147,13 @@ class BlockRenderer:
         """
         elided = self.elided(block).items()
         more = {start: _REASONS[reason] for start, reason in elided if reason in _REASONS}
-        return self.traced(block).marks(more)
+        return self.traced[block.identity].marks(more)
 
     def is_open(self, block: Block) -> bool:
         """Whether a block that can be folded starts open."""
         if self.is_epub:  # readers of books may not be able to open anything
             return True
-        traced = self.traced(block)
+        traced = self.traced[block.identity]
         opened = self.directive.opened
         if opened in ("", "auto"):
             if counts(traced.printed)[1] > self.rendering.settings.max_equations:
@@ -186,7 +179,7 @@ class BlockRenderer:
 
     def elided(self, block: Block) -> dict[int, str]:
         """The equations that are folded away, each with its reason; none that has a note."""
-        traced = self.traced(block)
+        traced = self.traced[block.identity]
         if not traced.has_program:
             return {}
         chosen = [
@@ -202,7 +195,7 @@ class BlockRenderer:
         """The notes at equations of a block, with the ids of their texts."""
         pairs = zip(self.note_targets, self.note_nodes, strict=False)
         own = [(target, node) for target, node in pairs if target.block is block]
-        identity = self.id_of(block)
+        identity = self.ids[block.identity]
         return [
             (target, node, f"{identity}-note-{number}")
             for number, (target, node) in enumerate(own, 1)
@@ -219,10 +212,10 @@ class BlockRenderer:
 
     # -- the function's source
 
-    @property
+    @cached_property
     def python(self) -> FunctionSource | None:
         """The function's Python source, where it was asked for and is known."""
-        result = self.traced(self.base).result if self.directive.with_source else None
+        result = self.traced[self.base.identity].result if self.directive.with_source else None
         return result.source if result is not None else None
 
     def source(self) -> list[nodes.Node]:
@@ -253,3 +246,17 @@ def free(identity: str, taken: set[str]) -> str:
         count += 1
     taken.add(candidate)
     return candidate
+
+
+def as_list(
+    items: list[tuple[PathTarget, jaxpr_note, str]], link: Callable[[PathTarget], nodes.Node]
+) -> list[nodes.Node]:
+    """Notes as a numbered list; each item has its id and begins with a link to its equation."""
+    if not items:
+        return []
+    rows = nodes.enumerated_list(classes=["jaxpr-notes"], enumtype="arabic", prefix="", suffix=".")
+    for target, node, identity in items:
+        item = nodes.list_item("", nodes.paragraph("", "", link(target)), ids=[identity])
+        item += node.children
+        rows += item
+    return [rows]

@@ -19,8 +19,7 @@ from ..judging.path_targets import PathTarget
 from ..locale import _
 from ..nodes import jaxpr_figure, jaxpr_source, jaxpr_words
 from ..records import Block
-from .block import MOST_DROPPED, BlockRenderer, free, only_in_base
-from .notes import as_list, marker
+from .block import MOST_DROPPED, BlockRenderer, as_list, free, only_in_base
 
 
 @dataclass(frozen=True)
@@ -59,8 +58,8 @@ class HtmlRenderer(BlockRenderer):
     def back(self, target: PathTarget) -> nodes.Node:
         """A link from a note to its equation."""
         assert target.block is not None
-        printed = self.traced(target.block).printed
-        identity = equation_ids(printed, self.id_of(target.block))[target.start]
+        printed = self.traced[target.block.identity].printed
+        identity = equation_ids(printed, self.ids[target.block.identity])[target.start]
         path = nodes.literal(target.note.path, target.note.path)
         return nodes.reference("", "", path, internal=True, refid=identity)
 
@@ -68,7 +67,7 @@ class HtmlRenderer(BlockRenderer):
         """For equations with notes: their numbered marks."""
         marks: dict[int, str] = {}
         for number, (target, _node, identity) in enumerate(self.notes_of(block), 1):
-            marks[target.start] = marks.get(target.start, "") + marker(number, escape(identity))
+            marks[target.start] = marks.get(target.start, "") + _marker(number, escape(identity))
         return marks
 
     def figure(
@@ -77,12 +76,12 @@ class HtmlRenderer(BlockRenderer):
         """One block; its caption is a child."""
         kind, opened, summary, body = self.parts(block, look)
         classes = " ".join(["jaxpr", *filter(None, [kind]), *self.directive.classes])
-        arguments = self.traced(block).arguments
+        arguments = self.traced[block.identity].arguments
         about = [*self.remarks(block), *filter(None, [arguments, self.version(block)])]
         rows = f' data-rows="{powers(look.side.rows)}"' if look.side else ""
         source = f' data-source="{escape(self.source_id)}"' if self.lines_of(block) else ""
         before, after = markup.figure(
-            look.identity or self.id_of(block),
+            look.identity or self.ids[block.identity],
             classes,
             rows + source,
             opened=opened,
@@ -106,16 +105,16 @@ class HtmlRenderer(BlockRenderer):
     def parts(self, block: Block, look: Look) -> tuple[str, bool, str, str]:
         """A class of its own, whether it starts open, the summary and what it folds."""
         summary = self.title(block)
-        if self.is_skipped(block):
+        if self.is_skipped:
             message = markup.paragraph(_("Not traced: jaxpr_mode is skip."))
             return "jaxpr-skipped", True, summary, message
-        traced, error = self.traced(block), self.error(block)
+        traced, error = self.traced[block.identity], self.error(block)
         if error is not None:
             kind = "jaxpr-raises" if traced.is_expected else "jaxpr-error"
             return kind, True, summary, markup.error(*error_parts(error))
         summary += markup.computed(traced.header, traced.phases)
         summary += markup.beside(look.beside, _("(beside {label})"))
-        identity = look.identity or self.id_of(block)
+        identity = look.identity or self.ids[block.identity]
         printed, facts = traced.printed, traced.aligned.equations
         ids = equation_ids(printed, identity)
         meanings = self.rendering.meanings.of_block(printed, facts, ids, self.rendering.page)
@@ -150,18 +149,18 @@ class HtmlRenderer(BlockRenderer):
 
     def runs(self, block: Block) -> list[Run]:
         """Neighbouring equations that are folded together; in a book nothing may be."""
-        traced = self.traced(block)
+        traced = self.traced[block.identity]
         if not traced.has_program or self.is_epub:
             return []
         return runs(traced.printed, self.elided(block))
 
     def only_in_base(self, block: Block) -> str:
         """The equations that the base has and this block lacks, each a link where it is shown."""
-        dropped = self.traced(block).dropped
+        dropped = self.traced[block.identity].dropped
         if not dropped:
             return ""
-        printed = self.traced(self.base).printed
-        ids = equation_ids(printed, self.id_of(self.base)) if self.base.shown else {}
+        printed = self.traced[self.base.identity].printed
+        ids = equation_ids(printed, self.ids[self.base.identity]) if self.base.shown else {}
         listed = []
         for equation in dropped[:MOST_DROPPED]:
             text = f"<code>{escape(str(equation))}</code>"
@@ -185,7 +184,7 @@ class HtmlRenderer(BlockRenderer):
             return {}
         last = python.line + python.text.count("\n")
         lines = {}
-        for start, facts in self.traced(block).aligned.equations.items():
+        for start, facts in self.traced[block.identity].aligned.equations.items():
             if facts.source and facts.source[0] == python.file:
                 line = facts.source[1]
                 if python.line <= line <= last:
@@ -195,7 +194,7 @@ class HtmlRenderer(BlockRenderer):
     @property
     def source_id(self) -> str:
         """What connects the listing of Python with the figures."""
-        return self.id_of(self.base)
+        return self.ids[self.base.identity]
 
     @property
     def lines_id(self) -> str:
@@ -235,17 +234,26 @@ class HtmlRenderer(BlockRenderer):
         for block in self.blocks:
             lines = self.lines_of(block)
             if lines:
-                ids = equation_ids(self.traced(block).printed, self.id_of(block))
+                ids = equation_ids(self.traced[block.identity].printed, self.ids[block.identity])
                 for start, (line, _identity) in sorted(lines.items()):
                     by_line.setdefault(line, []).append(ids[start])
         return by_line
 
     def search_words(self, block: Block) -> str:
         """The functions and primitives of a block, for the search; no letters or types."""
-        equations = () if self.is_skipped(block) else self.traced(block).printed.walk()
+        equations = () if self.is_skipped else self.traced[block.identity].printed.walk()
         primitives = {equation.primitive for equation in equations}
         target = block.request.target.replace(":", ".") if block.request else ""
         return " ".join([*target.split("."), block.label, *sorted(primitives)])
+
+
+def _marker(number: int, identity: str) -> str:
+    """The mark at an equation, as HTML."""
+    label = escape(_("note {number}").format(number=number))
+    return (
+        f'<a class="jaxpr-marker" id="{identity}-at" href="#{identity}"'
+        f' aria-label="{label}">{number}</a>'
+    )
 
 
 # --- ``layout: compare``: each variant beside the base, what was matched on one row
@@ -260,12 +268,12 @@ class CompareRenderer(HtmlRenderer):
     def render(self) -> list[nodes.Node]:
         """Pairs of figures; blocks without a program stand alone."""
         base, *variants = self.directive.blocks
-        if self.is_epub or not variants or not self.traced(base).has_program:
+        if self.is_epub or not variants or not self.traced[base.identity].has_program:
             return super().render()
         figures: list[nodes.Node] = [*self.rest, *self.source()]
         self.caption_left = self.caption
         self.base_shown = False
-        pairs = [block for block in variants if self.traced(block).has_program]
+        pairs = [block for block in variants if self.traced[block.identity].has_program]
         if not pairs:
             figures += self.once(base)
         for block in variants:
@@ -287,7 +295,7 @@ class CompareRenderer(HtmlRenderer):
         is_wide = self.is_open(base) or opened
         beside = Look(side=right, opened=opened, after=_AFTER)
         if self.base_shown:
-            identity = free(f"{self.id_of(block)}-base", self.rendering.taken)
+            identity = free(f"{self.ids[block.identity]}-base", self.rendering.taken)
             look = Look(identity, left, is_wide, copy=True, beside=block.label, before=_BEFORE)
             return [self.figure(base, None, look), self.figure(block, None, beside)]
         first = self.once(base, Look(side=left, opened=is_wide, before=_BEFORE))
@@ -296,7 +304,7 @@ class CompareRenderer(HtmlRenderer):
 
     def columns(self, base: Block, block: Block) -> tuple[Column | None, Column | None]:
         """The rows of both programs, where their lines can be put into rows."""
-        left, right = self.traced(base), self.traced(block)
+        left, right = self.traced[base.identity], self.traced[block.identity]
         if not (left.printed.program and right.printed.program):
             return None, None
         try:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from docutils import nodes
 
@@ -14,8 +14,10 @@ from ...tracing.result import TraceError, error_parts
 from ..judging.path_targets import PathTarget
 from ..locale import _
 from ..records import Block
-from .block import MOST_DROPPED, BlockRenderer, only_in_base
-from .notes import as_list, letters
+from .block import MOST_DROPPED, BlockRenderer, as_list, only_in_base
+
+if TYPE_CHECKING:
+    from ...block import TracedBlock
 
 #: A word longer than this can leave a printed page's margin.
 LONG_WORD: Final = 70
@@ -40,11 +42,11 @@ class NodeRenderer(BlockRenderer):
 
     def content(self, block: Block) -> list[nodes.Element]:
         """The program of a block, its error, or a placeholder."""
-        if self.is_skipped(block):
+        if self.is_skipped:
             return [nodes.paragraph("", _("Not traced: jaxpr_mode is skip."))]
         error = self.error(block)
         if error is not None:
-            return _error_nodes(error, self.traced(block).is_expected)
+            return _error_nodes(error, self.traced[block.identity].is_expected)
         return self.listing(block)
 
     def begin(self, block: Block) -> list[nodes.Node]:
@@ -70,7 +72,7 @@ class NodeRenderer(BlockRenderer):
             item["ids"].remove(identity)
             next(item.findall(nodes.paragraph)).insert(0, nodes.target("", "", ids=[identity]))
             line += nodes.Text(", " if number > 1 else "")
-            name = letters(self.traced(block), target)
+            name = _letters(self.traced[block.identity], target)
             line += [nodes.literal(name, name), nodes.Text(" (")]
             line += nodes.reference("", str(number), internal=True, refid=identity)
             line += nodes.Text(")")
@@ -80,7 +82,7 @@ class NodeRenderer(BlockRenderer):
     def where(self, target: PathTarget) -> nodes.Node:
         """The equation of a note: its letters, which lead to the block, and the path."""
         assert target.block is not None
-        name = letters(self.traced(target.block), target)
+        name = _letters(self.traced[target.block.identity], target)
         link = nodes.reference("", "", nodes.literal(name, name), internal=True)
         link["refid"] = target.block.identity
         return nodes.inline("", "", link, nodes.Text(f" ({target.note.path})"))
@@ -94,7 +96,7 @@ class NodeRenderer(BlockRenderer):
             heading = [nodes.literal_block(call, call, language="python", translatable=False), line]
         else:
             line += nodes.literal(call, call)
-        header = map(_ascii, self.traced(block).header_words)
+        header = map(_ascii, self.traced[block.identity].header_words)
         about = [*header, *self.remarks(block), self.version(block)]
         # In a paragraph: a blank line would end it in the midst of TeX's argument.
         text = on_one_line("; ".join(filter(None, about)))
@@ -107,7 +109,7 @@ class NodeRenderer(BlockRenderer):
 
     def listing(self, block: Block) -> list[nodes.Element]:
         """The text of a program, and what colours and folds show in HTML."""
-        printed = self.traced(block).printed
+        printed = self.traced[block.identity].printed
         end, rest = len(printed.text), 0
         if self.rendering.format in PAGED:
             end, rest = _cut(printed, self.rendering.settings.max_equations)
@@ -128,7 +130,7 @@ class NodeRenderer(BlockRenderer):
 
     def only_in_base(self, block: Block) -> list[nodes.Element]:
         """The equations that the base has and this block lacks."""
-        dropped = self.traced(block).dropped
+        dropped = self.traced[block.identity].dropped
         if not dropped:
             return []
         line = nodes.paragraph("", only_in_base())
@@ -249,3 +251,11 @@ def _shape(letter: str) -> str:
         capital = rf"\ensuremath{{\{_GREEK.get(name, name.lower()).capitalize()}}}"
         return _LATIN.get(name, capital)
     return rf"\mbox{{[U+{ord(letter):04X}]}}"
+
+
+def _letters(block: TracedBlock, target: PathTarget) -> str:
+    """How to name an equation on paper: the letters that it binds, or its primitive."""
+    for equation in block.printed.walk():
+        if equation.start == target.start:
+            return " ".join(v.name for v in equation.outputs) or equation.primitive
+    return target.note.path

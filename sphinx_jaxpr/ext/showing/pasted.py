@@ -21,9 +21,6 @@ def title() -> str:
 class _Pasted(BlockRenderer):
     """A text is all that there is, with its author's word for the version."""
 
-    def is_skipped(self, block: Block) -> bool:
-        return False
-
     def remarks(self, block: Block) -> list[str]:
         # Readers should know that nobody vouches for the text.
         return [_("pasted, not checked")]
@@ -43,6 +40,6 @@ class PastedNodeRenderer(_Pasted, NodeRenderer):
     """For all others."""
 
     def heading(self, block: Block) -> list[nodes.Node]:
-        header = [part.text for part in self.traced(block).header]
+        header = [part.text for part in self.traced[block.identity].header]
         about = [*header, *self.remarks(block), self.version(block)]
         return [nodes.paragraph("", f"{title()} - {'; '.join(filter(None, about))}")]

@@ -14,7 +14,7 @@ from itertools import groupby
 from typing import Any, Final
 
 from ..facts import Facts
-from ..matching.bodies import bare
+from ..matching.numbering import bare
 from ..model import MAX_REPR, Equation, Operand, Printed, Program
 from ..parser.unparsed import unread
 from ..text import clipped, inert

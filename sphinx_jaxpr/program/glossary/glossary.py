@@ -16,10 +16,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cache
 from importlib.resources import files
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from .formats import Applied
 from .wording import words
+
+if TYPE_CHECKING:
+    from ..model import EquationFacts, Printed
 
 #: The kinds of primitives; a project's own are ``custom``.
 KINDS: Final = frozenset(
@@ -86,6 +89,11 @@ class Glossary:
         """The definition of a primitive, by its name or another name of it."""
         return self._entries.get(self._names.get(name, ""))
 
+    def entries(self, names: Iterable[str]) -> dict[str, Entry]:
+        """The definitions of those primitives that have one, by the names that are given."""
+        known = ((name, self._entries.get(self._names.get(name, ""))) for name in names)
+        return {name: entry for name, entry in known if entry is not None}
+
     def known(self) -> tuple[str, ...]:
         """The names of all defined primitives, sorted, without aliases."""
         return tuple(sorted(self._entries))
@@ -128,9 +136,42 @@ class Glossary:
         The more is given, the more can be said.  A parameter that is not plain data
         may be given as :func:`printed_value` of its text.
         """
+        (text,) = words([self._use(primitive, parameters, types, inputs, programs or {})])
+        return text
+
+    def _use(
+        self,
+        primitive: str,
+        parameters: Mapping[str, Any],
+        types: Sequence[str],
+        inputs: Sequence[str],
+        programs: Mapping[str, Sequence[Any]],
+    ) -> tuple[Applied, str]:
+        """One use of a primitive, and the template of its words."""
         entry = self.entry(primitive)
         name, template = (entry.name, entry.words) if entry else (primitive, "")
-        return words(Applied(name, parameters, types, inputs, programs or {}), template)
+        return Applied(name, parameters, types, inputs, programs), template
+
+    def equations_in_words(
+        self, printed: Printed, facts: Mapping[int, EquationFacts]
+    ) -> dict[int, str]:
+        """What the parameters of each equation say, by its ``start``; ``facts`` are too."""
+        equations = printed.walk()
+        uses = []
+        for equation in equations:
+            parameters: dict[str, Any] = {
+                parameter.name: printed_value(printed.text[parameter.start : parameter.end])
+                for parameter in equation.parameters
+                if not parameter.members
+            }
+            known = facts.get(equation.start)
+            if known is not None:
+                parameters |= known.parameters
+            types = known.types if known else tuple(v.type for v in equation.outputs)
+            inputs = [operand.type for operand in equation.inputs]
+            programs = known.programs if known else {}
+            uses.append(self._use(equation.primitive, parameters, types, inputs, programs))
+        return {e.start: text for e, text in zip(equations, words(uses), strict=True)}
 
 
 @cache

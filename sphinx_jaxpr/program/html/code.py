@@ -159,6 +159,7 @@ class _Renderer:
         self.packed: dict[int, RowItem] = self.side.packed if self.side else {}
         self.line_numbers = Lines(self.text)
         self.starts = self.line_numbers.starts
+        self.owned = self.line_numbers.owned(printed.walk())
         # Block markup goes between lines, inline markup at offsets inside them.
         self.before: dict[int, list[str]] = defaultdict(list)
         self.after: dict[int, list[str]] = defaultdict(list)
@@ -213,7 +214,7 @@ class _Renderer:
         attributes += f' data-change="{escape(change)}"' if change else ""
         line, address = self.marked.source.get(equation.start, (0, ""))
         attributes += f' data-line="{line}"' if line else ""
-        own = self.line_numbers.own(equation.start, equation.end)
+        own = self.owned.get(equation.start)
         if own is not None:
             first, last = own
             self.open_run(equation, first)
@@ -224,7 +225,7 @@ class _Renderer:
             return True
         first = self.line_numbers.at(equation.start)
         self.before[first].append(self.marked.notes.get(equation.start, ""))
-        end = min(equation.end, self.line_numbers.end(first))
+        end = min(equation.end, self.line_numbers.ends[first])
         self.inline.append((equation.start, end, f'<span class="jaxpr-eqn"{attributes}>'))
         return False
 
@@ -306,11 +307,11 @@ class _Renderer:
         inline = sorted(self.inline, key=lambda span: (span[0], -span[1]))
         cursor = 0
         for line, start in enumerate(self.starts):
-            end = self.line_numbers.end(line)
+            end = self.line_numbers.ends[line]
             # (offset, order, -end or 0, markup, offset after): closing tags come first
             events: list[tuple[int, int, int, str, int]] = []
             tag = "span" if line in self.heads else "pre"
-            ink, _ = self.line_numbers.ink(line)
+            ink, _ = self.line_numbers.inks[line]
             while token is not None and token.start < end:
                 stop = min(token.end, end)
                 begin = token.start

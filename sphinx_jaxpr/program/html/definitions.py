@@ -6,14 +6,14 @@ Without Sphinx: the caller decides where a primitive links to.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from html import escape
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from ..glossary.glossary import Glossary
-    from ..model import Equation, EquationFacts, Printed
+    from ..model import EquationFacts, Printed
 
 
 @dataclass
@@ -32,44 +32,26 @@ def of_block(
     printed: Printed,
     facts: Mapping[int, EquationFacts],
     ids: Mapping[int, str],
-    href: Callable[[str], tuple[str, bool]],
+    hrefs: Mapping[str, tuple[str, bool]],
 ) -> dict[str, Meaning]:
     """The meanings of all primitives of a block, in the order in which they appear.
 
-    ``href`` gives the address of a primitive's page and whether that is on another site.
+    ``hrefs`` has the address of a primitive's page, and whether that is on another site.
     """
+    equations = printed.walk()
+    entries = glossary.entries({equation.primitive for equation in equations})
+    words_by_start = glossary.equations_in_words(printed, facts)
     meanings: dict[str, Meaning] = {}
-    for equation in printed.walk():
+    for equation in equations:
         name = equation.primitive
         if name not in meanings:
-            entry = glossary.entry(name)
-            meanings[name] = Meaning(name, entry.meaning if entry else "", *href(name))
-        words = _words(glossary, printed, equation, facts.get(equation.start))
-        if words:
+            entry = entries.get(name)
+            href, external = hrefs.get(name, ("", False))
+            meanings[name] = Meaning(name, entry.meaning if entry else "", href, external)
+        if words := words_by_start.get(equation.start):
             binders = " ".join(variable.name for variable in equation.outputs)
             meanings[name].equations.append((ids[equation.start], binders, words))
     return {name: meaning for name, meaning in meanings.items() if meaning.text or meaning.href}
-
-
-def _words(
-    glossary: Glossary, printed: Printed, equation: Equation, facts: EquationFacts | None
-) -> str:
-    from ..glossary.glossary import printed_value
-
-    parameters: dict[str, Any] = {
-        parameter.name: printed_value(printed.text[parameter.start : parameter.end])
-        for parameter in equation.parameters
-        if not parameter.members
-    }
-    programs: Mapping[str, Any] = {}
-    if facts is not None:
-        parameters |= facts.parameters
-        programs = facts.programs
-    types = facts.types if facts else tuple(v.type for v in equation.outputs)
-    inputs = [operand.type for operand in equation.inputs]
-    return glossary.in_words(
-        equation.primitive, parameters, types, inputs=inputs, programs=programs
-    )
 
 
 class Explained:

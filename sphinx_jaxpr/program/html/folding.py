@@ -21,35 +21,25 @@ class Lines:
     def __init__(self, text: str) -> None:
         self.text = text
         self.starts = [0, *(newline.end() for newline in re.finditer("\n", text))]
-        self._ink: dict[int, tuple[int, int]] = {}
+        #: The offsets behind the last character of each line.
+        self.ends = [*(start - 1 for start in self.starts[1:]), len(text)]
+        #: The offsets of each line's first non-blank character, and behind its last.
+        self.inks = [_ink(text, *line) for line in zip(self.starts, self.ends, strict=True)]
 
     def at(self, offset: int) -> int:
         """The line of an offset."""
         return bisect_right(self.starts, offset) - 1
 
-    def end(self, line: int) -> int:
-        """The offset behind the last character of a line."""
-        following = line + 1
-        return self.starts[following] - 1 if following < len(self.starts) else len(self.text)
-
     def own(self, begin: int, end: int) -> tuple[int, int] | None:
         """First and last line of a part of the text that has its lines to itself."""
         first, last = self.at(begin), self.at(max(end - 1, 0))
-        alone = begin <= self.ink(first)[0] and self.ink(last)[1] <= end
+        alone = begin <= self.inks[first][0] and self.inks[last][1] <= end
         return (first, last) if alone else None
 
-    def ink(self, line: int) -> tuple[int, int]:
-        """The offsets of a line's first non-blank character, and behind its last.
-
-        Kept, since a line may hold all equations of a program, each of which asks.
-        """
-        span = self._ink.get(line)
-        if span is None:
-            begin, end = self.starts[line], self.end(line)
-            text = self.text[begin:end]
-            width = len(text) - len(text.lstrip())
-            span = self._ink[line] = begin + width, max(begin + len(text.rstrip()), begin)
-        return span
+    def owned(self, equations: Iterable[Equation]) -> dict[int, tuple[int, int]]:
+        """First and last line of those equations that have theirs to themselves, by ``start``."""
+        lines = {equation.start: self.own(equation.start, equation.end) for equation in equations}
+        return {start: span for start, span in lines.items() if span is not None}
 
     def body(self, program: Program) -> tuple[int, int] | None:
         """First and last line of the foldable part of a nested program that spans lines.
@@ -60,6 +50,12 @@ class Lines:
         first, head = self.at(program.start), self.at(max(program.header_end - 1, 0))
         last = self.at(max(program.end - 1, 0))
         return None if last - head < 2 else (first, last - 1)
+
+
+def _ink(text: str, begin: int, end: int) -> tuple[int, int]:
+    line = text[begin:end]
+    width = len(line) - len(line.lstrip())
+    return begin + width, max(begin + len(line.rstrip()), begin)
 
 
 # --- what says little and may be folded: lines of parameters, and whole equations
@@ -218,6 +214,6 @@ def _fold(run: list[tuple[int, int, str]], lines: Lines) -> list[Fold]:
     if not run:
         return []
     first, last = run[0][0], run[-1][1]
-    if last == first and lines.end(last) - lines.starts[first] < HUGE:
+    if last == first and lines.ends[last] - lines.starts[first] < HUGE:
         return []
     return [Fold(first, last, tuple(name for _, _, name in run))]

@@ -181,7 +181,7 @@ class Column:
 
     def _split(self, line: int) -> RowItem | None:
         """A line with several equations, each of them a piece."""
-        begin, end = self.lines.starts[line], self.lines.end(line)
+        begin, end = self.lines.starts[line], self.lines.ends[line]
         outer: list[Equation] = []
         for equation in sorted(self._inline.get(line, ()), key=lambda e: e.start):
             if equation.end > end:

@@ -16,10 +16,23 @@ from itertools import islice
 from typing import Final
 
 from ..model import Printed, Variable
-from .bodies import ARRANGES, BATCHED, CALLS, LOOPS, Body, looped
-from .numbering import Base, Computed, Numbering, Standing, Table, called, signature, surroundings
+from .numbering import (
+    ARRANGES,
+    BATCHED,
+    CALLS,
+    LOOPS,
+    Base,
+    Body,
+    Computed,
+    Numbering,
+    Standing,
+    Table,
+    called,
+    looped,
+    signature,
+)
 
-#: How alike has to be what is around two equations: see :func:`surroundings`.
+#: How alike has to be what is around two equations: see :func:`_surroundings`.
 LEVELS: Final = 3
 
 #: How often the variant is read for more.
@@ -47,10 +60,10 @@ class EquationPairs:
         for index in range(len(self.base.computed) - 1, -1, -1):
             if index not in self.taken:
                 computed = self.base.computed[index]
-                free.setdefault((computed.number, surroundings(computed, level)), []).append(index)
+                free.setdefault((computed.number, _surroundings(computed, level)), []).append(index)
         for index, computed in enumerate(self.variant.computed if free else ()):
             if index not in self.of:
-                candidates = free.get((computed.number, surroundings(computed, level)))
+                candidates = free.get((computed.number, _surroundings(computed, level)))
                 if candidates:
                     self.add(index, candidates.pop())
 
@@ -244,7 +257,7 @@ class _Variant(Standing):
         if computed.holds and called(computed, self.text) != called(other, self.base.text):
             return False  # the call of another function
         level = self.progress.level
-        return surroundings(computed, level) == surroundings(other, level)
+        return _surroundings(computed, level) == _surroundings(other, level)
 
     def by_bodies(self, index: int, computed: Computed) -> int | None:
         """The one with most of the same equations in its bodies."""
@@ -373,3 +386,8 @@ def _among(few: Iterable[int], many: Iterable[int]) -> bool:
     """Whether all of the first are among the second, in this order."""
     rest = iter(many)
     return all(number in rest for number in few)
+
+
+def _surroundings(computed: Computed, level: int) -> int:
+    """What holds an equation: calls and all, calls left out, or no matter what."""
+    return computed.around[level] if level < len(computed.around) else -1

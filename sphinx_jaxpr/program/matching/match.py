@@ -18,9 +18,8 @@ from typing import Final
 
 from ..model import Equation, Printed
 from ..text import expect
-from .bodies import STATE, bodies
 from .likeness import EquationPairs
-from .numbering import Computed, Numbering, Table, signature
+from .numbering import STATE, Computed, Numbering, Table, bodies, signature
 
 KEPT: Final = "kept"
 RESHAPED: Final = "reshaped"

@@ -15,8 +15,8 @@ from typing import Final, TypeAlias
 
 from ..model import Equation, EquationFacts, Printed, Program, Variable, programs
 from ..text import expect, plural
-from .bodies import bare
 from .match import ADDED, KEPT, RESHAPED, Match
+from .numbering import bare
 
 # --- how a variant differs from its base, in one computed line
 
@@ -288,9 +288,10 @@ def acted(
     if base is None or base.program is None:
         return [SummaryPart("", text + more)]
     parts = list(summary(base, printed, match, places, before))
-    if not counts(base)[0] and not own:
+    before_count = len(base.program.equations)
+    if not before_count and not own:
         return [SummaryPart("", "no equations"), *parts]
-    first = SummaryPart("", f"{counts(base)[0]} \u2192 {text}{more}")
+    first = SummaryPart("", f"{before_count} \u2192 {text}{more}")
     if parts and parts[0].verb == "grows":
         adds = parts.pop(0).text.partition(", ")[2]
         first = SummaryPart("grows", first.text + (f", {adds}" if adds else ""))

@@ -7,14 +7,18 @@ understood stays plain text; the ones around it do not suffer.
 
 from __future__ import annotations
 
-from collections.abc import Generator
-from typing import Final, NamedTuple, TypeVar
+import re
+from collections.abc import Generator, Iterable
+from typing import Final, TypeVar
 
 from ..model import (
+    BINDER,
     KEYWORD,
     LITERAL,
     PARAMETER,
     PRIMITIVE,
+    TYPE,
+    USE,
     Equation,
     Operand,
     Parameter,
@@ -24,175 +28,12 @@ from ..model import (
     Variable,
 )
 from ..text import expect
-from . import scanner
-from .terms import TermReader
+from . import patterns
+from .values import HeldProgram, ValueReader
 
-# --- values of parameters: programs, tuples of programs, and objects that print programs
-
-#: Texts inside objects inside of such texts, and so on, are each read again to find their end.
-MAX_TEXTS: Final = 8
-
-# Their values are names of Python functions, which shared programs are named after.
-_NOT_REFERENCES = frozenset({"name", "jvp", "fwd", "bwd", "fmt", "axis_name"})
-
-
-class HeldProgram(NamedTuple):
-    """What a value turned out to be; ``is_whole``: nothing but ``members`` in a tuple."""
-
-    end: int
-    members: tuple[Program | str, ...] = ()
-    programs: tuple[Program, ...] = ()
-    frame: str = ""
-    is_whole: bool = True
-    is_opaque: bool = False
-
-
-class ValueReader(TermReader):
-    """Reads values; a program in one is asked for by its position."""
-
-    def __init__(self, text: str, shared: frozenset[str]) -> None:
-        super().__init__(text)
-        self._scanner = scanner.Scanner(text)
-        self._shared = shared
-        self.local: list[tuple[str, Program]] = []
-        self._locals: frozenset[str] | None = None
-        self._texts: list[int] = []  # where those that objects print begin
-
-    def _object(
-        self, name: str, start: int, width: int, begun: HeldProgram | None
-    ) -> Generator[int, Program | None, HeldProgram]:
-        """A value that is not a printed program: a scalar, a shared name, any object.
-
-        An object may print programs; ``begun`` are the first, where they are read already.
-        """
-        first = begun.end if begun and begun.members else start
-        end = self._scanner.value_end(first, width, name)
-        if end < 0:
-            return HeldProgram(-1)
-        if begun is not None and begun.is_opaque:
-            return HeldProgram(end, is_opaque=True)
-        if begun is None and scanner.SCALAR.fullmatch(self.text, start, end):
-            self.tokens.append(Token(start, end, LITERAL))
-        elif begun is not None or scanner.OPEN.search(self.text, start, end):
-            return (yield from self._texts_in(start, end, begun))
-        elif name not in _NOT_REFERENCES:
-            value = self.text[start:end]
-            if value in self._shared:
-                return HeldProgram(end, (self._reference(value),))
-        return HeldProgram(end)
-
-    def _texts_in(
-        self, start: int, end: int, begun: HeldProgram | None
-    ) -> Generator[int, Program | None, HeldProgram]:
-        """The programs that an object prints: each is a text with its own names."""
-        text = self.text
-        members = list(begun.members) if begun else []
-        programs = list(begun.programs) if begun else []
-        position = begun.end if begun else start
-        frame = [text[start : programs[0].start]] if programs else []
-        is_opaque = False
-        while match := scanner.START.search(text, position, end):
-            frame.append(text[position : match.start()])
-            mark = self.mark()
-            printed = None
-            if len(self._texts) < MAX_TEXTS:
-                printed = yield from self._text(match.start())
-            if printed is None or printed[-1].end > end:
-                self.rollback(mark)
-                is_opaque = True
-                break
-            programs += printed
-            members.append(printed[-1])
-            position = printed[-1].end
-        frame.append(text[position:end])
-        around = " ".join("…".join(frame).split())
-        return HeldProgram(end, tuple(members), tuple(programs), around, False, is_opaque)
-
-    def _text(self, position: int) -> Generator[int, Program | None, list[Program] | None]:
-        """``let name = {...} in {...}``: what it shares, and then the program itself."""
-        count, scope = len(self.local), self._scope
-        self._scope = {}
-        self._texts.append(position)
-        programs: list[Program] = []
-        program: Program | None = None
-        while True:
-            let = scanner.LET.match(self.text, position)
-            if let is not None:
-                self._shared |= self._local_names()
-                self.tokens.append(Token(*let.span(1), KEYWORD))
-            program = yield (let.end() if let else scanner.skip(scanner.GAP, self.text, position))
-            if program is None:
-                break
-            programs.append(program)
-            if let is None:
-                break
-            self.local.append((self._reference(let[2]), program))
-            position = program.end
-            if end := scanner.LET_IN.match(self.text, position):
-                self.tokens.append(Token(*end.span(1), KEYWORD))
-                position = end.end()
-        self._texts.pop()
-        self._scope = scope
-        if program is None:
-            del self.local[count:]
-            return None
-        return programs
-
-    def _local_names(self) -> frozenset[str]:
-        """All names that texts inside of objects share; looked for once."""
-        if self._locals is None:
-            self._locals = frozenset(scanner.LOCAL_NAME.findall(self.text))
-        return self._locals
-
-    def _reference(self, name: str) -> str:
-        """How a shared program is called: the same name means another one in another text."""
-        return f"{name}@{self._texts[-1]}" if self._texts else name
-
-    def _held(self, start: int) -> Generator[int, Program | None, HeldProgram | None]:
-        """A value that is a program, or a tuple of programs and shared names.
-
-        Not whole where something else follows: a tuple of more than that begins with them.
-        Opaque where they can't be read. No text is read twice.
-        """
-        text, mark = self.text, self.mark()
-        members: list[Program | str] = []
-        several = text.startswith("(", start)
-        end, is_opaque = start, False
-        position = scanner.skip(scanner.GAP, text, start + several)
-        while True:
-            if scanner.OPEN.match(text, position):
-                program = yield position
-                if program is None:
-                    is_opaque = True
-                    break
-                members.append(program)
-                end = program.end
-            else:
-                name = scanner.WORD.match(text, position)
-                if name is None or name[0] not in self._shared:
-                    break
-                members.append(self._reference(name[0]))
-                end = name.end()
-            position = scanner.skip(scanner.GAP, text, end)
-            if not several or text.startswith(")", position):
-                whole = end + (position + 1 - end) * several
-                if scanner.AFTER_VALUE.match(text, whole):
-                    return HeldProgram(whole, tuple(members), _programs(members))
-                is_opaque = not several
-                break
-        if not _programs(members) and not is_opaque:
-            return None
-        if is_opaque:
-            self.rollback(mark)
-            members = []
-        return HeldProgram(end, tuple(members), _programs(members), "", False, is_opaque)
-
-
-def _programs(members: list[Program | str]) -> tuple[Program, ...]:
-    return tuple(member for member in members if isinstance(member, Program))
-
-
-# --- whole programs
+# JAX calls each dropped value "_", and prints a use of one if a call drops what
+# its program returns.  Only one such value in a program says which one is meant.
+_ANY: Final = Variable(-1, "_", "")
 
 _T = TypeVar("_T")
 
@@ -221,38 +62,56 @@ def parse(text: str) -> Printed:
     <Printed text of 8 characters, without a program>
     """
     expect(text, str, "the text of a jaxpr")
-    match = scanner.START.search(text)
+    match = patterns.START.search(text)
     if match is None:
         return Printed(text, None, (), ())
     parser = _Parser(text, shared=match[1] is not None)
     shared: list[tuple[str, Program]] = []
     position = match.start()
-    while let := scanner.LET.match(text, position):
+    while let := patterns.LET.match(text, position):
         parser.tokens.append(Token(*let.span(1), KEYWORD))
         program = parser.run(let.end())
         if program is None:
             break
         shared.append((let[2], program))
         position = program.end
-        if end := scanner.LET_IN.match(text, position):
+        if end := patterns.LET_IN.match(text, position):
             parser.tokens.append(Token(*end.span(1), KEYWORD))
             position = end.end()
-    position = scanner.skip(scanner.GAP, text, position)
+    position = skip(patterns.GAP, text, position)
     program = parser.run(position)
     if program is None and not shared:
         return Printed(text, None, (), ())
     return Printed(text, program, tuple(shared), tuple(parser.tokens), tuple(parser.local))
 
 
+def skip(pattern: re.Pattern[str], text: str, position: int) -> int:
+    """The end of what ``pattern`` matches at ``position``."""
+    match = pattern.match(text, position)
+    return match.end() if match else position
+
+
 class _Parser(ValueReader):
-    """Reads programs; a nested one is asked for, so that no nesting is too deep."""
+    """Reads programs; a nested one is asked for, so that no nesting is too deep.
+
+    A program sees its own binders first and the enclosing program's otherwise,
+    so one dictionary serves all scopes; ``_undo`` brings back what a nested
+    program hid.
+    """
 
     def __init__(self, text: str, *, shared: bool) -> None:
-        names = scanner.LET_NAME.findall(text) if shared else ()
+        names = patterns.LET_NAME.findall(text) if shared else ()
         super().__init__(text, frozenset(names))
+        self.tokens: list[Token] = []
+        self._variables = 0
+        self._scope: dict[str, Variable] = {}
+        self._undo: list[tuple[str, Variable | None]] = []
+        self._line = (0, 0)
         # How far nested programs have been read: no text is read twice, so an
         # equation that fails behind them is given up as far as this.
         self._resume = 0
+
+    # -- programs
 
     def run(self, position: int) -> Program | None:
         """The program at ``position``; as much of it as was read where its end is missing."""
@@ -271,7 +130,7 @@ class _Parser(ValueReader):
         return answer
 
     def _program(self, start: int, *, outermost: bool) -> _Asks[Program]:
-        match = scanner.OPEN.match(self.text, start)
+        match = patterns.OPEN.match(self.text, start)
         if match is None:
             return None
         mark, depth = self.mark(), self.enter()
@@ -304,12 +163,12 @@ class _Parser(ValueReader):
         """``consts ; inputs. let``; a negative position where it isn't one."""
         text = self.text
         constants, position = self.binders(position)
-        position = scanner.skip(scanner.GAP, text, position)
+        position = skip(patterns.GAP, text, position)
         if not text.startswith(";", position):
             return [], [], -1
         inputs, position = self.binders(position + 1)
-        position = scanner.skip(scanner.GAP, text, position)
-        let = scanner.HEADER_LET.match(text, position + 1)
+        position = skip(patterns.GAP, text, position)
+        let = patterns.HEADER_LET.match(text, position + 1)
         if not text.startswith(".", position) or let is None:
             return [], [], -1
         self.tokens.append(Token(*let.span(1), KEYWORD))
@@ -320,12 +179,12 @@ class _Parser(ValueReader):
     ) -> Generator[int, Program | None, tuple[list[Equation], int]]:
         """The equations and the position of ``in``, or -1."""
         text, end, size = self.text, position, len(self.text)
-        position = scanner.skip(scanner.BETWEEN, text, end)
+        position = skip(patterns.BETWEEN, text, end)
         flat = text.find("\n", end, position) < 0
         column = self.column(position)
         equations: list[Equation] = []
         while position < size:
-            if text[position] == "i" and scanner.END.match(text, position):
+            if text[position] == "i" and patterns.END.match(text, position):
                 return equations, position
             if self.leaves(end, position, column - 1):
                 break
@@ -343,7 +202,7 @@ class _Parser(ValueReader):
                 equations.append(equation)
                 self.bind(equation.outputs)
                 end = equation.end
-                position = scanner.skip(scanner.BETWEEN, text, end)
+                position = skip(patterns.BETWEEN, text, end)
         self._resume = max(self._resume, position)
         return equations, -1
 
@@ -351,21 +210,21 @@ class _Parser(ValueReader):
         """``in (a, b) }``: the outputs, and where the program ends or -1."""
         if position < 0:
             return [], -1
-        match = scanner.END.match(self.text, position)
+        match = patterns.END.match(self.text, position)
         assert match is not None
         self.tokens.append(Token(*match.span(1), KEYWORD))
         position = match.end()
         outputs: list[Operand] = []
         while operand := self.atom(position):
             outputs.append(operand)
-            comma = scanner.COMMA.match(self.text, operand.end)
+            comma = patterns.COMMA.match(self.text, operand.end)
             position = comma.end() if comma else operand.end
-        close = scanner.CLOSE.match(self.text, position)
+        close = patterns.CLOSE.match(self.text, position)
         return outputs, close.end() if close else -1
 
     def _plain(self, start: int, column: int) -> Equation | None:
         """The common case: one binder, no parameters."""
-        match = scanner.PLAIN.match(self.text, start)
+        match = patterns.PLAIN.match(self.text, start)
         if match is None:
             return None
         mark = self.mark()
@@ -380,7 +239,7 @@ class _Parser(ValueReader):
     def _equation(self, start: int, column: int) -> _Asks[Equation]:
         mark = self.mark()
         binders, position = self.binders(start, column)
-        if match := scanner.BINDS.match(self.text, position):
+        if match := patterns.BINDS.match(self.text, position):
             return (yield from self._bound(start, match.end(), column, binders))
         equation = self._state(start, position, column, binders)
         if equation is not None:
@@ -392,7 +251,7 @@ class _Parser(ValueReader):
         self, start: int, position: int, column: int, binders: list[Variable]
     ) -> _Asks[Equation]:
         """``primitive[parameters] operands``, after the binders."""
-        pattern = scanner.BOUND_PRIMITIVE if binders else scanner.PRIMITIVE
+        pattern = patterns.BOUND_PRIMITIVE if binders else patterns.PRIMITIVE
         match = pattern.match(self.text, position)
         if match is None:
             return None
@@ -408,16 +267,24 @@ class _Parser(ValueReader):
         operands, end = self.operands(position, column)
         if end < 0:
             return None
-        return Equation(start, end, match[0], tuple(binders), tuple(operands), tuple(parameters))
+        return Equation(
+            start,
+            end,
+            match[0],
+            tuple(binders),
+            tuple(operands),
+            tuple(parameters),
+            tuple(program for parameter in parameters for program in parameter.programs),
+        )
 
     def _state(
         self, start: int, position: int, column: int, binders: list[Variable]
     ) -> Equation | None:
         """Reads and writes of references, which JAX prints with arrows."""
         access = None
-        if len(binders) == 1 and (arrow := scanner.READS.match(self.text, position)):
+        if len(binders) == 1 and (arrow := patterns.READS.match(self.text, position)):
             access = self.read(arrow.end())
-        elif len(binders) == 1 and (comma := scanner.COMMA.match(self.text, position)):
+        elif len(binders) == 1 and (comma := patterns.COMMA.match(self.text, position)):
             access = self.write(comma.end(), exchange=True)
         elif not binders:
             access = self.write(start, exchange=False)
@@ -434,13 +301,13 @@ class _Parser(ValueReader):
     ) -> Generator[int, Program | None, int]:
         """``[name=value ...]`` from its bracket on; the end, or -1."""
         text = self.text
-        match = scanner.BROKEN.match(text, start)
+        match = patterns.BROKEN.match(text, start)
         width = len(match[1]) if match else -1
         position = match.end() if match else start + 1
         while position < len(text):
             if text.startswith("]", position):
                 return position + 1
-            name = scanner.PARAMETER.match(text, position)
+            name = patterns.PARAMETER.match(text, position)
             if name is None:
                 if parameters:
                     break
@@ -458,9 +325,208 @@ class _Parser(ValueReader):
                     parameters.append(_parameter(name[1], value, held))
             if end < 0:
                 break
-            position = scanner.skip(scanner.GAP, text, end)
+            position = skip(patterns.GAP, text, end)
         self._scanner.budget -= position - start
         return -1
+
+    # -- state
+
+    def gap(self, position: int) -> int:
+        return skip(patterns.GAP, self.text, position)
+
+    def mark(self) -> tuple[int, int]:
+        return len(self.tokens), self._variables
+
+    def rollback(self, mark: tuple[int, int]) -> None:
+        tokens, self._variables = mark
+        del self.tokens[tokens:]
+
+    def bind(self, variables: Iterable[Variable]) -> None:
+        """Make the names of ``variables`` mean them from here on."""
+        for variable in variables:
+            name = variable.name
+            outer = self._scope.get(name)
+            self._undo.append((name, outer))
+            self._scope[name] = _ANY if name == "_" and outer else variable
+
+    def enter(self) -> int:
+        """Begin a scope; the answer is what :meth:`leave` needs to end it."""
+        depth = len(self._undo)
+        self._undo.append(("_", self._scope.pop("_", None)))
+        return depth
+
+    def leave(self, depth: int) -> None:
+        while len(self._undo) > depth:
+            name, variable = self._undo.pop()
+            if variable is None:
+                self._scope.pop(name, None)
+            else:
+                self._scope[name] = variable
+
+    def column(self, position: int) -> int:
+        """The column of ``position``; cheap for positions that grow."""
+        line_start, start = self._line
+        if position < line_start:
+            line_start, start = 0, 0
+        start = max(start, self.text.rfind("\n", line_start, position) + 1)
+        self._line = (position, start)
+        return position - start
+
+    def leaves(self, start: int, position: int, column: int) -> bool:
+        """Whether the gap between the two ends a text that began at ``column``."""
+        line = self.text.rfind("\n", start, position) + 1
+        return line > 0 and position - line <= column
+
+    # -- words
+
+    def binders(self, position: int, column: int = -1) -> tuple[list[Variable], int]:
+        """Names with types, as many as follow, and where they end.
+
+        A line break down to ``column`` ends them.  Nothing is bound yet.
+        """
+        variables: list[Variable] = []
+        typed = False
+        while match := patterns.BINDER.match(self.text, position):
+            start = match.start(1)
+            if variables and (bool(match[2]) != typed or self.leaves(position, start, column)):
+                break
+            typed = match[2] is not None
+            variables.append(self.binder(match))
+            position = match.end()
+        return variables, position
+
+    def binder(self, match: re.Match[str]) -> Variable:
+        """A match whose first groups are a name and a type."""
+        variable = Variable(self._variables, match[1], match[2] or "")
+        self._variables += 1
+        self.tokens.append(Token(*match.span(1), BINDER, variable.index))
+        if match[2] is not None:
+            self.tokens.append(Token(*match.span(2), TYPE))
+        return variable
+
+    def atom(self, position: int) -> Operand | None:
+        """The variable or literal at ``position``."""
+        match = patterns.ATOM.match(self.text, position)
+        return self._atom(match) if match else None
+
+    def _atom(self, match: re.Match[str]) -> Operand:
+        """A match whose groups are the word and its type."""
+        text, type_ = match.groups()
+        start, end = match.span(1)
+        if type_ is None:
+            return self._word(text, start, end)
+        self.tokens.append(Token(start, end, LITERAL))
+        self.tokens.append(Token(end + 1, match.end(), TYPE))
+        return Operand(start, match.end(), text, None, type_)
+
+    def _word(self, text: str, start: int, end: int) -> Operand:
+        variable = self._scope.get(text)
+        if variable is not None and variable is not _ANY:
+            self.tokens.append(Token(start, end, USE, variable.index))
+            return Operand(start, end, text, variable, variable.type)
+        free = text.isidentifier() and text not in patterns.LITERAL_WORDS
+        self.tokens.append(Token(start, end, USE if free else LITERAL))
+        return Operand(start, end, text, None, "")
+
+    def operands(self, position: int, column: int) -> tuple[list[Operand], int]:
+        """The operands of an equation at ``column`` and where they end.
+
+        The end is -1 where something else than an equation's end follows.
+        """
+        text = self.text
+        atoms: list[Operand] = []
+        while True:
+            # Nearly always another word after one space, or a line break.
+            while match := patterns.OPERAND.match(text, position):
+                atoms.append(self._atom(match))
+                position = match.end()
+            here = skip(patterns.GAP, text, position)
+            if self.leaves(position, here, column) or here == len(text) or text[here] == ";":
+                return atoms, position
+            if here == position or patterns.PROGRAM_END.match(text, here):
+                return atoms, position if here > position else -1
+            if match := patterns.ATOM.match(text, here):
+                if match[1] != "->":  # what a copy of a reference is printed with
+                    atoms.append(self._atom(match))
+                position = match.end()
+            elif match := patterns.REFERENCE.match(text, here):
+                atoms += self.reference(here)[0]
+                position = match.end()
+            else:
+                return atoms, -1
+
+    def reference(self, position: int) -> tuple[list[Operand], int]:
+        """``ref[i,j:j+2,:]``: the reference and its indices; -1 if there is none."""
+        match = patterns.REFERENCE.match(self.text, position)
+        if match is None:
+            return [], -1
+        operands = [self._word(match[1], *match.span(1))]
+        for indices in patterns.INDICES.finditer(self.text, *match.span(2)):
+            if indices[1]:  # not a {transform}
+                for index in patterns.INDEX.finditer(self.text, *indices.span(1)):
+                    operands += self._index(*index.span())
+        return operands, match.end()
+
+    def _index(self, start: int, end: int) -> list[Operand]:
+        """The operands in one index; a slice's start is printed twice."""
+        match = patterns.INDEX_ATOM.fullmatch(self.text, start, end)
+        if match is not None:
+            word = self._word(match[1], *match.span(1))
+            return [word]
+        operands: list[Operand] = []
+        if self.text.find(":", start, end) >= 0:
+            for match in patterns.INDEX_NAME.finditer(self.text, start, end):
+                word = self._word(match[0], *match.span())
+                if word.text not in {o.text for o in operands}:
+                    operands.append(word)
+        return operands
+
+    def masks(self, position: int) -> tuple[list[Operand], int]:
+        """`` mask=a other=b`` after a masked load or store."""
+        operands: list[Operand] = []
+        while match := patterns.MASK.match(self.text, position):
+            self.tokens.append(Token(*match.span(1), PARAMETER))
+            operand = self.atom(match.end())
+            if operand is None:
+                break
+            operands.append(operand)
+            position = operand.end
+        return operands, position
+
+    # -- reads and writes of references: the primitive, its operands, the end
+
+    def read(self, position: int) -> tuple[str, list[Operand], int] | None:
+        """``ref[i]``, after ``a:f32[] <-``."""
+        operands, end = self.reference(position)
+        if end < 0:
+            return None
+        masks, end = self.masks(end)
+        return "masked_load" if masks else "get", operands + masks, end
+
+    def write(self, position: int, *, exchange: bool) -> tuple[str, list[Operand], int] | None:
+        """``ref[i] <- a`` and ``ref[i] += a``; exchanged: ``ref[i] <- ref[i], a``.
+
+        The operands are in the order of the equation, value before indices.
+        """
+        operands, end = self.reference(position)
+        arrow = patterns.WRITES.match(self.text, end) if end >= 0 else None
+        if arrow is None:
+            return None
+        end = arrow.end()
+        if exchange:
+            _, end = self.reference(end)
+            comma = patterns.COMMA.match(self.text, end) if end >= 0 else None
+            if comma is None:
+                return None
+            end = comma.end()
+        value = self.atom(end)
+        if value is None:
+            return None
+        masks, end = self.masks(value.end)
+        if masks:
+            return "masked_swap", [*operands, value, *masks], end
+        operands.insert(1, value)
+        return "addupdate" if arrow[1] == "+=" else "swap", operands, end
 
 
 def _parameter(name: str, start: int, held: HeldProgram) -> Parameter:

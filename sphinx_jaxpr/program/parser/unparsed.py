@@ -8,7 +8,8 @@ from typing import Final, NamedTuple
 
 from ..model import Printed, Program, walk
 from ..text import expect, shorten
-from . import scanner
+from . import patterns
+from .parser import skip
 
 #: What authors leave out is marked by dots.
 _LEFT_OUT: Final = re.compile(r"(?:[\s;#]|\.{3}|\u2026)*")
@@ -33,7 +34,7 @@ def unread(printed: Printed) -> list[Unread]:
     text = printed.text
     if printed.program is None:
         return [_no_program(printed)]
-    first = scanner.START.search(text)
+    first = patterns.START.search(text)
     start = first.start() if first else 0
     parts = []
     if (before := text[:start]).strip():
@@ -45,9 +46,9 @@ def unread(printed: Printed) -> list[Unread]:
             for nested in equation.programs:
                 parts += _of_program(text, nested)
     end = printed.program.end
-    rest = scanner.skip(scanner.GAP, text, end)
+    rest = skip(patterns.GAP, text, end)
     if rest < len(text):
-        more = "; each jaxpr needs its own directive" if scanner.START.search(text, rest) else ""
+        more = "; each jaxpr needs its own directive" if patterns.START.search(text, rest) else ""
         parts.append(Unread(rest, f"{_quoted(text, rest)} follows the jaxpr{more}"))
     return sorted(parts)
 
@@ -71,15 +72,15 @@ def _no_program(printed: Printed) -> Unread:
 def _of_program(text: str, program: Program) -> Iterator[Unread]:
     position = program.header_end
     for equation in program.equations:
-        offset = scanner.skip(scanner.BETWEEN, text, position)
+        offset = skip(patterns.BETWEEN, text, position)
         if offset < equation.start and not _LEFT_OUT.fullmatch(text, offset, equation.start):
             yield Unread(offset, f"{_quoted(text, offset)} cannot be read as an equation")
         position = equation.end
-    offset = scanner.skip(scanner.BETWEEN, text, position)
+    offset = skip(patterns.BETWEEN, text, position)
     offset = _LEFT_OUT.match(text, offset).end()  # type: ignore[union-attr]  # matches nothing too
     if offset >= program.end:
         yield Unread(max(program.end - 1, 0), "the end is missing: `in (...) }`")
-    elif not scanner.END.match(text, offset):
+    elif not patterns.END.match(text, offset):
         yield Unread(offset, f"{_quoted(text, offset)} cannot be read as an equation")
     elif text[program.end - 1] != "}":
         yield Unread(offset, f"the results end with `) }}`, found {_quoted(text, offset)}")

@@ -13,7 +13,7 @@ import pytest
 
 from sphinx_jaxpr.program import model
 from sphinx_jaxpr.program.model import Equation, Operand, Printed, Program, Variable
-from sphinx_jaxpr.program.parser import scanner
+from sphinx_jaxpr.program.parser import values
 from sphinx_jaxpr.program.parser.parser import MAX_DEPTH, parse
 from tests.program import corpus
 
@@ -455,7 +455,7 @@ def test_an_equation(equation: str, flat: bool) -> None:
     *lines, last = outline(text)
     assert lines == [EQUATIONS[equation]]
     assert last.endswith("= sin[] a.0")
-    first = next(parse(text).walk())
+    first = parse(text).walk()[0]
     assert text[first.start : first.end] == equation
 
 
@@ -701,14 +701,14 @@ def test_work_grows_with_the_length_of_the_text(name: str, monkeypatch: pytest.M
 
     def work(times: int) -> int:
         """Matches made, and characters that failed guesses looked at."""
-        scanned: list[scanner.Scanner] = []
-        initial = scanner.Scanner.__init__
+        scanned: list[values.Scanner] = []
+        initial = values.Scanner.__init__
 
-        def keep(self: scanner.Scanner, text: str) -> None:
+        def keep(self: values.Scanner, text: str) -> None:
             initial(self, text)
             scanned.append(self)
 
-        monkeypatch.setattr(scanner.Scanner, "__init__", keep)
+        monkeypatch.setattr(values.Scanner, "__init__", keep)
         calls = 0
 
         def count(_frame: Any, event: str, _argument: Any) -> None:
@@ -721,7 +721,7 @@ def test_work_grows_with_the_length_of_the_text(name: str, monkeypatch: pytest.M
             parse(text)
         finally:
             sys.setprofile(None)
-        monkeypatch.setattr(scanner.Scanner, "__init__", initial)
+        monkeypatch.setattr(values.Scanner, "__init__", initial)
         for used in scanned:
             # The last guess may go over the budget, and the list it ends too.
             assert used.budget >= -2 * len(text)

@@ -1,4 +1,4 @@
-"""Reads tokens and values of the directive's options.  Never evaluates anything."""
+"""From the text of an option to specs, values and transforms.  Never evaluates anything."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from .specs import (
     separating,
 )
 
-# --- reader: Reads tokens and values of the directive's options.  Never evaluates anything.
+# --- tokens and values
 
 MAX_LENGTH: Final = 10_000
 MAX_DEPTH: Final = 40
@@ -352,7 +352,7 @@ def _number(text: str, offset: int) -> int | float | complex:
     raise GrammarError(f"{shorten(text)} {problem}", offset)
 
 
-# --- grammar: The small language of the directive's options: values, specs, transforms.
+# --- whole options
 
 __all__ = [
     "DTYPES",

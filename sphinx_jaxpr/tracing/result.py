@@ -1,4 +1,4 @@
-"""What becomes of a request: a result, or an error, as plain frozen data.
+"""What becomes of a request, as plain frozen data: a result, or an error; both in words.
 
 This is the one place that knows their JSON.  ``from_json`` expects data that passed the
 checks of :mod:`.checks`.
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from ..program.facts import Facts
 
 
-# --- result: What becomes of a request: a result, or an error, as plain frozen data.
+# --- results and errors
 
 
 class ErrorKind(StrEnum):
@@ -286,7 +286,7 @@ class Reply:
         return {name: part.to_json() for name, part in parts if part is not None}
 
 
-# --- reports: Errors, results and settings in words: one line, a headline with details, remarks.
+# --- both in words
 
 #: Longest message in one line, in characters.
 MAX_LINE: Final = 600

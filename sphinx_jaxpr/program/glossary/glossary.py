@@ -21,35 +21,6 @@ from typing import Any, Final
 from .formats import Applied
 from .wording import words
 
-#: The kinds of primitives; a project's own are ``custom``.
-KINDS: Final = frozenset(
-    {
-        "elementwise",
-        "contraction",
-        "convolution",
-        "reduction",
-        "cumulative",
-        "sorting",
-        "shape",
-        "indexing",
-        "conversion",
-        "constant",
-        "random",
-        "linear algebra",
-        "control flow",
-        "call",
-        "autodiff",
-        "collective",
-        "sharding",
-        "state",
-        "callback",
-        "ordering",
-        "kernel",
-        "custom",
-    }
-)
-
-
 #: Longest printed parameter that is read as data, in characters.
 MAX_TEXT: Final = 20_000
 

@@ -56,7 +56,7 @@ def _words(
 ) -> str:
     from ..glossary.glossary import printed_value
 
-    parameters: dict[str, Any] = {
+    parameters = {
         parameter.name: printed_value(printed.text[parameter.start : parameter.end])
         for parameter in equation.parameters
         if not parameter.members

@@ -70,7 +70,7 @@ class Walker:
         self.inside = inside
         self.names = frozenset(free_names(expression.body)) | {inside}
         self.asking = Asking(scope.blocks, _primitives() | scope.primitives, self.names)
-        self.bound: dict[str, Any] = {}
+        self.bound: dict[str, object] = {}
         self.sides: list[tuple[str, Any]] = []
         self.reached: set[ast.AST] = set()  # attributes that were there
 

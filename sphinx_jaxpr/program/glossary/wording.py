@@ -23,6 +23,7 @@ from .formats import Applied
 
 
 def dot_general(use: Applied) -> Iterator[str]:
+    """Which axes are contracted, which are batch axes, and the type of the result."""
     match use.parameters.get("dimension_numbers"):
         case [[left, right], [left_batch, right_batch]]:
             lists = [formats.integers(item) for item in (left, right, left_batch, right_batch)]
@@ -53,6 +54,7 @@ def _result(use: Applied) -> str:
 
 
 def ragged(use: Applied) -> Iterator[str]:
+    """Which axes are contracted, and which one is ragged."""
     match use.parameters.get("ragged_dot_dimension_numbers"):
         case [[[left, right], [left_batch, right_batch]], ragged, groups]:
             lists = [left, right, left_batch, right_batch, ragged, groups]
@@ -69,6 +71,7 @@ def ragged(use: Applied) -> Iterator[str]:
 
 
 def conv(use: Applied) -> Iterator[str]:
+    """The window, the layouts, strides and padding."""
     match use.parameters.get("dimension_numbers"):
         case [array, kernel, result] if (axes := formats.integers(kernel)) and len(axes) > 1:
             shape = use.shape(1)
@@ -122,6 +125,7 @@ def window(use: Applied) -> Iterator[str]:
 
 
 def fft(use: Applied) -> Iterator[str]:
+    """Which transform, over which axes."""
     kinds = ("forwards", "backwards", "forwards, from real", "backwards, to real")
     kind, lengths = use.number("fft_type"), use.ints("fft_lengths")
     if kind is not None and 0 <= kind < len(kinds):
@@ -157,6 +161,7 @@ def svd(use: Applied) -> Iterator[str]:
 
 
 def generator(use: Applied) -> Iterator[str]:
+    """The algorithm of the random bits."""
     algorithm = use.parameters.get("algorithm")
     kinds = ("", "Threefry", "Philox")  # the first is the compiler's choice
     if isinstance(algorithm, int) and not isinstance(algorithm, bool) and 0 < algorithm < 3:

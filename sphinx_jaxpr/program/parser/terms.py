@@ -41,6 +41,7 @@ class TermReader:
         return len(self.tokens), self._variables
 
     def rollback(self, mark: tuple[int, int]) -> None:
+        """Forget all tokens and variables since ``mark``."""
         tokens, self._variables = mark
         del self.tokens[tokens:]
 
@@ -59,6 +60,7 @@ class TermReader:
         return depth
 
     def leave(self, depth: int) -> None:
+        """Leave scopes until ``depth`` bindings are left."""
         while len(self._undo) > depth:
             name, variable = self._undo.pop()
             if variable is None:

@@ -6,14 +6,15 @@ import argparse
 import os
 import sys
 from collections.abc import Sequence
-from typing import Any, NoReturn
+from types import ModuleType
+from typing import NoReturn
 
 from . import __version__
 from .commands import drift, show
 from .commands.usage import FAILED, WRONG, UsageError
 from .tracing.grammar import nearest, shorten
 
-COMMANDS: dict[str, Any] = {"show": show, "drift": drift}
+COMMANDS: dict[str, ModuleType] = {"show": show, "drift": drift}
 
 
 class _ArgumentParser(argparse.ArgumentParser):

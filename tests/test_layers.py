@@ -20,6 +20,11 @@ SPHINX = frozenset({"sphinx", "docutils", "pygments"})
 PRIVATE_JAX = ("jax._src", "jax.core")
 MAX_LINES = 600
 MAX_FILES = 20  # of one folder
+# Objects without a type, for JSON and for Sphinx alone: ``dict[str, Any]``, and with it
+# its alias ``JsonObject``, which only the rooms in ``CODECS`` use.
+MAX_ANY_DICTS = 30
+MAX_UNTYPED = 50
+CODECS = ("tracing/", "worker/server.py")
 
 # A room is a file or a folder of the package.  What it may import beside the
 # standard library: other distributions, and parts of this package.
@@ -561,6 +566,36 @@ def test_class_names_are_unique() -> None:
     sources = {"tracing/a.py": "class Pack: ...", "worker/facts/b.py": "\nclass Pack: ..."}
     (finding,) = check(sources)
     assert finding == "sphinx_jaxpr/worker/facts/b.py:2: class Pack is also in tracing/a.py"
+
+
+def untyped(sources: dict[str, str]) -> tuple[list[str], list[str]]:
+    """Each use of ``dict[str, Any]``, and each of ``JsonObject``, as the file that has it."""
+    dicts: list[str] = []
+    aliases: list[str] = []
+    for path, source in sources.items():
+        for node in ast.walk(ast.parse(source)):
+            if isinstance(node, ast.Subscript) and ast.unparse(node) == "dict[str, Any]":
+                dicts.append(path)
+            elif dotted(node) == "JsonObject" and isinstance(getattr(node, "ctx", None), ast.Load):
+                aliases.append(path)
+    return dicts, aliases
+
+
+def test_untyped_objects_stay_few() -> None:
+    dicts, aliases = untyped(package_sources())
+    assert 0 < len(dicts) <= MAX_ANY_DICTS, sorted(dicts)
+    assert 0 < len(aliases) <= MAX_UNTYPED - len(dicts), sorted(aliases)
+    assert [path for path in aliases if not path.startswith(CODECS)] == []
+
+
+def test_untyped_objects_are_counted() -> None:
+    source = (
+        "JsonObject: TypeAlias = dict[str, Any]\ndef f(a: list[dict[str, Any]]) -> JsonObject: ..."
+    )
+    assert untyped({"a.py": source, "b.py": "from .a import JsonObject"}) == (
+        ["a.py"] * 2,
+        ["a.py"],
+    )
 
 
 def test_cycles_are_found() -> None:

@@ -24,6 +24,7 @@ from ..program.drift.levels import Difference, Level
 from ..program.text import on_one_line, shorten, spelled
 from ..tracing import lock
 from ..tracing.result import ErrorKind
+from .usage import ArgumentKeywords
 
 SAME: Final = 0
 DRIFTED: Final = 1
@@ -129,7 +130,7 @@ class Report:
 
 
 #: Options with the keywords that ``argparse`` gets for each.
-OPTIONS: Final[dict[str, dict[str, Any]]] = {
+OPTIONS: Final[dict[str, ArgumentKeywords]] = {
     "--python": {
         "required": True,
         "metavar": "OTHER",

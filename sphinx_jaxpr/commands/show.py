@@ -24,7 +24,7 @@ from ..tracing.masking import PathMasker
 from ..tracing.options import OPEN_WORDS, names_function, narrowed, read_open, read_options
 from ..tracing.request import Job, Request, check_name, is_target, local_name, seconds, variants
 from ..tracing.result import ErrorKind, Result, describe, error_parts
-from .usage import FAILED, WRONG, UsageError
+from .usage import FAILED, WRONG, ArgumentKeywords, UsageError
 
 # --- programs as text: what JAX prints, and lines around it that begin with ``#``
 
@@ -127,7 +127,7 @@ def _equations(block: TracedBlock) -> list[dict[str, Any]]:
 # --- ``show``: trace a function and print its jaxprs, as text, as a page of HTML or as JSON
 
 #: Options with the keywords that ``argparse`` gets for each.
-OPTIONS: Final[dict[str, dict[str, Any]]] = {
+OPTIONS: Final[dict[str, ArgumentKeywords]] = {
     "--args": {"metavar": "SPECS", "help": 'types of the arguments, as in "x=f32[8], w=f32[8,4]"'},
     "--static": {"metavar": "VALUES", "help": 'arguments bound before tracing, as in "n=3"'},
     "--transforms": {"metavar": "LIST", "help": 'as in "grad(argnums=w), vmap | jit as both"'},

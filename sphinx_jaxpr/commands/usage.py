@@ -2,12 +2,23 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Final, TypedDict
 
 from ..program.text import on_one_line
 
 FAILED: Final = 1
 WRONG: Final = 2
+
+
+class ArgumentKeywords(TypedDict, total=False):
+    """What ``argparse`` gets for one option."""
+
+    action: str
+    default: object
+    dest: str
+    help: str
+    metavar: str
+    required: bool
 
 
 class UsageError(Exception):

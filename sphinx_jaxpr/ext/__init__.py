@@ -1,1 +1,1 @@
-"""The Sphinx side: directive, domain, nodes, writers."""
+"""The Sphinx side: pages are read, judged and shown, and projects checked and locked."""

@@ -284,38 +284,47 @@ def transforms_problem(value: Any) -> str:
 
 
 def to_opened(value: Opened) -> Opened:
+    """The word as it is: a check has held it to those that there are."""
     return value
 
 
 def to_mode(value: Mode) -> Mode:
+    """The word as it is: a check has held it to the modes."""
     return value
 
 
 def to_words(text: str) -> frozenset[str]:
+    """The words of a text, without order."""
     return frozenset(_words(text))
 
 
 def to_limit(value: float | None) -> float:
+    """Seconds; no limit is infinity."""
     return math.inf if value is None else seconds(value)
 
 
 def to_mapping(value: Mapping[str, str]) -> Mapping[str, str]:
+    """A copy that nobody can change."""
     return MappingProxyType(dict(value))
 
 
 def to_glossary(
     value: Mapping[str, str | Mapping[str, str]],
 ) -> Mapping[str, str | Mapping[str, str]]:
+    """A copy that nobody can change."""
     return MappingProxyType(dict(value))
 
 
 def to_strings(value: Iterable[str]) -> tuple[str, ...]:
+    """The texts, in order."""
     return tuple(value)
 
 
 def to_paths(value: Iterable[str]) -> tuple[Path, ...]:
+    """The paths, in order, as they are written."""
     return tuple(map(Path, value))
 
 
 def to_optional_path(text: str) -> Path | None:
+    """The path, ``None`` for an empty text."""
     return Path(text) if text else None

@@ -34,10 +34,12 @@ class Span(Protocol):
     """A piece of a text: token, operand, parameter, equation or program."""
 
     @property
-    def start(self) -> int: ...
+    def start(self) -> int:
+        """Where it begins in the text."""
 
     @property
-    def end(self) -> int: ...
+    def end(self) -> int:
+        """Where it ends: the offset of the first character after it."""
 
 
 class Token(NamedTuple):

@@ -1,4 +1,7 @@
-"""Starts the worker, feeds it, outlives it.  Imports neither JAX nor user code."""
+"""From jobs to replies: starts workers, feeds them, outlives them.
+
+Imports neither JAX nor user code.
+"""
 
 from __future__ import annotations
 

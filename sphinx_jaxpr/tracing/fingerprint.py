@@ -1,4 +1,4 @@
-"""Versions of what is installed for an interpreter, without importing any of it."""
+"""Facts of the environment that traces: installed versions, and the worker's variables."""
 
 from __future__ import annotations
 

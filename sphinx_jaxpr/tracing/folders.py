@@ -1,4 +1,4 @@
-"""The content of folders: modules as an import would find them, names, kinds of paths.
+"""The content of folders: modules as an import would find them, and whose files they are.
 
 Nothing is imported, and nothing depends on the interpreter: the worker notes with these
 functions what a program came across, and every later build looks again with the same ones.

@@ -1,4 +1,4 @@
-"""Reads tokens and values of the directive's options.  Never evaluates anything."""
+"""From the text of an option to specs, values and transforms.  Never evaluates anything."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from .specs import (
     separating,
 )
 
-# --- reader: Reads tokens and values of the directive's options.  Never evaluates anything.
+# --- tokens and values
 
 MAX_LENGTH: Final = 10_000
 MAX_DEPTH: Final = 40
@@ -82,12 +82,14 @@ class Reader:
     # -- tokens
 
     def skip(self, newlines: bool = True) -> None:
+        """Go on to what is not blank."""
         while self.offset < len(self.text) and (
             self.text[self.offset].isspace() and (newlines or self.text[self.offset] != "\n")
         ):
             self.offset += 1
 
     def match(self, kind: str) -> str | None:
+        """Take a token of this kind, if it is next."""
         start = self.offset
         self.skip()
         token = _TOKEN.match(self.text, self.offset)
@@ -98,6 +100,7 @@ class Reader:
         return token[0]
 
     def peek(self, mark: str) -> bool:
+        """Whether ``mark`` is next."""
         start = self.offset
         self.skip()
         if self.text.startswith(mark, self.offset):
@@ -106,12 +109,14 @@ class Reader:
         return False
 
     def accept(self, mark: str) -> bool:
+        """Take ``mark``, if it is next."""
         if not self.peek(mark):
             return False
         self.offset += len(mark)
         return True
 
     def accept_word(self, word: str) -> bool:
+        """Take this name, if it is next."""
         start = self.offset
         if self.match("name") == word:
             return True
@@ -119,6 +124,7 @@ class Reader:
         return False
 
     def at_number(self) -> bool:
+        """Whether a digit is next."""
         self.skip()
         return self.text[self.offset : self.offset + 1] in _DIGITS
 
@@ -145,6 +151,7 @@ class Reader:
     # -- values
 
     def name(self, expected: str) -> str:
+        """Take a name; ``expected`` says of what, for the error."""
         name = self.match("name")
         if name is None:
             raise GrammarError(f"expected {expected}, found {self.rest()}", self.offset)
@@ -160,6 +167,7 @@ class Reader:
         return ""
 
     def position(self) -> int | None:
+        """Take ``0=``, the position of a parameter, if it is next."""
         start = self.offset
         digits = self.match("number")
         if digits is not None and set(digits) <= _DIGITS and self.accept("="):
@@ -170,6 +178,7 @@ class Reader:
         return None
 
     def value(self) -> Value:
+        """Take a value of any kind."""
         self.depth += 1
         if self.depth > MAX_DEPTH:
             raise GrammarError(f"nested more than {MAX_DEPTH} deep", self.offset)
@@ -209,6 +218,7 @@ class Reader:
         return float(match[0])
 
     def items(self, close: str) -> tuple[list[Any], int]:
+        """Take values up to ``close``; also how many commas there were."""
         items: list[Any] = []
         commas = 0
         while not self.accept(close):
@@ -220,6 +230,7 @@ class Reader:
         return items, commas
 
     def mapping(self) -> dict[str | int, Any]:
+        """Take the rest of ``{key: value}``."""
         result: dict[str | int, Any] = {}
         while not self.accept("}"):
             start = self.offset
@@ -240,6 +251,7 @@ class Reader:
         return result
 
     def named(self, name: str, start: int) -> Value:
+        """Take what goes on after a name: a type, a call, a dotted name."""
         if name == "key" and self.accept("<"):
             name = f"key<{self.match('name') or ''}>"
             if not self.accept(">"):
@@ -261,6 +273,7 @@ class Reader:
         return _WORDS[name] if name in _WORDS else Name(name)
 
     def call(self, name: str, start: int) -> Call:
+        """Take the rest of ``name(...)``."""
         if name in DTYPES or name in KEYS:
             raise GrammarError(f"dimensions go in brackets, as in {name}[8,128]", start)
         self.offset += 1
@@ -276,6 +289,7 @@ class Reader:
         return Call(name, tuple(self.items(")")[0]))
 
     def ref(self, start: int) -> Ref:
+        """Take the rest of ``Ref{...}``."""
         self.offset += 1
         inner = self.value()
         if not isinstance(inner, Aval):
@@ -299,6 +313,7 @@ class Reader:
         return "" if space == MEMORIES[-1] else space  # the default is not printed
 
     def aval(self, dtype: str, start: int, memory: str = "") -> Aval:
+        """Take the rest of ``f32[...]``."""
         if dtype not in DTYPES and dtype not in KEYS:
             meant = meant_dtype(dtype)
             hint = (
@@ -352,7 +367,7 @@ def _number(text: str, offset: int) -> int | float | complex:
     raise GrammarError(f"{shorten(text)} {problem}", offset)
 
 
-# --- grammar: The small language of the directive's options: values, specs, transforms.
+# --- whole options
 
 __all__ = [
     "DTYPES",

@@ -1,4 +1,4 @@
-"""The lock: of each block one JSON file, to be read by people and kept in git.
+"""The lock: one JSON file for each block, and results that come from there instead of a trace.
 
 A file holds what was asked for, the version of JAX that answered, and the whole
 result, so that pages made from it are those that were traced.  What a line of it
@@ -27,7 +27,7 @@ from .request import Request
 from .result import Result
 from .specs import nested_source
 
-# --- the lock: of each block one JSON file, to be read by people and kept in git
+# --- the file of one block
 
 #: Raised when the meaning of a file changes, or of the results in it.
 SCHEMA: Final = 1

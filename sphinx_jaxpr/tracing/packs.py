@@ -1,4 +1,4 @@
-"""What the store knows of a result without reading it, and the check of all that it reads.
+"""Packs, the files of the store: lines that builds append, their index, and the check of both.
 
 A digest says that a line is as it was written, not who wrote it: each field is checked all
 the same, as those of the lock and of the worker's replies are.
@@ -187,7 +187,7 @@ def held(path: Path, size: int) -> Iterator[bool]:
             os.close(handle)
 
 
-# --- what the store knows of a result without reading it, and the check of all that it reads
+# --- the index: what the store knows of a result without reading it
 
 #: What a key may end with: its result is a failure, which is tried again where it matters.
 FAILED: Final = "-failed"

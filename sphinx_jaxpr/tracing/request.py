@@ -1,4 +1,4 @@
-"""What to trace: the canonical form of a request, and its JSON.
+"""What to trace: the canonical form of a request, its JSON, and the job that a worker gets.
 
 A request names everything that decides the traced program and nothing else:
 a caption, a fold or a class never enters it, so that they never retrace.

@@ -1,4 +1,4 @@
-"""What becomes of a request: a result, or an error, as plain frozen data.
+"""What becomes of a request, as plain frozen data: a result, or an error; both in words.
 
 This is the one place that knows their JSON.  ``from_json`` expects data that passed the
 checks of :mod:`.checks`.
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from ..program.facts import Facts
 
 
-# --- result: What becomes of a request: a result, or an error, as plain frozen data.
+# --- results and errors
 
 
 class ErrorKind(StrEnum):
@@ -46,9 +46,11 @@ class Frame:
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Self:
+        """Read what :meth:`to_json` wrote and :mod:`.checks` has passed."""
         return cls(data["file"], data["line"], data["function"], data["code"])
 
     def to_json(self) -> JsonObject:
+        """Plain data; what is empty is left out where it may be."""
         return {
             "file": self.file,
             "line": self.line,
@@ -85,6 +87,7 @@ class TraceError:
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Self:
+        """Read what :meth:`to_json` wrote and :mod:`.checks` has passed."""
         more = {name: data[name] for name in _TEXTS if name in data}
         return cls(
             ErrorKind(data["kind"]),
@@ -98,6 +101,7 @@ class TraceError:
         )
 
     def to_json(self) -> JsonObject:
+        """Plain data; what is empty is left out where it may be."""
         data: JsonObject = {
             "kind": self.kind.value,
             "type": self.type,
@@ -130,9 +134,11 @@ class FunctionSource:
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Self:
+        """Read what :meth:`to_json` wrote and :mod:`.checks` has passed."""
         return cls(data["text"], data["file"], data["line"])
 
     def to_json(self) -> JsonObject:
+        """Plain data; what is empty is left out where it may be."""
         return {"text": self.text, "file": self.file, "line": self.line}
 
 
@@ -171,6 +177,7 @@ class Result:
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Self:
+        """Read what :meth:`to_json` wrote and :mod:`.checks` has passed."""
         program = None
         if "text" in data:
             # A build in which nothing changed reads no program.
@@ -286,7 +293,7 @@ class Reply:
         return {name: part.to_json() for name, part in parts if part is not None}
 
 
-# --- reports: Errors, results and settings in words: one line, a headline with details, remarks.
+# --- both in words
 
 #: Longest message in one line, in characters.
 MAX_LINE: Final = 600

@@ -1,4 +1,4 @@
-"""Abstract values with all that JAX knows of them.  Imports JAX.
+"""Abstract values and abstract meshes, with all that JAX knows of them.  Imports JAX.
 
 A ``jax.ShapeDtypeStruct`` holds shape, dtype, weak type and sharding.  What it can't
 hold, a mutable array or another memory space, stays the abstract value that
@@ -19,7 +19,7 @@ from ..tracing.grammar import DTYPES, Aval, Mesh, nearest
 from ..tracing.result import ErrorKind
 from .failures import RequestError
 
-# --- abstract values with all that JAX knows of them.
+# --- abstract values
 
 #: What all abstract values are: JAX has no public name for it.
 _ABSTRACT = type(jax.typeof(0.0)).__mro__[-2]
@@ -143,7 +143,7 @@ def _short(leaf: Any) -> str:
     return f"{name}[{','.join(map(str, leaf.shape))}]"
 
 
-# --- abstract meshes: no devices needed.
+# --- abstract meshes: no devices needed
 
 #: The mesh of a program that has none.
 NO_MESH = AbstractMesh((), ())

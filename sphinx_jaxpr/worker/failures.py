@@ -1,4 +1,4 @@
-"""Exceptions of user code as :class:`TraceError`: the user's frames, nobody else's."""
+"""From exceptions to :class:`TraceError`: the user's frames, and lines of their files."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ..tracing.folders import is_project_file
 from ..tracing.masking import mask
 from ..tracing.result import ErrorKind, Frame, TraceError
 
-# --- lines of Python files, for errors and listings ; Imports nothing of JAX
+# --- lines of Python files
 
 _SUFFIXES: Final = tuple(importlib.machinery.SOURCE_SUFFIXES)
 #: Exceptions inside of exceptions that are listed with their frames.
@@ -78,7 +78,7 @@ def _mute(error: traceback.TracebackException) -> None:
         exception.exceptions = exception.__cause__ = exception.__context__ = None
 
 
-# --- an exception of user code as plain data: the user's frames, nobody else's
+# --- exceptions of user code
 
 #: Longest message that is kept of one error, in characters.
 MAX_MESSAGE = 4_000

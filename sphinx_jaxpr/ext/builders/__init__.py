@@ -1,1 +1,1 @@
-"""Builders that write no pages: they check all blocks and statements, or record the lock."""
+"""From a whole project to the report of ``jaxpr-check`` or the lock; writes no pages."""

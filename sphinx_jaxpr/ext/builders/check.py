@@ -8,7 +8,7 @@ import keyword
 import os
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -179,11 +179,11 @@ class Checked:
             ],
             "claims_of_nothing": sum(bool(v and v.is_empty) for _, _, v in statements),
             "pages": self._pages(statements),
-            "blocks": dict(self._blocks(statements)),
+            "blocks": {block: asdict(row) for block, row in self._blocks(statements)},
             "lock": {name: drift.level.words for name, drift in sorted(self.drifts.items())},
         }
 
-    def _pages(self, statements: list[_Judged]) -> dict[str, Any]:
+    def _pages(self, statements: list[_Judged]) -> dict[str, dict[str, dict[str, int]]]:
         """For each page how many sentences of each kind are true, false, wrong, not judged."""
         pages: dict[str, dict[str, Counter[str]]] = {}
         for page, statement, verdict in statements:
@@ -202,7 +202,7 @@ class Checked:
             for page, kinds in sorted(pages.items())
         }
 
-    def _blocks(self, statements: list[_Judged]) -> Iterator[tuple[str, dict[str, Any]]]:
+    def _blocks(self, statements: list[_Judged]) -> Iterator[tuple[str, _Coverage]]:
         """For each block its equations, and those that no sentence points at."""
         pointed_at: dict[tuple[str, str], set[int]] = {}
         for page, _, verdict in statements:
@@ -220,15 +220,24 @@ class Checked:
                     traced = self.judged.session.traced(directive, block)
                     if traced.has_program:
                         starts = pointed_at.get((page, block.identity), set())
-                        row = {"name": block.name, **_equations(traced, starts)}
-                        yield f"{page}#{block.identity}", row
+                        yield f"{page}#{block.identity}", _coverage(traced, starts)
 
 
 #: A statement with its page and its verdict, ``None`` where its form is wrong.
 _Judged = tuple[str, Statement, Verdict | None]
 
 
-def _equations(block: TracedBlock, pointed_at: set[int]) -> dict[str, Any]:
+@dataclass(frozen=True)
+class _Coverage:
+    """How many equations of a block some sentence points at, and the paths of all others."""
+
+    name: str
+    equations: int
+    pointed_at: int
+    not_mentioned: list[str]
+
+
+def _coverage(block: TracedBlock, pointed_at: set[int]) -> _Coverage:
     seen: Counter[str] = Counter()
     silent = []
     total = 0
@@ -237,7 +246,7 @@ def _equations(block: TracedBlock, pointed_at: set[int]) -> dict[str, Any]:
         if equation.start not in pointed_at:
             silent.append(_path(equation.primitive, seen[equation.primitive]))
         seen[equation.primitive] += 1
-    return {"equations": total, "pointed_at": total - len(silent), "not_mentioned": silent}
+    return _Coverage(block.name, total, total - len(silent), silent)
 
 
 def _path(primitive: str, index: int) -> str:

@@ -217,6 +217,7 @@ def every_kind(tags: Any) -> list[Tags]:
 
 
 def are_met(conditions: tuple[str, ...], tags: Any) -> bool:
+    """Whether ``only`` shows what has these conditions; ``tags`` is one set of tags, or several."""
     kinds = tags if isinstance(tags, list) else [tags]
     return any(all(_holds(condition, kind) for condition in conditions) for kind in kinds)
 

@@ -1,1 +1,1 @@
-"""Directives and roles: what a page says is checked and kept; nothing is traced."""
+"""From the text of pages to checked records and nodes; traces nothing."""

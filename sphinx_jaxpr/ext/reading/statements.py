@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 from docutils import nodes
 from sphinx import addnodes
@@ -62,16 +61,18 @@ def collect(docname: str, doctree: nodes.document) -> tuple[list[Statement], lis
 
 def _statements(node: nodes.Element) -> Iterator[Statement]:
     source = str(node.source)
-    around: dict[str, Any] = {"only": conditions(node, addnodes.only, "expr")}
-    around["when"] = conditions(node, jaxpr_when, "expression")
+    only = conditions(node, addnodes.only, "expr")
+    when = conditions(node, jaxpr_when, "expression")
     if isinstance(node, jaxpr_claims):
         for line, text in node["lines"]:
-            yield Statement("claim", text, "", source, line, **around)
+            yield Statement("claim", text, "", source, line, only=only, when=when)
         return
     role = node["role"] if isinstance(node, jaxpr_statement) else "when"
     words = node["words"] if isinstance(node, jaxpr_statement) else ""
     line, problem = node.line or 1, node["problem"]
-    yield Statement(role, node["expression"], words, source, line, problem=problem, **around)
+    yield Statement(
+        role, node["expression"], words, source, line, only=only, when=when, problem=problem
+    )
 
 
 def conditions(node: nodes.Node, kind: type[nodes.Element], key: str) -> tuple[str, ...]:

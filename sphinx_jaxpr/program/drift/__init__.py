@@ -1,1 +1,1 @@
-"""drift."""
+"""From two recordings of a program to what differs, and how much that matters."""

@@ -57,6 +57,7 @@ class ParameterChanges:
         return changes
 
     def is_printed(self, name: str) -> bool:
+        """Whether the text of one of the programs has the parameter."""
         return (self.old[name].text or self.new[name].text) is not None
 
     # -- a parameter on both sides
@@ -89,6 +90,7 @@ class ParameterChanges:
         return [Difference(level, "", noun, *texts)]
 
     def level(self, name: str, old: RecordedValue, new: RecordedValue) -> Level:
+        """How much it matters that one value of a parameter became another."""
         if old.text is None or new.text is None:
             are_known = old.plain is not MISSING and new.plain is not MISSING
             if are_known and old.plain == new.plain and type(old.plain) is type(new.plain):
@@ -111,6 +113,7 @@ class ParameterChanges:
         return _LEVELS.get(level, Level.PROGRAM)
 
     def programs(self, name: str, old: RecordedValue, new: RecordedValue) -> list[Difference]:
+        """What differs in the programs that a parameter holds."""
         if len(old.members) != len(new.members):
             counts = [f"{len(value.members)} programs" for value in (old, new)]
             return [Difference(Level.PROGRAM, "", f"parameter {name}", *counts)]

@@ -66,10 +66,12 @@ class Flow:
         self.names = _Values(old), _Values(new)
 
     def number(self) -> int:
+        """A number that no value has yet."""
         self.count += 1
         return self.count
 
     def operand(self, operand: Operand, numbers: dict[int, int]) -> tuple[str, str]:
+        """What an operand is: a literal's text, or the number of a value."""
         if operand.variable is None:
             return ("literal", literal(operand.text))
         return ("value", str(numbers.get(operand.variable.index, operand.text)))
@@ -223,6 +225,7 @@ class Flow:
         return partners.get(new.variable.index) not in (None, old.variable.index)
 
     def as_printed(self, old: Operand, new: Operand) -> tuple[str, str]:
+        """Both operands by the names that a report has for them."""
         return self.names[0].of(old), self.names[1].of(new)
 
     def order(self, places: list[int]) -> list[Difference]:

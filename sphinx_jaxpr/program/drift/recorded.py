@@ -68,17 +68,28 @@ class Recording(Protocol):
     """
 
     @property
-    def text(self) -> str | None: ...
+    def text(self) -> str | None:
+        """JAX's text, ``None`` where there is no program."""
+
     @property
-    def facts(self) -> Facts: ...
+    def facts(self) -> Facts:
+        """What the jaxpr object said of the program."""
+
     @property
-    def argument_names(self) -> tuple[str, ...]: ...
+    def argument_names(self) -> tuple[str, ...]:
+        """The names of the inputs."""
+
     @property
-    def error_words(self) -> tuple[str, str]: ...
+    def error_words(self) -> tuple[str, str]:
+        """The type and the message of the error, or two empty texts."""
+
     @property
-    def printed(self) -> Printed: ...
+    def printed(self) -> Printed:
+        """The text, parsed."""
+
     @property
-    def index(self) -> BlockIndex: ...
+    def index(self) -> BlockIndex:
+        """Lookups over text and facts."""
 
 
 @dataclass(frozen=True)

@@ -1,1 +1,1 @@
-"""glossary."""
+"""From a primitive and its parameters to their meaning in words."""

@@ -169,12 +169,15 @@ class Applied:
     programs: Mapping[str, Sequence[Any]]
 
     def ints(self, name: str) -> list[int] | None:
+        """A parameter that is a list of integers, else ``None``."""
         return integers(self.parameters.get(name))
 
     def number(self, name: str) -> int | None:
+        """A parameter that is an integer, else ``None``."""
         return integer(self.parameters.get(name))
 
     def is_true(self, name: str) -> bool:
+        """Whether a parameter is ``True``."""
         return self.parameters.get(name) is True
 
     def shape(self, index: int) -> list[int] | None:

@@ -24,35 +24,6 @@ from .wording import words
 if TYPE_CHECKING:
     from ..model import EquationFacts, Printed
 
-#: The kinds of primitives; a project's own are ``custom``.
-KINDS: Final = frozenset(
-    {
-        "elementwise",
-        "contraction",
-        "convolution",
-        "reduction",
-        "cumulative",
-        "sorting",
-        "shape",
-        "indexing",
-        "conversion",
-        "constant",
-        "random",
-        "linear algebra",
-        "control flow",
-        "call",
-        "autodiff",
-        "collective",
-        "sharding",
-        "state",
-        "callback",
-        "ordering",
-        "kernel",
-        "custom",
-    }
-)
-
-
 #: Longest printed parameter that is read as data, in characters.
 MAX_TEXT: Final = 20_000
 

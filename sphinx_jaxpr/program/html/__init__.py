@@ -1,1 +1,1 @@
-"""html."""
+"""From a parsed program, with its facts and match, to HTML; without Sphinx."""

@@ -1,4 +1,4 @@
-"""What says little and may be folded: lines of parameters, and whole equations."""
+"""Where a text breaks into lines, and which lines and equations say little and may be folded."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How a variant differs from its base, in one computed line.
+"""The header of a block in words: how a variant differs from its base, its phases, its marks.
 
 Every number comes from the match of the two programs; the transform's name is
 never looked at.

@@ -112,6 +112,7 @@ class BlockIndex:
         self.count(printed.program, programs)
 
     def bind(self, program: Program) -> None:
+        """Note what makes each variable of a program, and where its equations are."""
         self.made.update((v.index, (INPUT, None)) for v in program.inputs)
         self.made.update((v.index, (CONSTANT, None)) for v in program.constants)
         for equation in program.equations:

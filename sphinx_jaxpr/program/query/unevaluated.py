@@ -80,6 +80,7 @@ class Unevaluated:
         return bool(named & roots - bound)
 
     def visit(self, node: ast.AST) -> None:
+        """Check a node; an error gets the offset of the innermost node that has one."""
         try:
             self.look(node)
         except PathError as error:
@@ -88,6 +89,7 @@ class Unevaluated:
             raise
 
     def look(self, node: ast.AST) -> None:
+        """Check a node by its kind."""
         match node:
             case ast.Name(id=name):
                 if not (name in self.bound or name in self.blocks or name in VERSIONS):
@@ -110,6 +112,7 @@ class Unevaluated:
                 self.all(ast.iter_child_nodes(node))
 
     def all(self, nodes: Iterable[ast.AST]) -> None:
+        """Check each of the nodes."""
         for node in nodes:
             self.visit(node)
 
@@ -127,6 +130,7 @@ class Unevaluated:
         return ""
 
     def attribute(self, node: ast.Attribute) -> None:
+        """Refuse a name that nothing of the sort of its owner has."""
         if self.block(node):
             return
         self.visit(node.value)
@@ -154,6 +158,7 @@ class Unevaluated:
                 raise PathError(f"there is no attribute `.{name}`{near}") from None
 
     def key(self, inner: ast.expr, key: ast.expr) -> None:
+        """Refuse a word in brackets that its owner can't know."""
         match key:
             case ast.Name(id=word) if word not in self.bound:
                 pass
@@ -200,6 +205,7 @@ class Unevaluated:
         return ""
 
     def sort_of_attribute(self, sort: str, name: str) -> str:
+        """The sort of ``.name`` of a thing of ``sort``; ``""`` if unclear."""
         if name in ("consts", "variables"):
             return _VALUE if sort == _PROGRAM else ""
         if name in ("all", "removed"):
@@ -215,6 +221,7 @@ class Unevaluated:
     # -- closed words
 
     def comparison(self, node: ast.Compare) -> None:
+        """Check the operands, and the words that are compared with closed vocabularies."""
         operands = [node.left, *node.comparators]
         self.all(operands)
         for left, operator, right in zip(operands, node.ops, operands[1:], strict=False):
@@ -251,6 +258,7 @@ class Unevaluated:
                     versions(Version(name, "0"), value)
 
     def word(self, vocabulary: _Vocabulary, text: ast.Constant, is_part: bool) -> None:
+        """Look a text up in a vocabulary; an error gets the offset of the text."""
         try:
             (vocabulary.check_part if is_part else vocabulary.check)(str(text.value), self.asking)
         except PathError as error:
@@ -305,6 +313,7 @@ class Unevaluated:
         return None
 
     def comprehension(self, node: ast.ListComp | ast.GeneratorExp | ast.SetComp) -> None:
+        """Check loops and element, with the loops' names bound inside only."""
         outer = self.bound, self.sorts, self.listed
         try:
             for loop in node.generators:
@@ -316,6 +325,7 @@ class Unevaluated:
             self.bound, self.sorts, self.listed = outer
 
     def bind(self, loops: Iterable[ast.comprehension]) -> None:
+        """Bind the names of loops, with the sort and the vocabulary of what they run over."""
         for loop in loops:
             is_one = isinstance(loop.target, ast.Name)
             vocabulary = self.vocabulary(loop.iter) if is_one else None

@@ -115,6 +115,7 @@ class EquationView(View):
         return self.held(name, asking)
 
     def parameters(self, path: str) -> ParametersView:
+        """The parameters: the object's where there are facts, else the printed ones."""
         facts = self.block.index.facts.get(self.equation.start)
         printed = {parameter.name: parameter for parameter in self.equation.parameters}
         plain = facts.parameters if facts else {}
@@ -131,6 +132,7 @@ class EquationView(View):
         return ParametersView(path, (*self.key, "params"), self.equation.primitive, names, value)
 
     def programs(self, parameter: Parameter, path: str) -> ProgramView | Programs:
+        """The program that a parameter holds, or all of them if it holds several."""
         members = [self.block.index.member(member) for member in parameter.members]
         held = [self.block.index.meant(inner) for inner in members if inner is not None]
         is_one = self.block.index.text[parameter.start] != "(" and not parameter.frame
@@ -247,6 +249,7 @@ class Equations(View):
         return self.only().attribute(name, asking)
 
     def in_phase(self, phase: str) -> Equations:
+        """The equations of a phase; without facts there is no answer."""
         index = self.block.index
         if not index.has_phases:
             raise PathError(values.no_phases(self.path, bool(index.facts)))
@@ -258,6 +261,7 @@ class Equations(View):
         return Equations(self.block, f"{self.path}.{phase}", equations, self, "", ("phase", phase))
 
     def changed(self, change: str, equations: Iterable[Equation]) -> Equations:
+        """The equations of a variant that a match puts under ``change``."""
         base = self.block.base
         if base is None:
             raise PathError(
@@ -402,6 +406,7 @@ class ProgramView(Equations):
         raise PathError(values.no_attribute(self, name, OF_PROGRAMS))
 
     def in_this_phase(self, phase: str, asking: Asking) -> Equations:
+        """The equations of a phase outside of inner programs; none says where they are."""
         equations = self.in_phase(phase)
         if not equations.equations:
             facts = self.block.index.facts

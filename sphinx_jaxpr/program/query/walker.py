@@ -70,11 +70,12 @@ class Walker:
         self.inside = inside
         self.names = frozenset(free_names(expression.body)) | {inside}
         self.asking = Asking(scope.blocks, _primitives() | scope.primitives, self.names)
-        self.bound: dict[str, Any] = {}
+        self.bound: dict[str, object] = {}
         self.sides: list[tuple[str, Any]] = []
         self.reached: set[ast.AST] = set()  # attributes that were there
 
     def run(self) -> Any:
+        """The value of the whole expression; raises :exc:`PathError` with its offset."""
         try:
             value = program_of(self.visit(self.expression.body))
             weigh(value, self.asking)
@@ -104,6 +105,7 @@ class Walker:
             raise
 
     def value(self, node: ast.expr) -> Any:
+        """The value of a node, by its kind."""
         match node:
             case ast.Constant(value=value):
                 return value
@@ -139,6 +141,7 @@ class Walker:
     # -- names and paths
 
     def name(self, name: str) -> Any:
+        """What a bare name is: bound by ``for``, a block, a version."""
         if name in self.bound:
             return self.bound[name]
         blocks = self.scope.blocks
@@ -156,6 +159,7 @@ class Walker:
         raise PathError(self.unknown(name))
 
     def unknown(self, name: str) -> str:
+        """Why a name is none that an expression may use, with the nearest that is."""
         if name in FUNCTIONS:
             return f"`{name}` is a function: write `{name}(...)`"
         if name in self.scope.left_out:
@@ -171,6 +175,7 @@ class Walker:
         return f"there is no block `{name}`{near or f' (blocks: {listed})'}"
 
     def attribute(self, value: Any, name: str) -> Any:
+        """``.name`` of a value."""
         if isinstance(value, View):
             return value.attribute(name, self.asking)
         if isinstance(value, tuple) and len(value) == 1 and isinstance(value[0], View):
@@ -235,6 +240,7 @@ class Walker:
         return value
 
     def is_hyphenated(self, node: ast.expr) -> bool:
+        """Whether a difference reads like one name with hyphens, as in ``my-block``."""
         while isinstance(node, ast.BinOp) and isinstance(node.op, ast.Sub):
             if not isinstance(node.right, ast.Name) or node.right.id in self.bound:
                 return False
@@ -242,6 +248,7 @@ class Walker:
         return isinstance(node, ast.Name) and node.id not in self.bound
 
     def slice(self, node: ast.Slice) -> slice:
+        """A slice of integers."""
         parts: list[int | None] = []
         for part in (node.lower, node.upper, node.step):
             value = None if part is None else number_of(self.visit(part))
@@ -255,6 +262,7 @@ class Walker:
     # -- the rest
 
     def comparison(self, node: ast.Compare) -> bool | Idle:
+        """The verdict of a comparison, also of a chain such as ``1 < x < 3``."""
         operands = [node.left, *node.comparators]
         left = self.visit(node.left)
         sides = [(self.expression.segment(node.left), left)]
@@ -286,6 +294,7 @@ class Walker:
         return is_and if about is None else idle(is_and, about)
 
     def unary(self, operator: ast.unaryop, value: Any) -> Any:
+        """``not``, ``+`` or ``-`` of a value."""
         if isinstance(operator, ast.Not):
             value = verdict_of(value)
             return denied(value if isinstance(value, Idle) else truth(value))
@@ -295,6 +304,7 @@ class Walker:
         return number(-value if isinstance(operator, ast.USub) else +value)
 
     def comprehension(self, element: ast.expr, generators: list[ast.comprehension]) -> EvidenceList:
+        """The items of a comprehension, and what came of its conditions."""
         items: list[Any] = []
         why = Emptiness()
         outer = dict(self.bound)
@@ -333,6 +343,7 @@ class Walker:
         return " ".join(f"if {self.expression.segment(test)}" for test in loop.ifs)
 
     def bind(self, target: ast.expr, item: Any) -> None:
+        """Bind the names of a loop to the parts of one item."""
         if isinstance(target, ast.Name):
             self.bound[target.id] = item
             return

@@ -1,4 +1,6 @@
-"""How marks on operands reach the programs inside an equation, and its results.
+"""The phase of every equation of a jaxpr, from the inputs that are tangents.
+
+Marks follow the data: from operands to the programs inside an equation, and to its results.
 
 Reads attributes only and imports no JAX.  A mark is a set of bits; a value has
 those of all that it depends on.  Which operand is which input of a program is

@@ -1,1 +1,1 @@
-"""isolation."""
+"""Puts the state of the process back before each request, or refuses the request."""

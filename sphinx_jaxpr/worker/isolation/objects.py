@@ -1,4 +1,4 @@
-"""The slots that a module holds: its names, and what can be set in the objects behind them."""
+"""The slots that a module holds: its names, its objects' attributes, its functions' caches."""
 
 from __future__ import annotations
 
@@ -304,7 +304,7 @@ def _refill(value: Any, content: bytes) -> None:
 def _generator(path: str, value: Any) -> ValueSlot:
     """The state of one of NumPy's generators; its text is compared."""
     bits = getattr(value, "bit_generator", None) or value._bit_generator
-    states: dict[str, Any] = {}
+    states: dict[str, object] = {}
 
     def get() -> str:
         state = bits.state

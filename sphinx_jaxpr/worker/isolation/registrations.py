@@ -1,4 +1,4 @@
-"""Types that are registered with JAX, which can't be undone."""
+"""What can't be undone in a process: the devices that JAX found, the types registered with it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""From the specs of a page to abstract values.  Imports JAX."""
+"""From the specs of a page to abstract values, and from those to Python source.  Imports JAX."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import dataclasses
 import functools
 import inspect
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import jax
@@ -32,7 +32,7 @@ from ..avals import (
 from ..failures import RequestError
 from .reach import ReachableNames, Unreachable
 
-# --- from the specs of a page to abstract values.
+# --- from specs to abstract values
 
 
 @functools.cache
@@ -129,7 +129,9 @@ def call(names: ReachableNames, function: Any, path: str, option: str) -> Any:
     return function()
 
 
-def abstracted(values: dict[str, Any], labels: dict[str, str], mesh: Any) -> dict[str, Any]:
+def abstracted(
+    values: Mapping[str, object], labels: dict[str, str], mesh: Any
+) -> dict[str, object]:
     """Arguments as they are traced: abstract arrays and Python numbers.
 
     Specs are split over ``mesh``, or over the one that the other arguments are on.
@@ -155,7 +157,7 @@ def _is_spec(leaf: Any) -> bool:
     return isinstance(leaf, (Aval, Ref))
 
 
-def _check_refs(values: dict[str, Any], labels: dict[str, str]) -> None:
+def _check_refs(values: Mapping[str, object], labels: dict[str, str]) -> None:
     """JAX refuses a mutable array that two arguments share; their types would hide it."""
     owners: dict[int, str] = {}
     for name, tree in values.items():
@@ -228,7 +230,7 @@ def describe(value: Any) -> str:
     return type(value).__name__
 
 
-# --- abstract arguments as Python source that makes them.
+# --- from abstract values to Python source
 
 
 def abstract_source(value: Any, trees: Sequence[tuple[Any, str]]) -> str:

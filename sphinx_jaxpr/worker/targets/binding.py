@@ -1,4 +1,4 @@
-"""What a target takes, and how it is called."""
+"""From a target and the arguments of a page to a call: what it takes, and what is bound to that."""
 
 from __future__ import annotations
 
@@ -195,7 +195,7 @@ def _is_jax(fn: Any) -> bool:
     return str(home).partition(".")[0] in ("jax", "jaxlib")
 
 
-# --- binds the arguments of a page to the parameters of a target.
+# --- binds the arguments of a page to the parameters of a target
 
 
 def bind(

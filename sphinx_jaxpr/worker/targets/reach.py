@@ -332,10 +332,10 @@ def _bound(descriptor: Any, value: Any) -> Any:
     return bound if callable(bound) else type(descriptor).__get__(descriptor, value, kind)
 
 
-def _attributes(value: Any) -> dict[str, Any]:
+def _attributes(value: Any) -> dict[str, object]:
     """An object's own attributes, whatever its class says."""
     try:
-        attributes: dict[str, Any] = object.__getattribute__(value, "__dict__")
+        attributes: dict[str, object] = object.__getattribute__(value, "__dict__")
     except AttributeError:
         return {}
     return attributes

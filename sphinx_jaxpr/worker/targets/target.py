@@ -1,4 +1,7 @@
-"""Finds what a page names.  Imports user code."""
+"""From the name of a target to its object, and from a docstring to the modules of its names.
+
+Imports user code.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +23,7 @@ from ..failures import RequestError
 from ..recorder import DependencyRecorder
 from .reach import ReachableNames, Unreachable, name_of
 
-# --- finds what a page names ; Imports user code
+# --- targets
 
 #: Names that are proposed for a module that was not found.
 _LISTED: Final = 3
@@ -175,7 +178,7 @@ def _attribute(names: ReachableNames, path: str, roots: Sequence[str]) -> tuple[
         raise RequestError(ErrorKind.TARGET, f"{where} {error}", searched=list(roots)) from None
 
 
-# --- finds the modules that a docstring's names belong to ; Runs code of no module itself
+# --- the modules of a docstring's names; runs code of none of them
 
 #: How a source defines a name, or binds it in the module.
 _DEFINED: Final = r"^[ \t]*((async[ \t]+)?def|class)[ \t]+{name}\b|^{name}[ \t]*[:=]"

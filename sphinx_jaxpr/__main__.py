@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+import sys
+
+if __name__ == "__main__" and not sys.flags.safe_path:
+    # ``-m`` puts the working folder first, where a file such as random.py would hide
+    # Python's own module.
+    del sys.path[0]
+
 import argparse
 import os
-import sys
 from collections.abc import Sequence
 from typing import Any, NoReturn
 

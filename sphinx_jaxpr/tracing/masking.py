@@ -16,6 +16,9 @@ from .result import Result, TraceError
 
 #: A memory address in a text: in Python's default reprs, in effects, in names of objects.
 _ADDRESS: Final = re.compile(r"0x[0-9a-fA-F]{6,}")
+#: An ``id()`` as JAX's messages write it: ``BatchTracer with object id 140174``,
+#: ``Var(id=140174)``, ``<DynamicJaxprTracer 140174>``.
+_IDENTITY: Final = re.compile(r"(\bobject id |\bVar\(id=|<\w*Tracer )\d+\b")
 
 #: The end of a folder that libraries are installed in, wherever that is, ...
 _SITE: Final = re.compile(
@@ -185,8 +188,11 @@ def _without_site(text: str) -> str:
 
 
 def mask(text: str) -> str:
-    """``text`` with memory addresses masked, as JAX masks its own: they change at each start."""
-    return _ADDRESS.sub("0xXXXXXXXXXXXX", text)
+    """``text`` with memory addresses masked, which change from run to run.
+
+    They look as in JAX's own prints, where addresses are masked too.
+    """
+    return _IDENTITY.sub(r"\1XXXXXXXXXXXX", _ADDRESS.sub("0xXXXXXXXXXXXX", text))
 
 
 class _Masks:

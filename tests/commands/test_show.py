@@ -294,3 +294,20 @@ def test_help(capsys: pytest.CaptureFixture[str]) -> None:
     out = capsys.readouterr().out
     assert all(option in out for option in OPTIONS)
     assert all(command in out for command in COMMANDS)
+
+
+def test_a_module_of_the_working_folder_hides_none_of_ours(tmp_path: Path) -> None:
+    (tmp_path / "random.py").write_text("raise AssertionError('not the library')\n", "utf-8")
+    (tmp_path / "argparse.py").write_text("raise AssertionError('not the library')\n", "utf-8")
+    (tmp_path / "here.py").write_text("def double(x):\n    return 2 * x\n", "utf-8")
+    done = subprocess.run(
+        [sys.executable, "-m", "sphinx_jaxpr", "show", "here:double", "--args", "x=f32[3]"],
+        capture_output=True,
+        text=True,
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(PROJECT)},
+        timeout=200,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "mul" in done.stdout

@@ -98,13 +98,7 @@ class JaxprTransform(BlockDirective):
     def _check_options(self) -> None:
         self._check_characters()
         self.check_option_names()
-        for flag in FLAGS & set(self.options):
-            if self.options[flag]:
-                self.add_finding(
-                    f"option {flag!r} is a flag, without a value; found"
-                    f" {shorten(self.options[flag])}",
-                    option=flag,
-                )
+        self._check_flags()
         misread = self.check_myst_options()
         #: Options whose problem has a message already.
         self.explained = frozenset(misread.options)
@@ -116,6 +110,14 @@ class JaxprTransform(BlockDirective):
             if empty and option not in self.explained:
                 message = f"option {option!r} is empty: leave it out, or give it a value"
                 self.add_finding(message, option=option)
+
+    def _check_flags(self) -> None:
+        for option, value in self.options.items():
+            if option in FLAGS and value:
+                self.add_finding(
+                    f"option {option!r} is a flag, without a value; found {shorten(value)}",
+                    option=option,
+                )
 
     def _check_substitutions(self) -> None:
         for option in _PLAIN:

@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from sphinx_jaxpr.ext.reading.source_lines import SourceSpan
+from sphinx_jaxpr.ext.reading.transform import FLAGS, JaxprTransform
 from tests.ext.cases import GOOD, Case, Page, problems, warned
 from tests.support import Project
 
@@ -242,3 +244,12 @@ def test_each_mistake_is_one_warning_at_its_line(tmp_path: Path, markdown: bool)
     assert again.traced < len(cases) - len(TEXT) + 5  # what failed, and nothing else
     assert [w.text for w in warned(again)] == [w.text for w in warned(built)]
     assert [w.place for w in warned(again)] == [w.place for w in warned(built)]
+
+
+def test_flags_with_values_are_found_in_the_order_of_the_options() -> None:
+    for flags in (sorted(FLAGS), sorted(FLAGS, reverse=True)):
+        directive = JaxprTransform.__new__(JaxprTransform)
+        directive.options = dict.fromkeys(flags, "yes")
+        directive.span, directive.findings = SourceSpan("index.md", 1, (), True), []
+        directive._check_flags()
+        assert [finding.message.split("'")[1] for finding in directive.findings] == flags

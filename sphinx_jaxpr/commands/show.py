@@ -243,7 +243,7 @@ def _opened(text: str, labels: list[str]) -> str:
     names = (*OPEN_WORDS, *labels)
     for word in unknown:
         listed = ", ".join(names)
-        raise UsageError(f"--open: {shorten(word)} is none of {listed}{nearest(word, names)}")
+        raise UsageError(f"--open: {shorten(word)} is not one of {listed}{nearest(word, names)}")
     return opened
 
 

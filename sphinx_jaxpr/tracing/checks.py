@@ -181,7 +181,7 @@ def _row(*items: _Check) -> _Check:
 
 def _kind(value: Any) -> None:
     if type(value) is not str or value not in _KINDS:
-        raise Unfit(f"is none of {', '.join(sorted(_KINDS))}")
+        raise Unfit(f"is not one of {', '.join(sorted(_KINDS))}")
 
 
 def _phase(value: Any) -> None:

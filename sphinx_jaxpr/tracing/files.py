@@ -231,7 +231,7 @@ class Cache:
         return None if data is None else read(data)
 
     def keep(self, name: str, data: Any, schema: Any = None) -> bool:
-        """Keep JSON data, an object where it has a ``schema``; whether it is there now."""
+        """Keep JSON data, an object where it has a ``schema``; whether it now exists."""
         try:
             line = signed(canonical(data if schema is None else {"schema": schema, **data}))
         except (ValueError, RecursionError):
@@ -247,7 +247,7 @@ class Cache:
             return b""
 
     def write(self, name: str, text: str | bytes) -> bool:
-        """Write a file that the build can do without; whether it is there now."""
+        """Write a file that the build can do without; whether it now exists."""
         path = self.folder / name
         try:
             if not self.fails:

@@ -54,7 +54,7 @@ class Frames:
             return None
         there = min(len(self.buffer), len(self.head))
         if self.buffer[:there] != self.head[:there]:
-            raise Unusable(f"it wrote {self._shown()} where a message has to begin")
+            raise Unusable(f"it wrote {self._shown()} where a message should begin")
         start = self.buffer.find(b"\n", len(self.head), len(self.head) + _DIGITS + 1)
         digits = bytes(self.buffer[len(self.head) : start if start >= 0 else None])
         if (digits and not digits.isdigit()) or (start < 0 and len(digits) > _DIGITS):

@@ -200,7 +200,7 @@ class LockFile:
 
 
 def load(path: Path) -> LockFile | None:
-    """What a file holds, ``None`` where it is not a whole lock file of this schema."""
+    """What a file holds, ``None`` where it is not a complete lock file of this schema."""
     data = read(path)
     return LockFile.from_json(data) if _is_lock(data) else None
 
@@ -383,11 +383,11 @@ class LockFolder:
             return f"it is not in the lock ({path}); {builder} adds it"
         data = self.data(file)
         if data is None:
-            problem = "is not a whole lock file (did a merge leave a conflict in it?)"
+            problem = "is not a complete lock file (did a merge leave a conflict in it?)"
             return f"{path} {problem}; {builder} recreates it"
         if data.request != readable(request):
             differences = differing(readable(request), data.request)
-            return f"{path} was made for another request: {differences}; {builder} recreates it"
+            return f"{path} was created for another request: {differences}; {builder} recreates it"
         return ""
 
     def flush(self) -> None:

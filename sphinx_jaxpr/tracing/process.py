@@ -240,7 +240,9 @@ class Process:
         try:
             message = self.hear(min(time.monotonic() + START_TIMEOUT, until))
         except Unusable as error:
-            return f"the tracing process can't be understood at its start: {error}{self._hint()}"
+            return (
+                f"the tracing process sent something unreadable at its start: {error}{self._hint()}"
+            )
         except Ended:
             last = self.output().strip().splitlines()[-1:] or ["no output"]
             return f"the tracing process {self.ending()} at its start: {last[0]}{self._hint()}"
@@ -251,7 +253,7 @@ class Process:
             return ""
         reason = message.get("broken")
         reason = (
-            reason[:2000] if isinstance(reason, str) and is_text(reason) else "it does not say why"
+            reason[:2000] if isinstance(reason, str) and is_text(reason) else "it gave no reason"
         )
         return f"the tracing process could not start JAX: {reason}{self._hint()}"
 

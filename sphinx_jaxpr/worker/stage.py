@@ -124,7 +124,7 @@ class Stage:
                 )
             return value % len(self.args)
         raise RequestError(
-            ErrorKind.OPTION, f"{option} is an argument's name or position, not {value!r}"
+            ErrorKind.OPTION, f"{option} must be an argument's name or position, not {value!r}"
         )
 
     def positions(self, value: Any, option: str) -> tuple[int, ...] | int:
@@ -143,7 +143,7 @@ def positive(options: Options, key: str, default: int) -> int:
     """An option that is a positive number."""
     value = options.get(key, default)
     if not isinstance(value, int) or isinstance(value, bool) or value < 1:
-        raise RequestError(ErrorKind.OPTION, f"{key} is a positive number, not {value!r}")
+        raise RequestError(ErrorKind.OPTION, f"{key} must be a positive number, not {value!r}")
     return value
 
 
@@ -151,7 +151,7 @@ def flag(options: Options, key: str, default: bool) -> bool:
     """An option that is ``True`` or ``False``."""
     value = options.get(key, default)
     if not isinstance(value, bool):
-        raise RequestError(ErrorKind.OPTION, f"{key} is True or False, not {value!r}")
+        raise RequestError(ErrorKind.OPTION, f"{key} must be True or False, not {value!r}")
     return value
 
 

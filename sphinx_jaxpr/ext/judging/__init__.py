@@ -1,1 +1,1 @@
-"""judging."""
+"""Traces what pages ask for, judges their statements, and reports findings."""

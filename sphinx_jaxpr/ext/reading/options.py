@@ -123,7 +123,7 @@ class BlockDirective(CheckedDirective):
         given = str(self.options[option]).strip()
         if given in choices:
             return given
-        message = f"{option}: {shorten(given)} is none of {', '.join(choices)}"
+        message = f"{option}: {shorten(given)} is not one of {', '.join(choices)}"
         self.add_finding(message, option=option)
         return default
 

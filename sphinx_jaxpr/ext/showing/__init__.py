@@ -1,1 +1,1 @@
-"""showing."""
+"""Turns traced blocks and judged statements into nodes for every builder."""

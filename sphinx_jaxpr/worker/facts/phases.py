@@ -1,9 +1,9 @@
-"""How marks on operands reach the programs inside an equation, and its results.
+"""The phase of every equation: forward, tangent, transpose, recomputed, or none.
 
-Reads attributes only and imports no JAX.  A mark is a set of bits; a value has
-those of all that it depends on.  Which operand is which input of a program is
-known by what the primitive means, never by position alone; where that isn't
-known, what depends on a marked operand is marked with :data:`MAYBE`.
+Marks on operands flow through the programs inside an equation to its results.  Reads attributes only and imports no JAX.  A mark is a set of bits; a value has
+the bits of everything that it depends on.  The primitive's meaning, never position alone,
+decides which operand is which input of a program.  Where that is unknown, whatever
+depends on a marked operand is marked with :data:`MAYBE`.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from .stacks import REMAT, Context
 
 SURE: Final = 1
 MAYBE: Final = 2
-#: The first of the bits that callers may give a meaning to.
+#: The first bit that callers may use.
 FREE: Final = 2
 
 Marks: TypeAlias = tuple[int, ...]
@@ -61,7 +61,7 @@ def union(marks: Sequence[int]) -> int:
 
 
 def unsure_of(mark: int) -> int:
-    """A mark of which it isn't known whether it gets there."""
+    """Marks that may or may not arrive."""
     return (mark & ~SURE) | MAYBE if mark else 0
 
 
@@ -70,7 +70,7 @@ def _or(first: Sequence[int], second: Sequence[int]) -> Marks:
 
 
 def _written(equation: Any, operands: Marks, mark: int) -> Marks:
-    """Operands where whatever is done may write ``mark`` to references."""
+    """The operands after an unknown program that may write ``mark`` to references."""
     return tuple(
         operand | mark if is_reference(var) else operand
         for operand, var in zip(operands, equation.invars, strict=True)
@@ -78,13 +78,13 @@ def _written(equation: Any, operands: Marks, mark: int) -> Marks:
 
 
 def plain(equation: Any, operands: Marks) -> Answer:
-    """What an equation without programs makes: every result depends on every operand."""
+    """Marks of an equation without programs: every result depends on every operand."""
     mark = union(operands)
     return Answer((mark,) * len(equation.outvars), _written(equation, operands, mark))
 
 
 def _unknown(equation: Any, operands: Marks, programs: _Programs) -> Flow:
-    """No claim where a marked operand may go anywhere."""
+    """Claim nothing, since a marked operand may go anywhere."""
     mark = union(operands)
     unsure = unsure_of(mark)
     for name, held in programs.items():
@@ -97,7 +97,7 @@ def _unknown(equation: Any, operands: Marks, programs: _Programs) -> Flow:
 
 
 def _is_like_a_call(equation: Any, programs: _Programs) -> bool:
-    """Whether each program takes the operands as they are and gives the results."""
+    """Whether each program takes the operands as they are and returns the results."""
 
     def types(variables: Sequence[Any]) -> list[str]:
         return [short_type(var.aval) for var in variables]
@@ -108,7 +108,7 @@ def _is_like_a_call(equation: Any, programs: _Programs) -> bool:
 
 
 def _call(equation: Any, operands: Marks, programs: _Programs) -> Flow:
-    """Operands are the inputs, outputs the results."""
+    """The operands are the inputs, and the outputs are the results."""
     results: Marks = (0,) * len(equation.outvars)
     for name, held in programs.items():
         for index, program in enumerate(held):
@@ -133,7 +133,7 @@ def _cond(equation: Any, operands: Marks, programs: _Programs) -> Flow:
 
 
 def _scan(equation: Any, operands: Marks, programs: _Programs) -> Flow:
-    """Carries go round until nothing changes."""
+    """Pass the carries through the body until no mark changes."""
     counts = _scan_counts(parameters_of(equation), len(operands))
     if counts is None:
         return (yield from _unknown(equation, operands, programs))
@@ -177,13 +177,13 @@ def _while(equation: Any, operands: Marks, programs: _Programs) -> Flow:
         if (again, again_own) == (carries, own):
             break
         carries, own = again, again_own
-    # How often the body runs is what the condition depends on.
+    # The condition decides how often the body runs.
     decided = union(asked.outputs)
     return Answer(tuple(carry | decided for carry in carries), (*consts, *own, *carries))
 
 
 def _reducer(equation: Any, operands: Marks, programs: _Programs) -> Flow:
-    """A program that combines elements: both of its sides may be made of any of them."""
+    """A program that combines elements: either of its inputs may derive from any of them."""
     mark = union(operands)
     for name, held in programs.items():
         for index, program in enumerate(held):
@@ -217,7 +217,7 @@ def _linear_solve(equation: Any, operands: Marks, programs: _Programs) -> Flow:
         answer = yield Ask(("jaxprs", [p is program for p in inner].index(True)), program, inputs)
         if name == "solve":
             results = answer.outputs[: len(results)]
-            # The other programs are applied to what is being solved for.
+            # The other programs are applied to the unknown of the system.
             if len(side) == len(results):
                 side = _or(side, results)
     return Answer(results, operands)
@@ -241,7 +241,7 @@ def _pallas(equation: Any, operands: Marks, programs: _Programs) -> Flow:
 
 
 def _run_state(equation: Any, operands: Marks, programs: _Programs) -> Flow:
-    """What the references hold in the end are the results."""
+    """The results are the final contents of the references."""
     body = programs["jaxpr"][0]
     count = len(operands)
     if count != len(equation.outvars) or count != len(open_jaxpr(body).invars):
@@ -275,7 +275,7 @@ _KNOWN: dict[str, _Kind] = {
 # --- the phase of every equation: forward, tangent, transpose, recomputed, or none
 
 _Key: TypeAlias = tuple[int, Context, Marks]
-# Asks for a program in a context, and whether to write down what is found.
+# Asks for a program in a context, and whether to record what is found.
 _Visit: TypeAlias = tuple[Any, Context, Marks, bool]
 _Run: TypeAlias = Generator[_Visit, Answer, Answer]
 
@@ -305,7 +305,7 @@ class _Phases:
         self.contexts: dict[tuple[Context, int, bool, bool], Context] = {}
 
     def visit(self, first: _Visit) -> None:
-        """Visit a program; iterative, since programs nest deeper than Python's stack."""
+        """Visit a program; iterative, since programs may nest deeper than Python's stack."""
         stack = [self.program(*first)]
         answer: Answer | None = None
         while stack:
@@ -354,10 +354,10 @@ class _Phases:
         return answer
 
     def context(self, around: Context, equation: Any) -> Context:
-        """What is known at an equation; stacks are shared by many."""
+        """The context of an equation; many share a stack."""
         stack = getattr(equation.source_info, "name_stack", "")
         is_remat = primitive_name(equation) in REMAT
-        # Only the program of one that was differentiated is computed again.
+        # Only the program of a differentiated remat is recomputed.
         again = is_remat and bool(equation.params.get("differentiated", True))
         key = (around, id(stack), is_remat, again)
         if key not in self.contexts:
@@ -365,7 +365,7 @@ class _Phases:
         return self.contexts[key]
 
     def equation(self, equation: Any, context: Context, operands: Marks, write: bool) -> _Run:
-        """Follow the marks; then, once they are final, write down what is inside."""
+        """Follow the marks; once they are final, record what is inside."""
         programs = self.held.of(equation)
         following = flow(equation, operands, programs)
         last: dict[tuple[str, int], Ask] = {}

@@ -91,7 +91,7 @@ def _meant(target: str, around: Sequence[ModuleType], allowed: tuple[str, ...]) 
     except Unreachable:
         return ""
     last = target.rpartition(".")[2]
-    return f"in a docstring, write '{module.__name__}:{target}', or '.{last}' inside of its class"
+    return f"in a docstring, write '{module.__name__}:{target}', or '.{last}' inside its class"
 
 
 def check_allowed(name: str, allowed: tuple[str, ...]) -> None:
@@ -102,7 +102,7 @@ def check_allowed(name: str, allowed: tuple[str, ...]) -> None:
     if not is_within(name, allowed):
         raise RequestError(ErrorKind.OPTION, f"the module {name!r} is outside {listed}")
     if any(part.startswith("__") for part in name.split(".")):
-        message = f"{name!r} has a name that begins with '__', which is outside {listed}"
+        message = f"{name!r} has a part that begins with '__', which is outside {listed}"
         raise RequestError(ErrorKind.OPTION, message)
 
 
@@ -155,7 +155,7 @@ def _no_module(missing: str, wanted: str, roots: Sequence[str]) -> RequestError:
     elsewhere = [name for name in beneath(last, roots) if name != missing]
     if elsewhere:
         listed = " or ".join(map(repr, elsewhere[:_LISTED]))
-        hint = f"; its file can be named as {listed}"
+        hint = f"; its file is importable as {listed}"
     else:
         hint = nearest(last, sorted(name for name in beside if name.isidentifier()))
     return RequestError(

@@ -1,1 +1,1 @@
-"""transforms."""
+"""The built-in transforms: each turns a stage into the next one."""

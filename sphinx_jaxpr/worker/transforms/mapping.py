@@ -47,7 +47,7 @@ def _with_axis(arg: Any, axis: Any, size: int, name: str) -> Any:
         if not isinstance(at, int) or not -rank <= at < rank:
             raise RequestError(
                 ErrorKind.OPTION,
-                f"in_axes: {name} is {describe(leaf)}, it has no place for axis {at!r}",
+                f"in_axes: {name} is {describe(leaf)}, which cannot gain axis {at!r}",
             )
         return with_axis(leaf, at % rank, size)
 
@@ -71,7 +71,8 @@ def vmap(stage: Stage, options: Options) -> Stage:
     out_axes = options.get("out_axes", 0)
     axis_name = options.get("axis_name")
     if not isinstance(axis_name, (str, Name, type(None))):
-        raise RequestError(ErrorKind.OPTION, f'axis_name is a name such as "i", not {axis_name!r}')
+        text = f'axis_name must be a name such as "i", not {axis_name!r}'
+        raise RequestError(ErrorKind.OPTION, text)
     axis_name = axis_name.text if isinstance(axis_name, Name) else axis_name
     args = [
         _with_axis(arg, axis, size, name)

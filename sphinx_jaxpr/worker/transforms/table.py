@@ -35,7 +35,7 @@ def _policy(value: Any) -> tuple[Any, str]:
     if not isinstance(name, str) or name.rpartition(".")[2] not in known:
         raise RequestError(
             ErrorKind.OPTION,
-            f"policy is a name of jax.checkpoint_policies, not {source_text(value)}"
+            f"policy must be a name of jax.checkpoint_policies, not {source_text(value)}"
             f"{nearest(str(name), known)} (known: {', '.join(known)})",
         )
     last = name.rpartition(".")[2]

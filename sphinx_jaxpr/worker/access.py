@@ -212,10 +212,10 @@ class _Watcher:
         return not last or last in _TELLING
 
     def _asks(self, frame: FrameType | None) -> bool:
-        """Whether it is code of the project that asks, be it through a library.
+        """Whether code of the project asks, directly or through a library.
 
-        What a library asks while it is imported is its own affair, and whoever asks first
-        would be taken for the one who asks.
+        What a library asks while it is imported doesn't count: it would be charged to
+        whichever code imports the library first.
         """
         while frame is not None and not self.recorder.is_project(frame):
             if _is_metadata(frame) or _top(frame) in _OWN:

@@ -34,12 +34,12 @@ from .transforms.table import BUILTIN
 
 # --- hints for errors that the page can fix
 
-#: What JAX and Python say where a traced value should have been static.
+#: Messages of JAX and Python if a traced value should have been static.
 _STATIC = re.compile(
     r"Non-hashable static arguments|nondiff_argnums|Shapes must be 1D sequences of concrete"
 )
 
-#: What they say where that is only likely.
+#: Messages where that is only likely.
 _LIKELY = re.compile(
     r"unhashable type: '\w*Tracer'|must have __hash__ and __eq__|must (be|have) static"
     r"|unsupported operand type\(s\) for \*: '(list|tuple|str)' and '\w*Tracer'"
@@ -53,7 +53,7 @@ _CONCRETE = (
 
 @contextmanager
 def hinting(request: Request) -> Iterator[None]:
-    """Add a hint to an exception where the request is likely to be its reason."""
+    """Add a hint to an exception that the request is likely to have caused."""
     try:
         yield
     except Exception as error:
@@ -88,7 +88,7 @@ def _holds_array(value: Any) -> bool:
 
 # --- requests
 
-#: Stages kept, so that the variants of one directive share what they build on.
+#: How many stages are cached, so that the variants of a directive share their common steps.
 KEPT_STAGES = 64
 
 
@@ -103,7 +103,7 @@ class Tracer:
         self.known = Result()
 
     def prepare(self, request: Request, importing: Callable[[str], None]) -> Target:
-        """Import the target: the part of the work that runs modules' own code.
+        """Import the target: the step that runs the modules' own code.
 
         ``importing`` is called with the name of each module before its import.
         """
@@ -130,7 +130,7 @@ class Tracer:
         """The result of a request for its target.
 
         Raises whatever the function raises while it is traced, and :class:`RequestError` for
-        an option; ``known`` then has the parts of the result that were there before.
+        an option; ``partial`` then has the parts of the result that preceded the error.
         """
         value, module, name = target
         self.known = Result(jax.__version__)
@@ -150,12 +150,12 @@ class Tracer:
             return replace(self.known, program=_program(jaxpr, _tangents(stage)))
 
     def around(self, request: Request) -> list[str]:
-        """Names of the modules of the text that a request was read in."""
+        """Names of the modules of the text that contains a request."""
         named = [entry.partition(":")[0] for entry in request.around]
         return named + [module.__name__ for module in self.texts.get(request.around, ())]
 
     def names(self, request: Request, module: ModuleType) -> ReachableNames:
-        """What dotted names in the options of a request mean: ``module`` is its target's."""
+        """The meaning of dotted names in a request's options; ``module`` is that of its target."""
         around = self.texts.get(request.around, [])
         modules = around if request.bare and around else [module, *around]
         return ReachableNames(modules[0], request.allowed, tuple(modules[1:]))
@@ -197,7 +197,7 @@ class Tracer:
             stage = _from_jaxpr(target, shown)
         elif callable(target):
             names, mesh = self.names(request, module), current()
-            # What the page names may compute, which needs devices.
+            # Objects that the page names may compute, which needs devices.
             with under(NO_MESH if request.mesh else None):
                 stage = bind(target, shown, request.args, request.static, names, mesh)
         else:
@@ -248,7 +248,7 @@ class Tracer:
 
 
 def _plain(value: Any) -> Any:
-    """An option as a third-party transform gets it: an argument's name is a string."""
+    """An option as a third-party transform gets it: the name of an argument is a string."""
     if isinstance(value, Name):
         return value.text
     if isinstance(value, dict):
@@ -311,13 +311,13 @@ def _source(target: Any) -> FunctionSource | None:
         while isinstance(fn, functools.partial):
             fn = inspect.unwrap(fn.func)
         if not (inspect.isfunction(fn) or inspect.ismethod(fn) or inspect.isclass(fn)):
-            fn = type(fn).__call__  # an object that is called
+            fn = type(fn).__call__  # a callable object
         if not is_python(inspect.getfile(fn)):
             return None
         lines, first = inspect.getsourcelines(fn)
         file = inspect.getsourcefile(fn) or ""
     except Exception:
-        return None  # made by exec, built in, edited meanwhile, or not what it says it is
+        return None  # created by exec, built in, edited meanwhile, or not what it claims to be
     return FunctionSource(textwrap.dedent("".join(lines)).rstrip(), file, first)
 
 

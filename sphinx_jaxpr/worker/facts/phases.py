@@ -1,6 +1,7 @@
 """The phase of every equation: forward, tangent, transpose, recomputed, or none.
 
-Marks on operands flow through the programs inside an equation to its results.  Reads attributes only and imports no JAX.  A mark is a set of bits; a value has
+Marks on operands flow through the programs inside an equation to its results.  Reads
+attributes only and imports no JAX.  A mark is a set of bits; a value has
 the bits of everything that it depends on.  The primitive's meaning, never position alone,
 decides which operand is which input of a program.  Where that is unknown, whatever
 depends on a marked operand is marked with :data:`MAYBE`.

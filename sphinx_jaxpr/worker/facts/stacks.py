@@ -1,7 +1,7 @@
 """What JAX's name stacks, of transforms and named scopes, say about an equation's phase.
 
-Each equation has its own name stack, preceded by those of the equations around it.  Reads attributes only: in a JAX without a ``stack`` of items, its text
-is parsed.
+Each equation has its own name stack, preceded by those of the equations around it.  Reads
+attributes only: in a JAX without a ``stack`` of items, its text is parsed.
 """
 
 from __future__ import annotations

@@ -39,9 +39,9 @@ class Callee:
     """The parameters of a target, and which of its arguments are known.
 
     An argument of ``*rest`` has the name ``rest0``, ``rest1`` and so on; ``starred`` has
-    the place of each that is given.  A target that is ``unsigned`` tells nothing of its
-    parameters; those that are ``claimed`` are of a function that another one wraps, which
-    may give some itself.  ``spoken`` are the names that the page uses.
+    the position of each that is given.  A target without a readable signature is
+    ``unsigned``.  ``claimed`` parameters belong to a function that another one wraps, and
+    the wrapper may fill some.  ``spoken`` are the names that the page uses.
     """
 
     shown: str
@@ -57,7 +57,7 @@ class Callee:
         self.positional = [name for name, kind in kinds.items() if kind in _POSITIONAL]
         self.star = next((n for n, p in self.parameters.items() if p.kind is p.VAR_POSITIONAL), "")
         self.takes_any = any(p.kind is p.VAR_KEYWORD for p in self.parameters.values())
-        # ``*args, **kwargs`` themselves are no names to give an argument by.
+        # ``*args, **kwargs`` can't be given by these names.
         self.named = {
             name for name, p in self.parameters.items()
             if p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)
@@ -88,7 +88,7 @@ class Callee:
         return name in self.named or self.takes_any
 
     def plan(self) -> list[tuple[str, bool]]:
-        """All known arguments in the order of the call, and whether each goes by keyword."""
+        """All known arguments in the order of the call, and whether each is passed by keyword."""
         steps: list[tuple[str, bool]] = []
         skipped = ""
         for name in self.positional:
@@ -113,13 +113,13 @@ class Callee:
     def _gap(self, name: str, skipped: str) -> RequestError:
         return RequestError(
             ErrorKind.OPTION,
-            f"{shorten(name)} of {self} goes by position, so {shorten(skipped)} before it needs"
+            f"{shorten(name)} of {self} is passed by position, so {shorten(skipped)} before it needs"
             " a value too",
             option="args",
         )
 
     def complete(self, fn: Callable[..., Any]) -> Callable[..., Any]:
-        """``fn``, where it gets all that it needs; only a call shows that of a wrapped one."""
+        """``fn``, if no argument is missing; for a wrapped function only a call can tell."""
         missing = [
             name
             for name, p in self.parameters.items()
@@ -152,8 +152,8 @@ class Callee:
 def callee_of(fn: Callable[..., Any], shown: str) -> Callee:
     """The parameters of ``fn``, which the page calls ``shown``.
 
-    A wrapper's own are the true ones.  Where it takes any, those of the function that it
-    wraps say what they may be.
+    A wrapper's own parameters count.  If it takes any, those of the function that it
+    wraps are claimed.
     """
     try:
         claimed = inspect.signature(fn)
@@ -181,7 +181,7 @@ def _kinds(signature: inspect.Signature) -> list[tuple[str, Any]]:
 
 
 def _own_signature(fn: Any) -> inspect.Signature | None:
-    """The signature of the outermost wrapper that is not JAX's: JAX hands on what it gets."""
+    """The signature of the outermost wrapper outside JAX: JAX passes arguments through."""
     while hasattr(fn, "__wrapped__") and not inspect.ismethod(fn) and _is_jax(fn):
         fn = fn.__wrapped__
     try:
@@ -195,7 +195,7 @@ def _is_jax(fn: Any) -> bool:
     return str(home).partition(".")[0] in ("jax", "jaxlib")
 
 
-# --- binds the arguments of a page to the parameters of a target.
+# --- the arguments of a page, bound to the parameters of a target
 
 
 def bind(
@@ -208,7 +208,7 @@ def bind(
 ) -> Stage:
     """The target as a function of the traced arguments alone.
 
-    ``mesh`` is the one that specs such as ``f32[4@a,8]`` are split over.
+    ``mesh`` is the mesh that specs such as ``f32[4@a,8]`` are split over.
     """
     callee = callee_of(fn, shown)
     callee.spoken = frozenset(str(key) for key, _ in (*args, *static))
@@ -239,7 +239,7 @@ def bind(
 
 
 def _fixed(callee: Callee, static: Sequence[tuple[str | int, Value]]) -> dict[str, Value]:
-    """What ``static`` gives, by the name of the argument."""
+    """The values in ``static``, by the name of the argument."""
     fixed: dict[str, Value] = {}
     for key, value in static:
         if isinstance(key, int):
@@ -253,7 +253,7 @@ def _fixed(callee: Callee, static: Sequence[tuple[str | int, Value]]) -> dict[st
                 raise _refused(f"static position {str(key)[:20]}: {callee} takes {taken}{hint}")
         elif callee.unsigned:
             raise _refused(
-                f"static names {shorten(key)}, but {callee.shown} does not tell its parameters;"
+                f"static names {shorten(key)}, but {callee.shown} has no readable signature;"
                 " give a position, as in 0=3"
             )
         elif not callee.takes(key):
@@ -283,7 +283,7 @@ def _given(
     args: Sequence[tuple[str, Value]],
     fixed: dict[str, Value],
 ) -> tuple[dict[str, Value], dict[str, str]]:
-    """What ``args`` gives, by the name of the argument; and the label of each."""
+    """The values in ``args``, by the name of the argument, and the label of each."""
     given: dict[str, Value] = {}
     labels: dict[str, str] = {}
     position = 0
@@ -328,7 +328,7 @@ def _too_many(
 
 
 def _safe(order: Iterable[str], labels: dict[str, str], hidden: set[str]) -> dict[str, str]:
-    """Parameters of the shown lambda: none is a keyword or hides what the call names."""
+    """Parameters of the displayed lambda: none is a keyword or hides a name in the call."""
     safe: dict[str, str] = {}
     for name in order:
         text = labels[name]
@@ -347,7 +347,7 @@ def _written(
     bound: dict[str, tuple[Any, str]],
     safe: dict[str, str],
 ) -> Stage:
-    """The target wrapped in a lambda that fills in what is fixed."""
+    """The target wrapped in a lambda that fills in the static arguments."""
     shown_args = []
     for name, by_name in plan:
         text = safe[name] if name in safe else bound[name][1]

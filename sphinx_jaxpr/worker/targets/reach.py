@@ -146,7 +146,8 @@ class Permit:
             return ""  # put there by a module that is allowed
         return (
             f"is {_what(member)}: of JAX, {self.listed} allows dtypes, checkpoint policies and"
-            " those functions of jax.numpy, jax.lax and jax.nn that touch no file, terminal or process"
+            " those functions of jax.numpy, jax.lax and jax.nn that touch no file, terminal or"
+            " process"
         )
 
     def _is_open(self, owner: Any, part: str) -> bool:

@@ -1,4 +1,4 @@
-"""Finds what a page names.  Imports user code."""
+"""Finds the objects that a page names.  Imports user code."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ from ..failures import RequestError
 from ..recorder import DependencyRecorder
 from .reach import ReachableNames, Unreachable, name_of
 
-# --- finds what a page names ; Imports user code
+# --- the object that a target names
 
-#: Names that are proposed for a module that was not found.
+#: How many names are proposed for a module that was not found.
 _LISTED: Final = 3
 
 
@@ -42,8 +42,8 @@ def resolve(
 ) -> Target:
     """The object that ``module:qualname`` or ``module.qualname`` names.
 
-    ``load`` imports a module by name.  ``around`` are the modules of the text that the
-    target was read in: a bare name is looked up there.  Raises :class:`RequestError` where
+    ``load`` imports a module by name.  ``around`` are the modules of the text with the
+    target: a bare name is looked up there.  Raises :class:`RequestError` where
     there is no such object, and whatever an import raises.
     """
     target, allowed = request.target, request.allowed
@@ -85,7 +85,7 @@ def longest(
 
 
 def _meant(target: str, around: Sequence[ModuleType], allowed: tuple[str, ...]) -> str:
-    """What to write for a dotted name that belongs to a module of the text, or nothing."""
+    """The right form of a dotted name that belongs to a module of the text, or ``""``."""
     try:
         _, module = ReachableNames(around[0], allowed, tuple(around[1:])).find(target, called=True)
     except Unreachable:
@@ -95,7 +95,7 @@ def _meant(target: str, around: Sequence[ModuleType], allowed: tuple[str, ...]) 
 
 
 def check_allowed(name: str, allowed: tuple[str, ...]) -> None:
-    """Refuse a module that a page may not have imported."""
+    """Refuse a module that a page may not import."""
     if not allowed:
         return
     listed = f"jaxpr_allowed_modules ({', '.join(allowed)})"
@@ -115,7 +115,7 @@ def _is_submodule(package: ModuleType, name: str) -> bool:
 
 
 def load_module(name: str, recorder: DependencyRecorder, roots: Sequence[str]) -> ModuleType:
-    """Import a module; one that isn't there is the page's mistake."""
+    """Import a module; if it doesn't exist, the page is wrong."""
     try:
         module = recorder.load(name)
     except ModuleNotFoundError as error:
@@ -129,9 +129,9 @@ def load_module(name: str, recorder: DependencyRecorder, roots: Sequence[str]) -
 
 
 def _check_hidden(name: str, module: ModuleType, roots: Sequence[str]) -> None:
-    """Refuse a file of the project that a module of that name is in the way of.
+    """Refuse a file of the project that another module of its name hides.
 
-    What Python and JAX have imported by themselves is there before any root is searched.
+    Modules that Python and JAX have imported are loaded before any root is searched.
     """
     files = Folders().places(name, roots)
     if files and getattr(module, "__file__", None) not in files:
@@ -175,7 +175,7 @@ def _attribute(names: ReachableNames, path: str, roots: Sequence[str]) -> tuple[
         raise RequestError(ErrorKind.TARGET, f"{where} {error}", searched=list(roots)) from None
 
 
-# --- finds the modules that a docstring's names belong to ; Runs code of no module itself
+# --- the modules that a docstring's names belong to; runs no code of theirs
 
 #: How a source defines a name, or binds it in the module.
 _DEFINED: Final = r"^[ \t]*((async[ \t]+)?def|class)[ \t]+{name}\b|^{name}[ \t]*[:=]"
@@ -214,7 +214,7 @@ def _modules_around(
 
 
 def _owners(thing: Any, path: str, module: ModuleType) -> Iterator[ModuleType]:
-    """Modules that may hold the text of what ``path`` names in ``module``, the nearest first."""
+    """Modules that may define the object that ``path`` names in ``module``, the nearest first."""
     code = _code_module(thing)
     if code is not None:
         yield code
@@ -237,7 +237,7 @@ def _code_module(thing: Any) -> ModuleType | None:
         thing = thing.func
     try:
         code = inspect.unwrap(thing)
-    except ValueError:  # it wraps itself
+    except ValueError:  # a wrapper of itself
         return None
     if not inspect.isfunction(code):
         return None

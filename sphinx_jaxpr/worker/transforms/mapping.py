@@ -31,7 +31,7 @@ def _axes(stage: Stage, value: Any) -> tuple[Any, ...]:
         return tuple(value)
     raise RequestError(
         ErrorKind.OPTION,
-        f"in_axes is an argument's name, a dict or one axis for each of"
+        f"in_axes must be an argument's name, a dict or one axis for each of"
         f" {', '.join(stage.names)}; not {source_text(value)}",
     )
 
@@ -110,7 +110,7 @@ def _same_type(first: Any, second: Any) -> bool:
 
 
 def _scan_result(stage: Stage, carry: int) -> bool:
-    """Whether the function returns a pair (carry, y); refuses anything but that or the carry."""
+    """Whether the function returns a pair (carry, y); refuse anything but that or the carry."""
     wanted = stage.args[carry]
     if _same_type(stage.out, wanted):
         return False

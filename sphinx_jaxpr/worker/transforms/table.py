@@ -1,7 +1,7 @@
 """The functions of the built-in transforms: each turns a :class:`Stage` into the next one.
 
-What is traced and the call that is shown are built side by side, and a test
-holds that the shown call, run, gives the shown program.
+The traced function and the displayed call are built side by side, and a test holds that
+running the call reproduces the displayed program.
 """
 
 from __future__ import annotations

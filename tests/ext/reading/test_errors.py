@@ -161,7 +161,7 @@ TRACED = [
     Case("static_in_args", "bugs:power", {"args": "x=f32[4], n=3"}, "trace",
          ("Non-hashable static arguments", "hint: args are traced", "in static: n=3")),
     Case("grad_of_nothing", "bugs:nothing", {"args": "f32[3]", "transforms": "grad"}, "option",
-         ("the function returns nothing that could be differentiated",), at="transforms",
+         ("the function returns nothing that can be differentiated",), at="transforms",
          shown=True),
     Case("dotted", "layers.dens", GOOD, "trace",
          ("module 'layers' has no attribute 'dens', did you mean 'dense'?",)),

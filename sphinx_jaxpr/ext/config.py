@@ -32,9 +32,9 @@ T = TypeVar("T")
 #: When a changed option makes Sphinx read or write pages again.
 Rebuild = Literal["", "env", "html"]
 
-#: Allows no module: no module has this name.
+#: Allows no module, since no module has this name.
 NO_MODULE: Final = ("",)
-#: Values that no message shows.
+#: Options whose values no message shows.
 _SECRET: Final = frozenset({"jaxpr_env"})
 
 
@@ -43,8 +43,8 @@ class Option:
     """One value of conf.py.
 
     ``problem`` says what is wrong with a value, or ``""``; ``convert`` turns a valid one into
-    what the field of :class:`ProjectSettings` holds.  ``instead`` replaces a wrong value, or
-    the default does where it is ``None``: options that limit which code runs fail closed.
+    the value of the field of :class:`ProjectSettings`.  A wrong value is replaced by ``instead``,
+    or by the default if that is ``None``: options that limit which code runs fail closed.
     """
 
     name: str
@@ -59,8 +59,8 @@ class Option:
     def registered(self) -> object:
         """The default as Sphinx gets it.
 
-        Of a number or flag it is a function: otherwise Sphinx itself reads what ``-D`` sets,
-        rejects ``inf`` and ``2.5``, and ends the build at a flag that is neither ``0`` nor ``1``.
+        For a number or flag it is a function: otherwise Sphinx itself reads the value of ``-D``,
+        rejects ``inf`` and ``2.5``, and ends the build at a flag other than ``0`` or ``1``.
         """
         if isinstance(self.default, int):
             return lambda _config: self.default
@@ -68,18 +68,18 @@ class Option:
 
     @property
     def fallback(self) -> object:
-        """What replaces a wrong value."""
+        """The replacement of a wrong value."""
         return self.default if self.instead is None else self.instead
 
     def wrong(self, value: object) -> str:
         """What is wrong with a value of any type, whatever its methods do, or ``""``."""
         try:
             return self.problem(value)
-        except Exception as error:  # of a method of the value's own class
+        except Exception as error:  # raised by a method of the value's class
             return f"can't be read ({type(error).__name__})"
 
     def finding(self, value: object, confdir: Path) -> Finding | None:
-        """What to tell the author of a wrong value, at its line in conf.py."""
+        """The finding about a wrong value, at its line in conf.py."""
         problem = self.wrong(value)
         if not problem:
             return None
@@ -100,7 +100,7 @@ def _option(
     convert: Callable[[Any], T],
     instead: object = None,
 ) -> T:
-    """A field of :class:`ProjectSettings`; its type is that of what ``convert`` returns."""
+    """A field of :class:`ProjectSettings`, of the type that ``convert`` returns."""
     option = Option(name, default, rebuild, meaning, problem, convert, instead)
     made: T = field(metadata={"option": option}, repr=name not in _SECRET)
     return made
@@ -108,10 +108,10 @@ def _option(
 
 @dataclass(frozen=True, kw_only=True)
 class ProjectSettings:
-    """What conf.py and the command line set: a field for each option, checked and converted.
+    """The settings in conf.py and the command line: a field for each option, checked and converted.
 
-    Paths are as they were written: relative ones start at ``confdir``, the folder of conf.py.
-    Properties and methods give what is derived from the fields.
+    Paths are as written; relative ones start at ``confdir``, the folder of conf.py.
+    Properties and methods derive further values from the fields.
     """
 
     confdir: Path
@@ -314,7 +314,7 @@ class ProjectSettings:
         return cls(confdir=confdir, **converted), findings
 
     def location(self, name: str) -> str:
-        """Where conf.py sets an option: file and line, as a warning shows them."""
+        """The file and line where conf.py sets an option, as a warning shows them."""
         return conf_location(name, self.confdir)
 
     def cache_folder(self, doctreedir: Path) -> Path:
@@ -359,7 +359,7 @@ OPTIONS: Final = tuple(_BY_FIELD.values())
 
 
 class HasSettings(Protocol):
-    """The domain ``jaxpr``, which keeps the settings for all who know the environment."""
+    """The domain ``jaxpr``, which keeps the settings for all code that has the environment."""
 
     settings: ProjectSettings
 
@@ -370,17 +370,17 @@ def settings_of(env: BuildEnvironment) -> ProjectSettings:
 
 
 def _given(config: Config, option: Option) -> Any:
-    """A value as it was set; what ``-D`` sets is text and becomes what that text means."""
+    """A value as set; text from ``-D`` is converted to the value that it means."""
     value = getattr(config, option.name)
     if option.name not in config.overrides:
         return value
     if value == [""]:
-        return []  # what Sphinx makes of ``-D name=``
+        return []  # Sphinx's value for ``-D name=``
     return _meant(option, value) if isinstance(value, str) else value
 
 
 def _meant(option: Option, text: str) -> Any:
-    """What the text of a setting on the command line means."""
+    """The value that a setting's text on the command line means."""
     if isinstance(option.default, list):
         return text.split(",") if text else []
     if isinstance(option.default, bool):
@@ -395,9 +395,9 @@ def _meant(option: Option, text: str) -> Any:
 
 
 def settle(config: Config) -> None:
-    """Put the fallback in the place of each wrong value, for Sphinx and other extensions.
+    """Replace each wrong value by its fallback, for Sphinx and other extensions.
 
-    Sphinx compares, sorts and pickles values, which those of other types may refuse.
+    Sphinx compares, sorts and pickles values, which wrong types may refuse.
     """
     for option in OPTIONS:
         if option.wrong(_given(config, option)):
@@ -421,7 +421,7 @@ def conf_location(name: str, confdir: Path) -> str:
     return f"{file}:{line}"
 
 
-#: Where Python looks for its own library first.
+#: The archive in which Python searches for its own library first.
 _OWN_ARCHIVE: Final = f"python{sys.version_info[0]}{sys.version_info[1]}.zip"
 
 

@@ -62,7 +62,7 @@ from .showing.glossary import ShowGlossaries
 from .showing.index import PrimitiveIndex
 from .showing.post_transforms import ShowBlocks, ShowStatements
 
-# --- connects everything with Sphinx: what happens when in a build
+# --- registration, and the events of a build in their order
 
 logger = logging.getLogger(__name__)
 
@@ -78,7 +78,7 @@ DIRECTIVES: Final[dict[str, type[SphinxDirective]]] = {
 def connect(app: Sphinx) -> dict[str, Any]:
     """Register all parts; the metadata of the extension."""
     for option in OPTIONS:
-        # Of any type for Sphinx: the warning about a wrong value is ours, and the only one.
+        # Any type is fine for Sphinx, so that our warning about a wrong value is the only one.
         app.add_config_value(option.name, option.registered, option.rebuild, types=Any)
     for kind in (jaxpr_blocks, jaxpr_primitives, jaxpr_note, jaxpr_statement, jaxpr_when):
         register_node(app, kind)
@@ -86,7 +86,7 @@ def connect(app: Sphinx) -> dict[str, Any]:
         register_node(app, figure, html=figure.html)
     register_node(app, jaxpr_words, HIDDEN)
     register_node(app, jaxpr_claims, HIDDEN)
-    # The entry point is there only where the package is installed.
+    # The entry point exists only if the package is installed.
     app.add_lexer("jaxpr", JaxprOnDemand)
     add_catalog(app, CATALOG, FOLDER)
     add_events(app)
@@ -103,7 +103,9 @@ def connect(app: Sphinx) -> dict[str, Any]:
     app.add_post_transform(ShowBlocks)
     app.add_post_transform(ShowGlossaries)
     app.add_post_transform(ShowStatements)
-    app.connect("config-inited", configure, priority=900)  # after all that may edit values
+    app.connect(
+        "config-inited", configure, priority=900
+    )  # after every handler that may edit values
     app.connect("doctree-read", clear_titles, priority=100)  # before Sphinx copies them
     app.connect("doctree-read", collect_page)
     app.connect("env-updated", update)
@@ -119,7 +121,7 @@ def connect(app: Sphinx) -> dict[str, Any]:
 
 
 def configure(app: Sphinx, config: Config) -> None:
-    """Make the settings, warn of what is wrong in conf.py, and hand them to the domain."""
+    """Create the settings, warn about mistakes in conf.py, and pass them to the domain."""
     settings, wrong = ProjectSettings.from_config(config, Path(app.confdir))
     for finding in wrong:
         logger.warning(
@@ -138,18 +140,18 @@ def configure(app: Sphinx, config: Config) -> None:
 
 
 def clear_titles(app: Sphinx, doctree: nodes.document) -> None:
-    """Find the lines of all roles; take those out of titles that titles cannot have."""
+    """Find the lines of all roles, and remove those that titles can't have."""
     JaxprDomain.of(app.env).note(app.env.docname, take_from_titles(doctree))
 
 
 def collect_page(app: Sphinx, doctree: nodes.document) -> None:
-    """Keep what a page asks for, once it is read."""
+    """Store what a page asks for, once it is read."""
     docname = app.env.docname
     JaxprDomain.of(app.env).keep(docname, collect(docname, doctree))
 
 
 def update(app: Sphinx, env: BuildEnvironment) -> list[str]:
-    """Trace what is new, judge all pages, name those that must be written again."""
+    """Trace what is new, judge all pages, and return those that must be written again."""
     domain = JaxprDomain.of(env)
     if app.builder.name == "gettext":  # messages of the pages alone
         return []
@@ -192,7 +194,7 @@ def _findings(
     checker: StatementChecker,
     directives: dict[str, list[DirectiveRecord]],
 ) -> list[Finding]:
-    """All that is wrong with the pages themselves, in the order in which it is reported."""
+    """All findings about the pages themselves, in the order in which they are reported."""
     session = build.session
     settings = session.settings
     traces = session.mode == "trace"
@@ -207,7 +209,7 @@ def _findings(
 
 
 def release(app: Sphinx, doctree: nodes.document, docname: str) -> None:
-    """The nodes of a page are made: memory need not hold the programs of all pages."""
+    """After the nodes of a page are created, free the memory of its programs."""
     if (build := JaxprDomain.of(app.env).build) is not None:
         build.session.release()
 
@@ -216,10 +218,10 @@ def release(app: Sphinx, doctree: nodes.document, docname: str) -> None:
 
 
 class JaxprOnDemand(Lexer):
-    """Stands for :class:`sphinx_jaxpr.lexer.JaxprLexer`.
+    """A proxy of :class:`sphinx_jaxpr.lexer.JaxprLexer`.
 
     Its grammar and the parser's take longer to compile than the rest of the
-    extension to load, and a build in which nothing changed uses neither.
+    extension to load, and a build without changes uses neither.
     """
 
     name = "jaxpr"

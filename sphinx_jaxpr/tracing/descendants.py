@@ -1,10 +1,10 @@
 """Finds and kills the processes that a worker started.
 
 Two nets.  The first is the tree: the worker's keeper (``worker/keeper.py``) adopts every
-process below it whose parent ended, so a daemon in its own session stays below
-it.  The second is a mark in the environment that a process was started with, for processes
-left over when the keeper itself was killed.  Both read Linux's ``/proc``; elsewhere there is the process
-group alone.
+process below it whose parent ended, so a daemon in its own session stays
+below it.  The second is a mark in the environment that a process was started with, for
+processes left over when the keeper itself was killed.  Both read Linux's ``/proc``; on other
+systems only the process group is known.
 """
 
 from __future__ import annotations

@@ -287,7 +287,7 @@ def setup(
     x64: bool,
     folder: str = "",
 ) -> Setup:
-    """The worker that traces with or without 64-bit types; ``settings`` override everything else."""
+    """The worker that traces with or without 64-bit types; ``settings`` override the rest."""
     settings = dict(settings)
     if x64:
         settings["JAX_ENABLE_X64"] = "1"

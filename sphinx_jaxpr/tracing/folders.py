@@ -39,7 +39,7 @@ class Folders:
         self._names: dict[str, dict[str, bool] | None] = {}
 
     def names(self, folder: str) -> dict[str, bool] | None:
-        """The names in a folder, each with whether it is a folder; ``None`` if there is no folder."""
+        """Names in a folder, each with whether it is a folder; ``None`` if there is none."""
         if folder not in self._names:
             try:
                 with os.scandir(folder) as entries:

@@ -188,7 +188,7 @@ class LockFile:
         return "{\n" + ",\n".join(rows) + "\n}\n"
 
     def is_unchanged(self, new: LockFile) -> bool:
-        """Whether a file need not be written: new versions of jaxlib or Python alone don't count."""
+        """Whether a file can stay: new versions of jaxlib or Python alone don't count."""
         jax = {"jax": self.versions["jax"]}
         return replace(self, versions=jax) == replace(new, versions={"jax": new.versions["jax"]})
 
@@ -200,7 +200,7 @@ class LockFile:
 
 
 def load(path: Path) -> LockFile | None:
-    """What a file holds, ``None`` where it is not a complete lock file of this schema."""
+    """The content of a file; ``None`` unless it is a complete lock file of this schema."""
     data = read(path)
     return LockFile.from_json(data) if _is_lock(data) else None
 

@@ -18,7 +18,7 @@ def page_digests(
     lists: Mapping[str, list[PrimitiveList]],
     statements: Mapping[str, str],
 ) -> dict[str, str]:
-    """For each page a digest of all that its blocks, statements and lists show.
+    """A digest, for each page, of everything that its blocks, statements and lists show.
 
     ``meanings`` is the digest of what primitives mean, ``statements`` that of what a page
     shows of its statements.

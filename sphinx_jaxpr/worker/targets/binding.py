@@ -113,8 +113,8 @@ class Callee:
     def _gap(self, name: str, skipped: str) -> RequestError:
         return RequestError(
             ErrorKind.OPTION,
-            f"{shorten(name)} of {self} is passed by position, so {shorten(skipped)} before it needs"
-            " a value too",
+            f"{shorten(name)} of {self} is passed by position, so {shorten(skipped)} before it"
+            " needs a value too",
             option="args",
         )
 

@@ -354,7 +354,7 @@ class ProjectSettings:
 _BY_FIELD: Final[Mapping[str, Option]] = {
     one.name: one.metadata["option"] for one in fields(ProjectSettings) if "option" in one.metadata
 }
-#: Every option, in the order of the fields: what is registered and documented.
+#: Every option, in the order of the fields, for registration and documentation.
 OPTIONS: Final = tuple(_BY_FIELD.values())
 
 

@@ -1,6 +1,7 @@
-"""Values of conf.py: what each kind of option takes, and what becomes of it.
+"""Values of conf.py: checks and conversions for each kind of option.
 
-A check says what is wrong with a value of any type, or ``""``; a conversion gets checked values.
+A check returns what is wrong with a value of any type, or ``""``; a conversion takes checked
+values.
 """
 
 from __future__ import annotations
@@ -22,10 +23,10 @@ Mode = Literal["trace", "locked", "skip"]
 Opened = Literal["auto", "all", "none", "base"]
 #: Largest number of equations, bytes or megabytes.
 MAX_NUMBER: Final = 2**40
-#: Longest path, in characters; no system takes a longer one.
+#: Longest path, in characters; no system accepts a longer one.
 MAX_PATH: Final = 4_000
 
-#: What can be folded away, in words.
+#: Words for what can be folded away.
 ELIDED: Final = ("params", "casts", "dead")
 
 #: Fields of a definition in ``jaxpr_glossary``.
@@ -83,7 +84,7 @@ def natural_problem(value: Any) -> str:
 
 
 def _text_problem(text: str) -> str:
-    """What makes a text unfit for pages, files and processes, or ``""``."""
+    """Why a text can't be used in pages, files and processes, or ``""``."""
     if "\0" in text:
         return "contains a NUL character"
     try:
@@ -112,7 +113,7 @@ def _of_each(kind: str, items: Iterable[str], problem: Callable[[str], str]) -> 
 
 
 def path_named(words: str, *, empty: bool) -> Callable[[Any], str]:
-    """A check that a value can be a path; ``words`` say of what."""
+    """A check that a value can be a path; ``words`` describe the path."""
 
     def problem(value: Any) -> str:
         if not isinstance(value, str) or not (empty or value.strip()):
@@ -167,7 +168,7 @@ def _string_map(value: Any) -> str:
 
 
 def environment_problem(value: Any) -> str:
-    """Environment variables; no message shows a value of theirs."""
+    """Environment variables; messages never show their values."""
     if problem := _string_map(value):
         return problem
     for name, text in value.items():
@@ -179,7 +180,7 @@ def environment_problem(value: Any) -> str:
 
 
 def glossary_problem(value: Any) -> str:
-    """Terms are texts; definitions have texts under the names of their fields."""
+    """Texts for terms, and dicts of texts for definitions."""
     if not isinstance(value, dict):
         return "must be a dict"
     for name, definition in value.items():

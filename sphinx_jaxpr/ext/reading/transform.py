@@ -30,9 +30,9 @@ OPTIONS = (
     "source", "jit", "x64", "raises", "timeout", "locked", "class",
 )  # fmt: skip
 FLAGS = frozenset({"source", "jit", "x64", "locked"})
-#: Options that only the worker, or the result, can prove wrong.
+#: Options that only the worker or the result can prove wrong.
 _JUDGED = ("args", "static", "mesh")
-#: Options in which a substitution would be meant: MyST's, and that of reStructuredText.
+#: Options where authors may try a substitution, of MyST or reStructuredText.
 _PLAIN = ("args", "static", "transforms", "mesh")
 _SUBSTITUTION = re.compile(r"\{\{.+?\}\}|^\s*\|[^\W\d][\w ]*\|\s*$", re.DOTALL)
 
@@ -63,7 +63,7 @@ class JaxprTransform(BlockDirective):
         chains = self._chains(options)
         layout = self._choice("layout", ("stack", COMPARE), "stack")
         hides_base = self._choice("base", ("show", "hide"), "show") == "hide"
-        # Beside its variants the base is always shown.
+        # The base is always shown beside its variants.
         blocks = self._blocks(name, base, chains, hides_base and layout != COMPARE)
         node = jaxpr_blocks()
         self.set_source_info(node)
@@ -100,7 +100,7 @@ class JaxprTransform(BlockDirective):
         self.check_option_names()
         self._check_flags()
         misread = self.check_myst_options()
-        #: Options whose problem has a message already.
+        #: Options with a message already.
         self.explained = frozenset(misread.options)
         # A body without an argument is the argument on the wrong line.
         self.has_notes = not misread.body and bool(self.arguments)
@@ -192,7 +192,7 @@ class JaxprTransform(BlockDirective):
         return f".. {self.name}:: {argument}"
 
     def _resolve(self, argument: str) -> str:
-        """In a docstring a bare name belongs to its module, ``.name`` to its class."""
+        """Resolve a name in a docstring: a bare one in its module, ``.name`` in its class."""
         module = self.env.ref_context.get("py:module") or ""
         module = module or next(iter(self._around()), "").partition(":")[0]
         if argument.startswith("."):
@@ -218,7 +218,7 @@ class JaxprTransform(BlockDirective):
         return given or (local_name(target) if target else "block"), bool(given)
 
     def _read_options(self) -> TraceOptions:
-        """What decides what is traced, with a finding for each option that can't be read."""
+        """Read the options that affect tracing, with a finding for each that can't be read."""
         text = self.options.get
         options = read_options(
             text("args", ""), text("static", ""), text("transforms", ""), text("mesh", "")
@@ -250,7 +250,7 @@ class JaxprTransform(BlockDirective):
         )
 
     def _chains(self, options: TraceOptions) -> list[tuple[Chain, str]]:
-        """The transforms of each variant, with what is wrong with them."""
+        """The transforms of each variant, with their problems."""
         if not options.is_readable("transforms"):
             return [(Chain((), "variant"), "the transforms could not be read")]
         chains = checked(options.transforms, settings_of(self.env).transforms)

@@ -1,4 +1,4 @@
-"""One directive on its way to nodes: what every format shows of it."""
+"""Renders one directive as nodes: the part that all formats share."""
 
 from __future__ import annotations
 
@@ -25,18 +25,18 @@ from .notes import as_list
 if TYPE_CHECKING:
     from ...block import TracedBlock
 
-#: Equations of the base that are listed where a variant lacks them.
+#: Most equations of the base that are listed if a variant lacks them.
 MOST_DROPPED: Final = 8
 
 
 def only_in_base() -> str:
-    """What that list begins with."""
+    """The beginning of that list."""
     return _("Only in the base: ")
 
 
 @dataclass(frozen=True)
 class Rendering:
-    """What the directives of one tree are rendered with.
+    """The context for rendering the directives of one tree.
 
     ``page`` is the page that is written; ``format`` and ``builder`` are the builder's;
     ``latex_engine`` is an option of Sphinx.  ``taken`` are the ids that the tree has already.
@@ -82,14 +82,14 @@ class BlockRenderer:
         self.is_epub = rendering.format == "html" and rendering.builder == "epub"
 
     def render(self) -> list[nodes.Node]:
-        """The blocks, with all that belongs to each."""
+        """The blocks with their captions, notes and listings."""
         raise NotImplementedError
 
     def closing(self) -> list[nodes.Node]:
-        """What follows the last block."""
+        """The nodes after the last block."""
         return []
 
-    # -- what all formats show
+    # -- shared by all formats
 
     def traced(self, block: Block) -> TracedBlock:
         """A block with its program."""
@@ -105,11 +105,11 @@ class BlockRenderer:
         return self.ids[block.identity]
 
     def is_skipped(self, block: Block) -> bool:
-        """Whether there is nothing but a placeholder."""
+        """Whether only a placeholder is shown."""
         return self.rendering.session.mode == "skip"
 
     def call(self, block: Block) -> str:
-        """The call that makes a block; while that is unknown, its name and label."""
+        """The call that creates a block; if that is unknown, its name and label."""
         if call := self.traced(block).call:
             return call
         target = block.request.target if block.request else block.name
@@ -117,19 +117,19 @@ class BlockRenderer:
         return f"{last}, {block.label}" if block.label else last
 
     def context(self, block: Block) -> str:
-        """The statement that the call is to be traced under, where it needs a mesh."""
+        """The ``with`` statement for the call, if it needs a mesh."""
         mesh = block.request.mesh if block.request else None
         if mesh is None:
             return ""
         if isinstance(mesh, Mesh):
             source = mesh.source
-        else:  # a function that returns one is named in the result
+        else:  # the result names a function that returns one
             result = self.traced(block).result
             source = f"{(result.mesh if result else '') or mesh.text}.abstract_mesh"
         return f"with jax.sharding.use_abstract_mesh({source}):"
 
     def remarks(self, block: Block) -> list[str]:
-        """What is noteworthy of a block."""
+        """The remarks about a block."""
         return self.traced(block).remarks
 
     def version(self, block: Block) -> str:
@@ -140,7 +140,7 @@ class BlockRenderer:
         return version
 
     def error(self, block: Block) -> TraceError | None:
-        """What to show instead of a program."""
+        """The error to show instead of a program."""
         traced = self.traced(block)
         if traced.error is None and traced.raises:
             message = f"expected {traced.raises}, but no error occurred"
@@ -148,7 +148,7 @@ class BlockRenderer:
         return traced.error
 
     def marks(self, block: Block) -> list[tuple[str, str]]:
-        """What colours and gutter show in HTML, as text: a mark, and the letters it is on.
+        """The marks that HTML shows by colours and gutter, each with its letters.
 
         An equation without a letter of its own is named by its primitive.
         """
@@ -158,7 +158,7 @@ class BlockRenderer:
 
     def is_open(self, block: Block) -> bool:
         """Whether a block that can be folded starts open."""
-        if self.is_epub:  # readers of books may not be able to open anything
+        if self.is_epub:  # readers of books may not be able to open folds
             return True
         traced = self.traced(block)
         opened = self.directive.opened
@@ -168,24 +168,24 @@ class BlockRenderer:
             opened = opened or self.rendering.settings.opened
         return starts_open(opened, block.label, traced.printed.text)
 
-    # -- what is folded away
+    # -- folds
 
     @cached_property
     def elided_words(self) -> frozenset[str]:
-        """What is folded, or set apart where nothing can be."""
+        """The words for what is folded, or set apart if nothing can be folded."""
         return self.rendering.targets.elided_words(self.directive)
 
     @cached_property
     def elided_targets(self) -> list[PathTarget]:
-        """The equations that the paths of ``elide`` lead to."""
+        """The equations that the paths of ``elide`` name."""
         return self.rendering.targets.elided(self.directive)
 
     def elides_parameters(self) -> bool:
-        """Whether neutral and huge parameters start folded; in a book nothing may."""
+        """Whether neutral and huge parameters start folded; never in a book."""
         return "params" in self.elided_words and not self.is_epub
 
     def elided(self, block: Block) -> dict[int, str]:
-        """The equations that are folded away, each with its reason; none that has a note."""
+        """The equations that are folded away, each with its reason, except those with notes."""
         traced = self.traced(block)
         if not traced.has_program:
             return {}
@@ -209,7 +209,7 @@ class BlockRenderer:
         ]
 
     def lost_notes(self) -> list[nodes.Node]:
-        """The texts of notes whose equation is not there: nothing that was written is lost."""
+        """The texts of notes whose equation is missing, so that no text is lost."""
         pairs = zip(self.note_targets, self.note_nodes, strict=False)
         lost = [(t, node, "") for t, node in pairs if t.block is None or not t.block.shown]
         rows = as_list(lost, lambda target: nodes.literal(target.note.path, target.note.path))
@@ -221,7 +221,7 @@ class BlockRenderer:
 
     @property
     def python(self) -> FunctionSource | None:
-        """The function's Python source, where it was asked for and is known."""
+        """The function's Python source, if it was requested and is known."""
         result = self.traced(self.base).result if self.directive.with_source else None
         return result.source if result is not None else None
 
@@ -246,7 +246,7 @@ def _is_inside(node: nodes.Node, kind: type[nodes.Node]) -> bool:
 
 
 def free(identity: str, taken: set[str]) -> str:
-    """An id that is unique also where several pages are put together."""
+    """An id that is unique even if several pages are combined."""
     candidate, count = identity, 2
     while candidate in taken:
         candidate = f"{identity}-{count}"

@@ -14,7 +14,7 @@ from ..judging.meanings import Meanings
 from ..judging.session import BuildSession
 from ..records import Block, DirectiveRecord
 
-#: The heading of names that do not begin with a letter.
+#: The heading of names that don't begin with a letter.
 _OTHER = "Symbols"
 
 
@@ -23,20 +23,20 @@ def uses_of_primitives(
 ) -> dict[str, list[tuple[str, Block]]]:
     """For each primitive, in order, the shown blocks that use it, with their pages.
 
-    No result is read for it.
+    Reads no result.
     """
     uses: dict[str, list[tuple[str, Block]]] = {}
     for docname, directives in pages.items():
         for block in (b for directive in directives for b in directive.blocks if b.shown):
             outcome = session.outcome(block)
-            # A primitive may be called anything, also nothing.
+            # A primitive may have any name, even an empty one.
             for name in filter(str.strip, outcome.seen.names if outcome else ()):
                 uses.setdefault(name, []).append((docname, block))
     return dict(sorted(uses.items(), key=lambda item: (item[0].lower(), item[0])))
 
 
 class PrimitiveIndex(Index):
-    """``jaxpr-primitives``: a page of its own where the builder has such, and a label."""
+    """``jaxpr-primitives``: a separate page, if the builder has such, and a label."""
 
     name = "primitives"
     localname = "Index of primitives"
@@ -45,7 +45,7 @@ class PrimitiveIndex(Index):
     def generate(
         self, docnames: Iterable[str] | None = None
     ) -> tuple[list[tuple[str, list[IndexEntry]]], bool]:
-        """The primitives by their first letter; nothing where no block shows any."""
+        """The primitives by their first letter; empty if no block shows any."""
         domain: Any = self.domain  # ours, which names this class
         build: RunningBuild | None = domain.build
         if build is None:

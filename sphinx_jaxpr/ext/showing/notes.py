@@ -40,7 +40,7 @@ def marker(number: int, identity: str) -> str:
 
 
 def letters(block: TracedBlock, target: PathTarget) -> str:
-    """How to name an equation on paper: the letters that it binds, or its primitive."""
+    """The name of an equation on paper: the letters that it binds, or its primitive."""
     for equation in block.printed.walk():
         if equation.start == target.start:
             return " ".join(v.name for v in equation.outputs) or equation.primitive

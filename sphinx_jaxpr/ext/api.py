@@ -79,7 +79,7 @@ class ProjectBlocks:
     def ids(self, docname: str) -> dict[str, str]:
         """The ids of the blocks that a page shows, by name, as of when the page was read."""
         directives = self._domain.all_directives.get(docname, ()) if self._domain else ()
-        blocks = (block for directive in directives for block in directive.blocks if block.shown)
+        blocks = (block for directive in directives for block in directive.blocks if block.is_shown)
         ids: dict[str, str] = {}
         for block in blocks:
             ids.setdefault(block.name, block.identity)

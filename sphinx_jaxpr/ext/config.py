@@ -220,9 +220,9 @@ class ProjectSettings:
         "jaxpr_lock_only",
         [],
         "",
-        "Names of the blocks that `jaxpr-lock` makes, all others left as they are: of a directive,"
-        " or of one block, as in `dense.grad`; where a name holds for its page alone, with the page"
-        " before it, as in `guide/intro/dense`. Empty: all but those that are `locked`.",
+        "Names of the blocks that `jaxpr-lock` updates, leaving all others unchanged: of a"
+        " directive, or of one block, as in `dense.grad`. A name that is local to its page follows"
+        " the page, as in `guide/intro/dense`. Empty: all blocks but those that are `locked`.",
         values.names_problem,
         values.to_strings,
     )
@@ -257,9 +257,9 @@ class ProjectSettings:
         "jaxpr_allowed_modules",
         [],
         "env",
-        "Top-level or dotted modules that a page may name, and that what it has called must be of;"
-        " of JAX it may pass on pure functions and dtypes. Empty: all. It limits names and is not"
-        " a sandbox; the security page has the rules. A wrong value allows none.",
+        "Top-level or dotted modules that a page may name. Whatever the page calls must be defined"
+        " in one of them; of JAX it may pass on pure functions and dtypes. Empty: all. The option"
+        " limits names and is not a sandbox; the security page has the rules. A wrong value allows none.",
         values.modules_problem,
         values.to_strings,
         NO_MODULE,
@@ -335,9 +335,9 @@ class ProjectSettings:
 
     def import_roots(self) -> tuple[str, ...]:
         """Folders to import from: conf.py's, ``jaxpr_paths``, conf.py's edits of ``sys.path``."""
-        found = [str(self.confdir), *(str(self.confdir / path) for path in self.paths)]
-        found += _added_to_sys_path(os.path.abspath(self.confdir))
-        return tuple(dict.fromkeys(os.path.abspath(path) for path in found))
+        folders = [str(self.confdir), *(str(self.confdir / path) for path in self.paths)]
+        folders += _added_to_sys_path(os.path.abspath(self.confdir))
+        return tuple(dict.fromkeys(os.path.abspath(path) for path in folders))
 
     def worker(self, x64: bool) -> Setup:
         """The worker that traces with or without 64-bit types."""
@@ -352,7 +352,9 @@ class ProjectSettings:
 
 
 _BY_FIELD: Final[Mapping[str, Option]] = {
-    one.name: one.metadata["option"] for one in fields(ProjectSettings) if "option" in one.metadata
+    setting.name: setting.metadata["option"]
+    for setting in fields(ProjectSettings)
+    if "option" in setting.metadata
 }
 #: Every option, in the order of the fields, for registration and documentation.
 OPTIONS: Final = tuple(_BY_FIELD.values())

@@ -58,12 +58,12 @@ class ShownIds:
 
     def show_blocks(self, page: str, ids: Mapping[str, str]) -> None:
         """Note under which ids blocks of a page are shown."""
-        self._blocks.update(((page, identity), shown) for identity, shown in ids.items())
+        self._blocks.update(((page, identity), shown_id) for identity, shown_id in ids.items())
 
     def number_of_list(self, page: str, number: int) -> int:
         """The number of a list of primitives in its tree."""
         return self._lists.get((page, number), number)
 
-    def show_list(self, page: str, number: int, shown: int) -> None:
+    def show_list(self, page: str, number: int, shown_number: int) -> None:
         """Note the number of a list of primitives in its tree."""
-        self._lists[(page, number)] = shown
+        self._lists[(page, number)] = shown_number

@@ -86,10 +86,10 @@ class PageDomain(Domain):
     """A domain that keeps data by page, each kind under a key of ``initial_data``.
 
     ``initial_data`` has a key ``seal``, and a dict by page for each kind; a value of another
-    type belongs to the whole project.  This class clears pages, merges the data of parallel readers, detects
-    damaged pickles and has pages written again.  ``connect`` registers
-    the domain.  ``app`` is the application that builds: Sphinx 9 deprecates asking an
-    environment or a transform for it.
+    type belongs to the whole project.  This class clears pages, merges the data of parallel
+    readers, detects damaged pickles and has pages written again.  ``connect`` registers the
+    domain.  ``app`` is the application that builds: Sphinx 9 deprecates asking an environment
+    or a transform for it.
     """
 
     app: Sphinx
@@ -113,13 +113,14 @@ class PageDomain(Domain):
         """The domain of an environment; raises what Sphinx does where it isn't registered."""
         return cast(Self, env.get_domain(cls.name))
 
-    def outdated_pages(self, app: Sphinx, shown: Mapping[str, str]) -> list[str]:
+    def outdated_pages(self, app: Sphinx, texts: Mapping[str, str]) -> list[str]:
         """Pages to write again, as an answer to ``env-updated``.
 
-        ``shown`` has, for each page, any text that represents what it shows beside its own source:
-        results, titles of other pages.  A page is outdated where that differs from when it was written.
+        ``texts`` has, for each page, any text that represents what it shows beside its own
+        source: results, titles of other pages.  A page is outdated if that text has changed
+        since it was written.
         """
-        self.digests = PageDigests(app, Path(app.doctreedir) / self.name, shown)
+        self.digests = PageDigests(app, Path(app.doctreedir) / self.name, texts)
         return self.digests.outdated()
 
     @classmethod

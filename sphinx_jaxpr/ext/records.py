@@ -77,7 +77,7 @@ class Block:
     request: Request | None
     digest: str
     problem: str = ""
-    shown: bool = True
+    is_shown: bool = True
     line: int = 0
     lock: str = ""
     locked: bool = False
@@ -139,7 +139,7 @@ class DirectiveRecord:
 
     def tolerates(self, block: Block) -> bool:
         """Whether ``block`` may fail: a hidden base that only its variants are compared with."""
-        return not block.label and not block.shown and len(self.blocks) > 1
+        return not block.label and not block.is_shown and len(self.blocks) > 1
 
 
 @dataclass(frozen=True)

@@ -107,7 +107,7 @@ class Installed:
         self.cache = cache
         self.paths = paths
         self.own = os.path.abspath(python) == os.path.abspath(sys.executable)
-        self.known: dict[str, str] = {}
+        self._versions: dict[str, str] = {}
 
     @cached_property
     def _answer(self) -> _Answer:
@@ -157,17 +157,17 @@ class Installed:
 
         For ``ALL_INSTALLED``, a digest of all names and versions.
         """
-        if name not in self.known:
+        if name not in self._versions:
             if name == ALL_INSTALLED:
-                self.known[name] = digest(self._all())[:16]
+                self._versions[name] = digest(self._all())[:16]
             elif self.own:
                 try:
-                    self.known[name] = importlib.metadata.version(name) or ""
+                    self._versions[name] = importlib.metadata.version(name) or ""
                 except (importlib.metadata.PackageNotFoundError, ValueError):
-                    self.known[name] = ""
+                    self._versions[name] = ""
             else:
-                self.known[name] = self._answer.versions.get(name.lower(), "")
-        return self.known[name]
+                self._versions[name] = self._answer.versions.get(name.lower(), "")
+        return self._versions[name]
 
     def _all(self) -> list[list[str]]:
         if not self.own:

@@ -333,9 +333,9 @@ class LockFolder:
     times of files mean nothing.
     """
 
-    def __init__(self, folder: Path, shown: str, cache: Cache) -> None:
+    def __init__(self, folder: Path, display_name: str, cache: Cache) -> None:
         self.folder = folder
-        self.shown = shown
+        self.display_name = display_name
         self.cache = cache
         self.loaded: dict[str, LockFile | None] = {}
         self.rows = cache.load(INDEX, _rows, _SCHEMA) or {}
@@ -376,9 +376,9 @@ class LockFolder:
     def problem(self, file: str, request: Request) -> str:
         """Why a file can't be used for a request, or ``""``."""
         builder = "`sphinx-build -b jaxpr-lock`"
-        path = f"{self.shown}/{file}"
+        path = f"{self.display_name}/{file}"
         if not self.exists:
-            return f"there is no lock: {builder} creates it in {self.shown}"
+            return f"there is no lock: {builder} creates it in {self.display_name}"
         if signature(self.folder / file) is None:
             return f"it is not in the lock ({path}); {builder} adds it"
         data = self.data(file)

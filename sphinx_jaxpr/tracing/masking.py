@@ -200,10 +200,10 @@ class _Masks:
     A folder is recognized as it is, as in a Python literal, and quoted as in a URL.
     """
 
-    def __init__(self, shown: Mapping[str, str]) -> None:
-        self.folders = shown
-        self.shown = {form: to for path, to in shown.items() for form in _forms(path)}
-        forms = sorted(self.shown, key=len, reverse=True)
+    def __init__(self, short: Mapping[str, str]) -> None:
+        self.folders = short
+        self.short = {form: to for path, to in short.items() for form in _forms(path)}
+        forms = sorted(self.short, key=len, reverse=True)
         #: A part of each folder: a text without any of these contains no folder.
         self.least = [f for f in forms if not any(o in f for o in forms if o != f)]
         self.parts = [form.encode("utf-8", "surrogatepass") for form in self.least]
@@ -220,7 +220,7 @@ class _Masks:
         return text
 
     def _short(self, match: re.Match[str]) -> str:
-        short = self.shown[match["folder"]]
+        short = self.short[match["folder"]]
         separator = match["separator"] or ""
         # Inside the project its own folder is omitted.
         return "" if short == "." and match["inside"] is not None else short + separator

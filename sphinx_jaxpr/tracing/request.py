@@ -209,10 +209,10 @@ def check_chain(chain: Chain, third_party: Mapping[str, str]) -> str:
         if step.name in third_party:
             continue  # its own signature is checked where it is imported
         if step.name not in TRANSFORMS:
-            known = sorted({*TRANSFORMS, *third_party})
+            names = sorted({*TRANSFORMS, *third_party})
             return (
-                f"unknown transform {shorten(step.name)}{nearest(step.name, known)}"
-                f" (known: {', '.join(known)})"
+                f"unknown transform {shorten(step.name)}{nearest(step.name, names)}"
+                f" (known: {', '.join(names)})"
             )
         options = TRANSFORMS[step.name].options
         for key, _ in step.options:

@@ -132,9 +132,9 @@ def meant_dtype(name: str) -> str:
     if last in _SHORT:
         return _SHORT[last]
     letters = _letters(last)
-    alike = [known for known in DTYPES if _letters(known) == letters]
-    known = alike or [*DTYPES, *KEYS]
-    near = difflib.get_close_matches(last, known, n=1, cutoff=0.5)
+    alike = [dtypes for dtypes in DTYPES if _letters(dtypes) == letters]
+    dtypes = alike or [*DTYPES, *KEYS]
+    near = difflib.get_close_matches(last, dtypes, n=1, cutoff=0.5)
     longer = [dtype for dtype in alike if dtype.startswith(f"{last}_")]
     return (longer or near or [""])[0]
 

@@ -66,12 +66,12 @@ def keep(life: int, private: Sequence[int]) -> bool:
 
 def _keep_from_children(private: Sequence[int]) -> None:
     """Put nothing in the place of these descriptors in whatever is forked from now on."""
-    known = {descriptor: _identity(descriptor) for descriptor in private}
+    identities = {descriptor: _identity(descriptor) for descriptor in private}
 
     def in_child() -> None:
         with contextlib.suppress(OSError):
             null = os.open(os.devnull, os.O_RDWR)
-            for descriptor, identity in known.items():
+            for descriptor, identity in identities.items():
                 with contextlib.suppress(OSError):  # user code closed it
                     if _identity(descriptor) == identity:
                         os.dup2(null, descriptor, inheritable=False)

@@ -57,7 +57,7 @@ class Server:
         self.token = token
         self.package_folder = package_folder
         self.pid = os.getpid()
-        self.known: dict[str, int] = {}
+        self.numbers: dict[str, int] = {}
         #: Modules in the order of their import -> how the import of the last one failed.
         self.failed: dict[tuple[str, ...], Reply] = {}
         has_inside(roots)
@@ -151,7 +151,7 @@ class Server:
                     self.failed[loaded] = reply
                 return reply, doubt
             return Reply(
-                error=report, known=self.tracer.known if kind is ErrorKind.TRACE else None
+                error=report, known=self.tracer.partial if kind is ErrorKind.TRACE else None
             ), doubt
 
     def _doubt(self, error: BaseException, kind: ErrorKind) -> str:
@@ -173,10 +173,10 @@ class Server:
         modules += [name for name in self.tracer.around(request) if name in sys.modules]
         needs = self.recorder.dependencies(modules, f"request {number}").to_json()
         key = dumps(needs, sort_keys=True)
-        if key in self.known:
-            return {"deps": self.known[key]}
-        self.known[key] = len(self.known)
-        return {"deps": self.known[key], "needs": needs}
+        if key in self.numbers:
+            return {"deps": self.numbers[key]}
+        self.numbers[key] = len(self.numbers)
+        return {"deps": self.numbers[key], "needs": needs}
 
     @staticmethod
     def _module_of(target: str) -> str:

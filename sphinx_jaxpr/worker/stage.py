@@ -109,11 +109,11 @@ class Stage:
             for names in ([self.own.get(name, name) for name in self.names], self.names):
                 if text in names:
                     return names.index(text)
-            known = self.known_as
+            listed = self.known_as
             raise RequestError(
                 ErrorKind.OPTION,
                 f"{option} names {text!r}, which is not an argument"
-                f"{nearest(text, known)} (arguments: {', '.join(known) or 'none'})",
+                f"{nearest(text, listed)} (arguments: {', '.join(listed) or 'none'})",
             )
         if isinstance(value, int) and not isinstance(value, bool):
             if not -len(self.args) <= value < len(self.args):

@@ -215,7 +215,7 @@ class Checked:
                     if note.block:
                         key = (page, note.block.identity)
                         pointed_at.setdefault(key, set()).add(note.start)
-                for block in (block for block in directive.blocks if block.shown):
+                for block in (block for block in directive.blocks if block.is_shown):
                     traced = self.judged.session.traced(directive, block)
                     if traced.has_program:
                         starts = pointed_at.get((page, block.identity), set())

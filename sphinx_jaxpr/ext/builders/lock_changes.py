@@ -171,17 +171,17 @@ class Plan:
         for change in self.changes:
             yield from change.lines()
         for file in self.orphans:
-            yield f"{self.locks.shown}/{file}: removed, no block asks for it"
+            yield f"{self.locks.display_name}/{file}: removed, no block asks for it"
         for file in self.strange:
             reason = "it is not a lock file and no block asks for it"
-            yield f"{self.locks.shown}/{file}: left alone, {reason}"
+            yield f"{self.locks.display_name}/{file}: left alone, {reason}"
         states = Counter(change.state for change in self.changes)
         counts = [f"{states[s]} {s}" for s in (NEW, CHANGED, UNCHANGED, KEPT) if states[s]]
         if self.orphans:
             counts.append(f"{len(self.orphans)} removed")
         drifts = [c.drift for c in self.changes if c.state == CHANGED]
         levels = f"; changes: {counted(drifts)}" if drifts else ""
-        yield f"lock in {self.locks.shown}: {', '.join(counts) or 'no blocks'}{levels}"
+        yield f"lock in {self.locks.display_name}: {', '.join(counts) or 'no blocks'}{levels}"
 
     def write(self) -> str:
         """Write and remove the files; what went wrong, or ``""``."""
@@ -203,7 +203,8 @@ class Plan:
                         (self.locks.folder / parent).rmdir()
         except OSError as error:
             reason = error.strerror or str(error)
-            return f"{self.locks.shown}/{file} can't be written: {reason} ({done} were before it)"
+            path_name = f"{self.locks.display_name}/{file}"
+            return f"{path_name} can't be written: {reason} ({done} were before it)"
         return ""
 
 

@@ -100,7 +100,7 @@ class JaxprDomain(PageDomain):
                 continue
             seen.add(directive.name)
             for block in directive.blocks:
-                if block.shown:
+                if block.is_shown:
                     yield block.name, block.name, "block", docname, block.identity, 1
 
     def resolve_any_xref(

@@ -41,7 +41,7 @@ def emit_traced(
         blocks = [(directive, block) for directive in page for block in directive.blocks]
         session.mend(blocks)  # handlers read every result
         for directive, block in blocks:
-            if block.shown and block.pasted is None:
+            if block.is_shown and block.pasted is None:
                 app.emit(BLOCK_TRACED, docname, report_of(session, directive, block))
         session.release()
 

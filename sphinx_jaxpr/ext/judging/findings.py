@@ -340,7 +340,7 @@ class StatementChecker:
 
     def _hidden(self, page: str, statement: Statement, verdict: Verdict) -> str:
         target = self.verdicts.target(page, verdict)
-        if target is None or target.block.shown:
+        if target is None or target.block.is_shown:
             return ""
         link = f"{_NAMES[statement.role]} {clipped(statement.expression, _ECHO)!r}"
         return f"{link}: `{verdict.block}` is hidden by base: hide, so there is nothing to link to"
@@ -358,5 +358,5 @@ class StatementChecker:
             if target is not None:
                 outcome = self.session.outcome(target.block)
                 program = outcome.seen.program if outcome else ""
-                is_shown, start = str(target.block.shown), str(verdict.start)
+                is_shown, start = str(target.block.is_shown), str(verdict.start)
                 yield target.page, target.block.identity, is_shown, start, program

@@ -34,7 +34,7 @@ def page_digests(
                     parts.append(outcome.seen.source)
         pages[docname] = hashlib.sha256("\n".join(parts).encode()).hexdigest()[:20]
     blocks = [
-        (docname, block.name, block.identity, block.shown)
+        (docname, block.name, block.identity, block.is_shown)
         for docname, records in directives.items()
         for directive in records
         for block in directive.blocks

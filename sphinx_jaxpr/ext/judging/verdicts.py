@@ -127,7 +127,7 @@ class Addresses:
             first: dict[str, str] = {}
             for directive in self.directives.get(page, ()):
                 for block in directive.blocks:
-                    outcome = self.session.outcome(block) if block.shown else None
+                    outcome = self.session.outcome(block) if block.is_shown else None
                     for name in outcome.seen.names if outcome else ():
                         first.setdefault(name, block.identity)
             self._explained[page] = first

@@ -23,7 +23,7 @@ class Parts(NamedTuple):
 
 
 def read(text: str, blocks: Collection[str]) -> Parts:
-    """The option's words and paths; ``blocks`` are the labels and the name that may begin a path."""
+    """The option's words and paths; ``blocks`` are the labels and the name that paths use."""
     words: list[str] = []
     paths: list[tuple[str, int]] = []
     problems: list[tuple[str, int]] = []

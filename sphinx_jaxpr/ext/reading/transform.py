@@ -283,11 +283,11 @@ class JaxprTransform(BlockDirective):
             full = f"{name}.{label}" if label else name
             identity = f"jaxpr-{full}" if full not in taken else f"jaxpr-{full}-{number}"
             taken.add(full)
-            shown = bool(label) or not hides_base or len(requests) == 1
+            is_shown = bool(label) or not hides_base or len(requests) == 1
             digest = request.digest if request else ""
             locked = "locked" in self.options
             blocks.append(
-                Block(full, label, identity, request, digest, wrong, shown, line, locked=locked)
+                Block(full, label, identity, request, digest, wrong, is_shown, line, locked=locked)
             )
         return blocks
 

@@ -74,7 +74,7 @@ class BlockRenderer:
         others = (self.caption, *self.note_nodes)
         self.rest = [child for child in node.children if child not in others]
         self.note_targets = rendering.targets.notes(directive)
-        self.blocks = [block for block in directive.blocks if block.shown]
+        self.blocks = [block for block in directive.blocks if block.is_shown]
         self.ids = {b.identity: free(b.identity, rendering.taken) for b in directive.blocks}
         #: The nodes that show blocks, for the event ``jaxpr-figure``.
         self.figures: list[tuple[Block, nodes.Element]] = []
@@ -211,7 +211,7 @@ class BlockRenderer:
     def lost_notes(self) -> list[nodes.Node]:
         """The texts of notes whose equation is missing, so that no text is lost."""
         pairs = zip(self.note_targets, self.note_nodes, strict=False)
-        lost = [(t, node, "") for t, node in pairs if t.block is None or not t.block.shown]
+        lost = [(t, node, "") for t, node in pairs if t.block is None or not t.block.is_shown]
         rows = as_list(lost, lambda target: nodes.literal(target.note.path, target.note.path))
         for item in (item for row in rows for item in row.findall(nodes.list_item)):
             item["ids"] = []

@@ -161,7 +161,7 @@ class HtmlRenderer(BlockRenderer):
         if not dropped:
             return ""
         printed = self.traced(self.base).printed
-        ids = equation_ids(printed, self.id_of(self.base)) if self.base.shown else {}
+        ids = equation_ids(printed, self.id_of(self.base)) if self.base.is_shown else {}
         listed = []
         for equation in dropped[:MOST_DROPPED]:
             text = f"<code>{escape(str(equation))}</code>"

@@ -27,7 +27,7 @@ def uses_of_primitives(
     """
     uses: dict[str, list[tuple[str, Block]]] = {}
     for docname, directives in pages.items():
-        for block in (b for directive in directives for b in directive.blocks if b.shown):
+        for block in (b for directive in directives for b in directive.blocks if b.is_shown):
             outcome = session.outcome(block)
             # A primitive may have any name, even an empty one.
             for name in filter(str.strip, outcome.seen.names if outcome else ()):

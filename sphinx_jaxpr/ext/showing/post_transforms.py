@@ -177,7 +177,7 @@ class ShowStatements(PageTransform):
         if verdict.where:  # in another project
             return nodes.reference("", "", internal=False, refuri=verdict.where)
         target = self.build.verdicts.target(page, verdict)
-        if target is None or not target.block.shown:
+        if target is None or not target.block.is_shown:
             return None
         return link(self.app.builder, page, target.page, self.identity(target, verdict.start))
 

@@ -47,10 +47,10 @@ _Programs: TypeAlias = dict[str, list[Any]]
 
 def flow(equation: Any, operands: Marks, programs: dict[str, list[Any]]) -> Flow:
     """From the marks of an equation's operands through its programs to its results."""
-    known = _KNOWN.get(primitive_name(equation))
-    if known is None:
-        known = _call if _is_like_a_call(equation, programs) else _unknown
-    return known(equation, operands, programs)
+    propagate = _KNOWN.get(primitive_name(equation))
+    if propagate is None:
+        propagate = _call if _is_like_a_call(equation, programs) else _unknown
+    return propagate(equation, operands, programs)
 
 
 def union(marks: Sequence[int]) -> int:
@@ -301,7 +301,7 @@ class _Phases:
         self.held = held
         self.has_remat = has_remat
         self.phases: dict[int, str] = {}
-        self.known: dict[_Key, Answer] = {}
+        self.answers: dict[_Key, Answer] = {}
         self.written: set[_Key] = set()
         self.contexts: dict[tuple[Context, int, bool, bool], Context] = {}
 
@@ -318,8 +318,8 @@ class _Phases:
                 continue
             body, context, marks, write = asked
             key = (id(body), context, marks)
-            if key in self.known and (not write or key in self.written):
-                answer = self.known[key]
+            if key in self.answers and (not write or key in self.written):
+                answer = self.answers[key]
             else:
                 answer = None
                 stack.append(self.program(body, context, marks, write))
@@ -349,7 +349,7 @@ class _Phases:
         ends = (
             tuple(marks.get(id(var), 0) for var in some) for some in (body.outvars, body.invars)
         )
-        answer = self.known[key] = Answer(*ends)
+        answer = self.answers[key] = Answer(*ends)
         if write:
             self.written.add(key)
         return answer

@@ -88,7 +88,7 @@ class Isolation:
             loader.exec_module = self._watching(loader.exec_module)
         loaded = dict.fromkeys(sys.modules)
         public = [name for name in loaded if is_public(name)]
-        self.known: dict[tuple[int, str], StateSlot] = {}
+        self.slots_by_part: dict[tuple[int, str], StateSlot] = {}
         self.named = all_settings()
         self.settings = [slot for slot, _ in self.named]
         self.near = [slot for _, slot in namespaces(public)]
@@ -320,7 +320,7 @@ class Isolation:
         package, _, last = name.rpartition(".")
         module, above = self.modules.get(name), self.modules.get(package)
         if module is not None and above is not None and last not in vars(above):
-            slot = self.known.get((id(above), ""))
+            slot = self.slots_by_part.get((id(above), ""))
             if slot is not None:
                 self.touched[id(slot)] = slot
                 slot.put(last, module)
@@ -404,7 +404,8 @@ class Isolation:
         self.modules[name] = module
         if self.ours(name):
             walk = Walk(
-                self.known, lambda name_met: name_met in self.scripts and bool(self.ours(name_met))
+                self.slots_by_part,
+                lambda name_met: name_met in self.scripts and bool(self.ours(name_met)),
             )
             self.slots[name] = walk.module(module)
             self.kept.append(walk.kept)
@@ -429,7 +430,7 @@ class Isolation:
         if name not in self.spaces and isinstance(getattr(module, "__dict__", None), dict):
             self.spaces[name] = Foreign(name, vars(module))
             self.far.append(self.spaces[name])
-            self.known[id(module), ""] = self.spaces[name]
+            self.slots_by_part[id(module), ""] = self.spaces[name]
 
 
 def _shown(value: Any) -> str:

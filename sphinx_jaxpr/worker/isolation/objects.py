@@ -123,12 +123,12 @@ _OPAQUE: Final = (ModuleType, jax.Array, np.dtype, np.generic, CellType)
 
 
 class Walk:
-    """Finds the slots of one module; ``known`` has other modules' slots, by identity and part."""
+    """Finds the slots of one module; ``others`` has other modules' slots, by identity and part."""
 
     def __init__(
-        self, known: dict[tuple[int, str], StateSlot], ours: Callable[[str], bool]
+        self, others: dict[tuple[int, str], StateSlot], ours: Callable[[str], bool]
     ) -> None:
-        self.known = known
+        self.others = others
         self.ours = ours  # whether a module of that name is one of the project
         self.met: set[int] = set()
         self.kept: list[Any] = []  # visited objects, kept alive so that no identity is reused
@@ -162,14 +162,14 @@ class Walk:
     def _add(self, thing: Any, make: Callable[[], StateSlot], part: str = "") -> None:
         """Note the slot of an object, or of one ``part`` of it."""
         key = (id(thing), part)
-        if key not in self.known:
+        if key not in self.others:
             try:
                 slot = make()
             except Exception:  # an object that can't be read has no slot
                 return
-            self.known[key] = slot
+            self.others[key] = slot
             self.kept.append(thing)
-        self.slots.append(self.known[key])
+        self.slots.append(self.others[key])
 
     def _look(self, value: Any, path: str) -> Iterator[tuple[Any, str]]:
         """Note the settable parts of an object; the objects behind it, with their paths."""

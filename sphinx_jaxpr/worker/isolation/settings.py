@@ -77,8 +77,8 @@ class _Configuration(Settings):
     """JAX's configuration in this context, with values set by context managers."""
 
     def __init__(self) -> None:
-        known: Content = dict(_CONFIG.values)
-        self.local = [str(key) for key in known if hasattr(_CONFIG, str(key))]
+        values: Content = dict(_CONFIG.values)
+        self.local = [str(key) for key in values if hasattr(_CONFIG, str(key))]
         self.get = operator.attrgetter(*self.local)
         self.seen: tuple[Any, ...] = ()
         super().__init__("jax.config", self._all, _set_config, "{key}")

@@ -241,8 +241,8 @@ def abstract_source(value: Any, trees: Sequence[tuple[Any, str]]) -> str:
         return _leaf_source(value)
     structure = jax.tree.structure(value)
     if not _is_literal(value):
-        for known, text in trees:
-            if known == structure:
+        for tree, text in trees:
+            if tree == structure:
                 leaves = ", ".join(map(_leaf_source, jax.tree.leaves(value)))
                 return f"jax.tree.unflatten(jax.tree.structure({text}), [{leaves}])"
     if nested := nested_source(value, lambda item: abstract_source(item, trees)):

@@ -44,13 +44,13 @@ class Callee:
     the wrapper may fill some.  ``spoken`` are the names that the page uses.
     """
 
-    shown: str
+    call_name: str
     parameters: dict[str, inspect.Parameter]
     unsigned: bool = False
     claimed: bool = False
     spoken: frozenset[str] = frozenset()
     starred: dict[str, int] = field(default_factory=dict)
-    known: set[str] = field(default_factory=set)
+    given: set[str] = field(default_factory=set)
 
     def __post_init__(self) -> None:
         kinds = {name: p.kind for name, p in self.parameters.items()}
@@ -70,7 +70,7 @@ class Callee:
             )
             for p in self.parameters.values()
         ]
-        return f"{self.shown}{inspect.Signature(plain)}"
+        return f"{self.call_name}{inspect.Signature(plain)}"
 
     def at(self, position: int) -> str:
         """The name of the argument at a position, ``""`` where there is none."""
@@ -92,7 +92,7 @@ class Callee:
         steps: list[tuple[str, bool]] = []
         skipped = ""
         for name in self.positional:
-            if name not in self.known:
+            if name not in self.given:
                 skipped = skipped or name
                 continue
             only = self.parameters[name].kind is inspect.Parameter.POSITIONAL_ONLY
@@ -106,8 +106,8 @@ class Callee:
                 raise self._gap(name, skipped)
             steps.append((name, False))
         done = {name for name, _ in steps}
-        rest = [name for name in self.parameters if name in self.known]
-        rest += sorted(self.known - set(self.parameters))
+        rest = [name for name in self.parameters if name in self.given]
+        rest += sorted(self.given - set(self.parameters))
         return [*steps, *((name, True) for name in rest if name not in done)]
 
     def _gap(self, name: str, skipped: str) -> RequestError:
@@ -123,7 +123,7 @@ class Callee:
         missing = [
             name
             for name, p in self.parameters.items()
-            if p.default is p.empty and name in self.named and name not in self.known
+            if p.default is p.empty and name in self.named and name not in self.given
         ]
         if not missing:
             return fn
@@ -149,8 +149,8 @@ class Callee:
         return called
 
 
-def callee_of(fn: Callable[..., Any], shown: str) -> Callee:
-    """The parameters of ``fn``, which the page calls ``shown``.
+def callee_of(fn: Callable[..., Any], call_name: str) -> Callee:
+    """The parameters of ``fn``, which the page calls ``call_name``.
 
     A wrapper's own parameters count.  If it takes any, those of the function that it
     wraps are claimed.
@@ -159,21 +159,21 @@ def callee_of(fn: Callable[..., Any], shown: str) -> Callee:
         claimed = inspect.signature(fn)
     except (TypeError, ValueError):
         any_ = inspect.Parameter("x", inspect.Parameter.VAR_POSITIONAL)
-        return Callee(shown, {"x": any_}, unsigned=True)
+        return Callee(call_name, {"x": any_}, unsigned=True)
     own = _own_signature(fn)
     if own is None or _kinds(own) == _kinds(claimed):
-        return Callee(shown, dict(claimed.parameters))
+        return Callee(call_name, dict(claimed.parameters))
     kinds = [p.kind for p in own.parameters.values()]
     any_place, any_name = _ANY[0] in kinds, _ANY[1] in kinds
     if not any_place and not any_name:
-        return Callee(shown, dict(own.parameters))
+        return Callee(call_name, dict(own.parameters))
     parameters = dict(claimed.parameters)
     if not any_place:
         count = sum(kind in _POSITIONAL for kind in kinds)
         for name, p in list(parameters.items())[count:]:
             if p.kind is p.POSITIONAL_OR_KEYWORD:
                 parameters[name] = p.replace(kind=p.KEYWORD_ONLY)
-    return Callee(shown, parameters, claimed=True)
+    return Callee(call_name, parameters, claimed=True)
 
 
 def _kinds(signature: inspect.Signature) -> list[tuple[str, Any]]:
@@ -200,7 +200,7 @@ def _is_jax(fn: Any) -> bool:
 
 def bind(
     fn: Callable[..., Any],
-    shown: str,
+    call_name: str,
     args: Sequence[tuple[str, Value]],
     static: Sequence[tuple[str | int, Value]],
     names_of: ReachableNames,
@@ -210,7 +210,7 @@ def bind(
 
     ``mesh`` is the mesh that specs such as ``f32[4@a,8]`` are split over.
     """
-    callee = callee_of(fn, shown)
+    callee = callee_of(fn, call_name)
     callee.spoken = frozenset(str(key) for key, _ in (*args, *static))
     fixed = _fixed(callee, static)
     given, labels = _given(callee, args, fixed)
@@ -226,13 +226,13 @@ def bind(
         for name, value in fixed.items()
     }
     order = [name for name, _ in plan if name in values]
-    hidden = {"jax", "sum", "leaf", shown.partition(".")[0], *roots_of(fixed.values())}
+    hidden = {"jax", "sum", "leaf", call_name.partition(".")[0], *roots_of(fixed.values())}
     safe = _safe(order, labels, hidden)
     traced = [values[name] for name in order]
     if not bound and not any(by_name for _, by_name in plan):
-        stage = Stage.of(fn, traced, [safe[name] for name in order], shown)
+        stage = Stage.of(fn, traced, [safe[name] for name in order], call_name)
     else:
-        stage = _written(fn, shown, plan, order, traced, bound, safe)
+        stage = _written(fn, call_name, plan, order, traced, bound, safe)
     stage.trees = tuple(trees)
     stage.own = {safe[name]: labels[name] for name in order if safe[name] != labels[name]}
     return stage
@@ -253,7 +253,7 @@ def _fixed(callee: Callee, static: Sequence[tuple[str | int, Value]]) -> dict[st
                 raise _refused(f"static position {str(key)[:20]}: {callee} takes {taken}{hint}")
         elif callee.unsigned:
             raise _refused(
-                f"static names {shorten(key)}, but {callee.shown} has no readable signature;"
+                f"static names {shorten(key)}, but {callee.call_name} has no readable signature;"
                 " give a position, as in 0=3"
             )
         elif not callee.takes(key):
@@ -266,12 +266,12 @@ def _fixed(callee: Callee, static: Sequence[tuple[str | int, Value]]) -> dict[st
         if name in fixed:
             raise _refused(f"static gives {shorten(name)} by position and by name")
         fixed[name] = value
-        callee.known.add(name)
+        callee.given.add(name)
     return fixed
 
 
-def _counted(count: int, what: str) -> str:
-    return f"{count} {what}{'' if count == 1 else 's'}"
+def _counted(count: int, noun: str) -> str:
+    return f"{count} {noun}{'' if count == 1 else 's'}"
 
 
 def _refused(message: str) -> RequestError:
@@ -310,7 +310,7 @@ def _given(
             raise RequestError(ErrorKind.OPTION, message, option="args")
         given[name] = value
         labels[name] = label or name
-        callee.known.add(name)
+        callee.given.add(name)
     return given, labels
 
 
@@ -340,7 +340,7 @@ def _safe(order: Iterable[str], labels: dict[str, str], hidden: set[str]) -> dic
 
 def _written(
     fn: Callable[..., Any],
-    shown: str,
+    call_name: str,
     plan: list[tuple[str, bool]],
     order: list[str],
     traced: list[Any],
@@ -366,5 +366,5 @@ def _written(
         )
 
     return Stage.written(
-        call, traced, [safe[name] for name in order], f"{shown}({', '.join(shown_args)})"
+        call, traced, [safe[name] for name in order], f"{call_name}({', '.join(shown_args)})"
     )

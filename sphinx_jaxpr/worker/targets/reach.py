@@ -46,7 +46,7 @@ _DOCUMENTED: Final = (
     jax.dtypes,
 )
 #: Modules that a name may pass through without being allowed: NumPy, for its dtypes.
-_PASSED: Final = {id(one): one for one in (jax, np, jax.checkpoint_policies, *_DOCUMENTED)}
+_PASSED: Final = {id(name): name for name in (jax, np, jax.checkpoint_policies, *_DOCUMENTED)}
 
 #: What touches a file, a device, the terminal or another process says so in its name.
 _IMPURE: Final = re.compile(
@@ -454,9 +454,9 @@ class ReachableNames:
         if len(modules) == 1:
             raise problems[0]
         first = path.partition(".")[0]
-        known = [name for module in modules for name in dir(module) if not name.startswith("__")]
+        names = [name for module in modules for name in dir(module) if not name.startswith("__")]
         others = ", ".join(f"module {module.__name__!r}" for module in modules[1:])
-        text = f"has no attribute {first!r}, nor has {others}{nearest(first, known)}"
+        text = f"has no attribute {first!r}, nor has {others}{nearest(first, names)}"
         raise Unreachable(text, "", self.module.__name__)
 
     def check_call(self, target: Any, path: str) -> None:
@@ -475,8 +475,8 @@ class ReachableNames:
             try:
                 value = getattr(owner, part)
             except AttributeError:
-                known = [name for name in dir(owner) if not name.startswith("__")]
-                text = f"has no attribute {part!r}{nearest(part, known)}"
+                names = [name for name in dir(owner) if not name.startswith("__")]
+                text = f"has no attribute {part!r}{nearest(part, names)}"
                 raise Unreachable(text, done, module.__name__) from None
             done = f"{done}.{part}" if done else part
             if permit and isinstance(value, ModuleType):

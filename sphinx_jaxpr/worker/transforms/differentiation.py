@@ -65,13 +65,13 @@ def _by_position(
         where = stage.positions(options.get("argnums", 0), "argnums")
         _refuse_refs(stage, where, name)
         inner = prepared(stage, options)
-        shown = "" if where == 0 else f", argnums={where}"
+        options_text = "" if where == 0 else f", argnums={where}"
         apply = _with_tangents_known(transform) if name in _MAKES_TANGENTS else transform
         return Stage.of(
             apply(inner.fn, argnums=where),
             stage.args,
             stage.names,
-            f"jax.{name}({inner.call}{shown})",
+            f"jax.{name}({inner.call}{options_text})",
         )
 
     return differentiate

@@ -78,13 +78,13 @@ def vmap(stage: Stage, options: Options) -> Stage:
         _with_axis(arg, axis, size, name)
         for arg, axis, name in zip(stage.args, axes, stage.names, strict=True)
     ]
-    shown = f"in_axes={source_text(axes if len(axes) > 1 else axes[0])}"
+    arguments = f"in_axes={source_text(axes if len(axes) > 1 else axes[0])}"
     if out_axes != 0:
-        shown += f", out_axes={source_text(out_axes)}"
-    shown += f", axis_size={size}"
+        arguments += f", out_axes={source_text(out_axes)}"
+    arguments += f", axis_size={size}"
     more: Options = {}
     if axis_name is not None:
-        shown += f', axis_name="{axis_name}"'
+        arguments += f', axis_name="{axis_name}"'
         more["axis_name"] = axis_name
     fn = jax.vmap(
         stage.fn,
@@ -93,7 +93,7 @@ def vmap(stage: Stage, options: Options) -> Stage:
         axis_size=size,
         **more,
     )
-    return Stage.of(fn, args, stage.names, f"jax.vmap({stage.call}, {shown})")
+    return Stage.of(fn, args, stage.names, f"jax.vmap({stage.call}, {arguments})")
 
 
 def _same_type(first: Any, second: Any) -> bool:
@@ -162,11 +162,11 @@ def scan(stage: Stage, options: Options) -> Stage:
         )
         return result if pair else result[0]
 
-    shown = _scan_source(stage, carry, over, pair)
-    shown += f", length={length}"
-    shown += ", reverse=True" if reverse else ""
-    shown += f", unroll={unroll}" if unroll != 1 else ""
-    return Stage.written(run, args, names, f"jax.lax.scan({shown})" + ("" if pair else "[0]"))
+    arguments = _scan_source(stage, carry, over, pair)
+    arguments += f", length={length}"
+    arguments += ", reverse=True" if reverse else ""
+    arguments += f", unroll={unroll}" if unroll != 1 else ""
+    return Stage.written(run, args, names, f"jax.lax.scan({arguments})" + ("" if pair else "[0]"))
 
 
 def _scan_source(stage: Stage, carry: int, over: tuple[int, ...], pair: bool) -> str:

@@ -43,15 +43,15 @@ def shard_map(stage: Stage, options: Options) -> Stage:
         if "out_specs" in options
         else _default_out(stage, in_specs)
     )
-    shown = f"in_specs={_source(in_specs)}, out_specs={_source(out_specs)}"
+    arguments = f"in_specs={_source(in_specs)}, out_specs={_source(out_specs)}"
     if context is not None:
         fn = jax.shard_map(stage.fn, in_specs=in_specs, out_specs=out_specs)
     else:
         # Under Explicit axes a plain function would raise.
         over = abstract_mesh(tuple(mesh.values()), tuple(mesh), ["Auto"] * len(mesh))
         fn = jax.shard_map(stage.fn, mesh=over, in_specs=in_specs, out_specs=out_specs)
-        shown = f"mesh={mesh_source(over)}, {shown}"
-    return Stage.of(fn, stage.args, stage.names, f"jax.shard_map({stage.call}, {shown})")
+        arguments = f"mesh={mesh_source(over)}, {arguments}"
+    return Stage.of(fn, stage.args, stage.names, f"jax.shard_map({stage.call}, {arguments})")
 
 
 def _own_spec(arg: Any) -> Any:

@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+import sys
+
+if __name__ == "__main__" and not sys.flags.safe_path:
+    # ``-m`` puts the working folder first, where a file such as random.py would hide
+    # Python's own module.
+    del sys.path[0]
+
 import argparse
 import os
-import sys
 from collections.abc import Sequence
 from types import ModuleType
 from typing import NoReturn
@@ -30,9 +36,11 @@ def _parsed(arguments: Sequence[str]) -> argparse.Namespace:
     commands = parser.add_subparsers(metavar="command", required=True)
     for name, module in COMMANDS.items():
         summary = (module.__doc__ or "").partition("\n")[0].partition(": ")[2]
-        one = commands.add_parser(name, help=summary, description=summary, allow_abbrev=False)
-        module.add_options(one)
-        one.set_defaults(run=module.run)
+        command_parser = commands.add_parser(
+            name, help=summary, description=summary, allow_abbrev=False
+        )
+        module.add_options(command_parser)
+        command_parser.set_defaults(run=module.run)
     first = next((word for word in arguments if not word.startswith("-")), "")
     if first and first not in COMMANDS:
         listed = ", ".join(COMMANDS)
@@ -40,21 +48,21 @@ def _parsed(arguments: Sequence[str]) -> argparse.Namespace:
             f"no command {shorten(first)}{nearest(first, COMMANDS)} (commands: {listed})"
         )
     if first:  # before argparse asks for what is missing
-        known = (*COMMANDS[first].OPTIONS, "--help", "--version")
+        options = (*COMMANDS[first].OPTIONS, "--help", "--version")
         for word in (word.partition("=")[0] for word in arguments if word.startswith("--")):
-            if word not in known:
-                raise UsageError(f"unknown argument {shorten(word)}{nearest(word, known)}")
-    found, unknown = parser.parse_known_args(arguments)
+            if word not in options:
+                raise UsageError(f"unknown argument {shorten(word)}{nearest(word, options)}")
+    namespace, unknown = parser.parse_known_args(arguments)
     if unknown:
         raise UsageError(f"unknown argument {shorten(unknown[0])}")
-    return found
+    return namespace
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; the exit status: 1 where something failed, 2 for wrong usage."""
     try:
-        found = _parsed(sys.argv[1:] if arguments is None else arguments)
-        status: int = found.run(found)
+        namespace = _parsed(sys.argv[1:] if arguments is None else arguments)
+        status: int = namespace.run(namespace)
         sys.stdout.flush()
         return status
     except UsageError as error:

@@ -1,4 +1,4 @@
-"""One traced block: what was asked for, what came of it, and what follows from that.
+"""One traced block: its request, its outcome, and what follows from both.
 
 Pages, checks, commands and tests all read a block through this one class, so that a text
 is parsed once, its facts are aligned once, and it is matched with its base once.
@@ -20,15 +20,15 @@ from .tracing.result import Result, TracedProgram, TraceError
 
 
 class TracedBlock:
-    """A function's own program (``label`` is ``""``), or what a transform made of it.
+    """A function's own program (``label`` is ``""``), or the program of a transform of it.
 
     ``failure`` says why there is no program.  ``result`` is a program, or the error that
-    the block is there to show; beside a failure it is the part that was known before it.
+    the block is meant to show; beside a failure it is the part that preceded it.
     ``base`` is the block of the function itself, for a variant.  ``raises`` is the error
     that is expected, ``Type: part of its message``; ``""`` where one is expected and
     the page's text does not say which, ``None`` where none is.
 
-    Whatever is computed is computed when first asked for, and kept with the block.
+    Properties are computed on first use and kept with the block.
     """
 
     def __init__(
@@ -51,7 +51,7 @@ class TracedBlock:
     def __repr__(self) -> str:
         return f"<TracedBlock {self.name}: {self.call or 'unknown'}>"
 
-    # -- what came of it
+    # -- the outcome
 
     @property
     def program(self) -> TracedProgram | None:
@@ -70,24 +70,24 @@ class TracedBlock:
 
     @property
     def unmet(self) -> str:
-        """How the error differs from the expected one; ``""`` if it does not."""
+        """How the error differs from the expected one; ``""`` if it matches."""
         return result.unmet(self.raises, self.error) if self.raises else ""
 
     @property
     def is_expected(self) -> bool:
-        """Whether the error is the one that is to be shown."""
+        """Whether the error is the expected one."""
         return self.raises is not None and not self.unmet
 
     # -- text and facts
 
     @property
     def text(self) -> str | None:
-        """What JAX printed."""
+        """The text that JAX printed."""
         return self.program.text if self.program is not None else None
 
     @property
     def facts(self) -> Facts:
-        """What the jaxpr object knows."""
+        """The facts from the jaxpr object."""
         return self.program.facts if self.program is not None else Facts()
 
     @cached_property
@@ -97,7 +97,7 @@ class TracedBlock:
 
     @cached_property
     def query(self) -> QueryBlock:
-        """The block as expressions see it."""
+        """The block in the form that expressions use."""
         if self.failure is not None or self.result is None:
             return QueryBlock(self.name, None, failed=True)
         if self.result.error is not None:
@@ -120,7 +120,7 @@ class TracedBlock:
 
     @property
     def match(self) -> Match:
-        """How the equations are those of the base; empty without a base."""
+        """How the equations correspond to those of the base; empty without a base."""
         return self.query.match
 
     @cached_property
@@ -131,11 +131,11 @@ class TracedBlock:
         count = len(self.printed.program.inputs) if self.printed.program is not None else 0
         return input_names(self.result.args, self.result.inputs, count)
 
-    # -- how it is described
+    # -- descriptions
 
     @property
     def call(self) -> str:
-        """A call that makes the program; ``""`` where it is unknown."""
+        """A call that creates the program; ``""`` if it is unknown."""
         return self.result.call if self.result is not None else ""
 
     @property
@@ -146,12 +146,12 @@ class TracedBlock:
 
     @property
     def version(self) -> str:
-        """What traced it: ``JAX 0.10.2``; ``""`` where that is unknown."""
+        """The version that traced it, as in ``JAX 0.10.2``; ``""`` if that is unknown."""
         return f"JAX {self.result.jax}" if self.result is not None and self.result.jax else ""
 
     @property
     def shown_base(self) -> TracedBlock | None:
-        """The base, where it has a program to compare with."""
+        """The base, if it has a program to compare with."""
         return self.base if self.base is not None and self.base.has_program else None
 
     @cached_property
@@ -176,7 +176,7 @@ class TracedBlock:
         return summary.phases(self.printed, self.aligned.equations)
 
     def marks(self, more: dict[int, str] | None = None) -> list[tuple[str, str]]:
-        """What colours and gutter show in HTML, as text: a mark, and the letters that have it.
+        """The marks that HTML shows by colours and gutter, each with the letters that have it.
 
         ``more`` are further marks, by the ``start`` of their equation.
         """
@@ -192,7 +192,7 @@ class TracedBlock:
 
     @property
     def remarks(self) -> list[str]:
-        """Effects, effects that a transform lost, captured arrays."""
+        """Effects, effects that a transform removed, captured arrays."""
         return result.remarks(self.result, self.base.result if self.base is not None else None)
 
     @property

@@ -9,8 +9,8 @@
             claims=["len(dense.grad[dot_general]) == 2", "dense.vmap.reshaped"],
         )
 
-A test owns its process, so JAX traces in it: with the flags, devices and 64-bit
-types that the test has set.  JAX is imported when something is traced, not before.
+A test owns its process, so JAX traces in it, with the flags, devices and 64-bit types that
+the test has set.  JAX is imported only when something is traced.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ class Traced(Mapping[str, QueryBlock]):
         return len(self.blocks)
 
     def text(self, name: str) -> str:
-        """What JAX printed of one program."""
+        """The text that JAX printed for one program."""
         printed = self.blocks[name].printed
         return printed.text if printed is not None else ""
 
@@ -87,7 +87,7 @@ class Traced(Mapping[str, QueryBlock]):
             raise AssertionError("\n".join([head, *(f"  {c}\n    {p}" for c, p in wrong)]))
 
     def _problem(self, claim: str) -> str:
-        """What is true where a claim is false, or why it can't be judged."""
+        """What is true if a claim is false, or why it can't be judged."""
         try:
             answer = judge(claim, self.scope)
             problem = "" if answer.is_true else explain(claim, self.scope)
@@ -97,7 +97,7 @@ class Traced(Mapping[str, QueryBlock]):
 
     @cached_property
     def scope(self) -> Scope:
-        """What an expression may name."""
+        """The scope of expressions."""
         primitives = (block.primitives for block in self.blocks.values())
         return Scope(self.blocks, self.versions, frozenset().union(*primitives))
 
@@ -112,14 +112,14 @@ def assert_claims(
     jit: bool = False,
     mesh: str = "",
 ) -> Traced:
-    """Trace a function and what transforms make of it; fail where a claim is false.
+    """Trace a function and its transforms; fail if a claim is false.
 
     ``function`` is a callable, or ``"package.module:function"``.  The arguments are one
     text of specs as in the option ``args``, or arrays, ``jax.ShapeDtypeStruct`` and trees
-    of these, of which types alone matter.  ``transforms``, ``static`` and ``mesh`` are
+    of these, of which only the types matter.  ``transforms``, ``static`` and ``mesh`` are
     written as in the directive ``jaxpr-transform``; claims are expressions of the language
-    of paths, in which the function has its own name, or ``name``.  The answer can be asked
-    further.
+    of paths, in which the function has its own name, or ``name``.  The result can evaluate further
+    expressions.
     """
     __tracebackhide__ = True
     traced = trace(
@@ -140,8 +140,8 @@ def trace(
 ) -> Traced:
     """The programs of :func:`assert_claims`, without claims.
 
-    What the function or a transform raises comes through; what is wrong with an option
-    is a :class:`ValueError`.
+    Exceptions of the function or a transform propagate; a wrong option is a
+    :class:`ValueError`.
     """
     __tracebackhide__ = True
     import jax
@@ -151,7 +151,7 @@ def trace(
     from .worker.targets.target import Target, resolve
     from .worker.tracer import Tracer
 
-    recorder = DependencyRecorder(_FOLDER)  # never installed: it records nothing here
+    recorder = DependencyRecorder(_FOLDER)  # not installed, so it records nothing
     tracer = Tracer(recorder, sys.path)
     try:
         if isinstance(function, str):
@@ -196,7 +196,7 @@ def _plain(value: Any) -> Any:
 
 
 def _options(args: tuple[Any, ...], static: str, transforms: str, mesh: str) -> TraceOptions:
-    """The options; ``args`` are one text of specs, or values of which types alone matter."""
+    """The options; ``args`` are one text of specs, or values of which only types matter."""
     is_text = len(args) == 1 and isinstance(args[0], str)
     options = read_options(args[0] if is_text else "", static, transforms, mesh)
     if options.problems:

@@ -1,7 +1,7 @@
-"""``drift``: what another JAX makes of the blocks of a documentation.
+"""``drift``: compares the blocks of a documentation between two versions of JAX.
 
-Sphinx runs as its own process, with the builder ``jaxpr-record``, once for each
-interpreter; all that it writes goes to a temporary folder.
+Sphinx runs in its own process with the builder ``jaxpr-record``, once for each interpreter,
+and writes only to a temporary folder.
 """
 
 from __future__ import annotations
@@ -29,17 +29,17 @@ from .usage import ArgumentKeywords
 SAME: Final = 0
 DRIFTED: Final = 1
 FAILED: Final = 2
-#: Lines of Sphinx's output that are shown where it fails.
+#: How many lines of Sphinx's output are printed if it fails.
 TAIL: Final = 20
 
 
 class CommandError(Exception):
-    """Nothing to compare: the message says why."""
+    """There is nothing to compare; the message says why."""
 
 
 @dataclass(frozen=True)
 class DriftRow:
-    """One block: its name (with the page, where it holds for that alone) and its drift."""
+    """One block: its name (with the page, if it is local to one) and its drift."""
 
     name: str
     drift: Drift
@@ -66,7 +66,7 @@ class BrokenStatement:
 
     @property
     def key(self) -> tuple[str, str, int]:
-        """Type and line, which are the same on both versions; messages are not."""
+        """The type and line, which are the same on both versions, unlike messages."""
         return self.type, self.source, self.line
 
 
@@ -142,7 +142,7 @@ OPTIONS: Final[dict[str, ArgumentKeywords]] = {
         "action": "append",
         "default": [],
         "metavar": "NAME=VALUE",
-        "help": "a setting of conf.py, for both; may be repeated",
+        "help": "a setting of conf.py for both builds; may be repeated",
     },
 }
 
@@ -153,12 +153,12 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     for option, keywords in OPTIONS.items():
         parser.add_argument(option, **keywords)
     parser.epilog = (
-        "Exit status: 0 without another program, 1 with one, 2 where there is nothing to compare."
+        "Exit status: 0 if no program changed, 1 if one did, 2 if there is nothing to compare."
     )
 
 
 def run(options: argparse.Namespace) -> int:
-    """Compare, print, answer with the exit status."""
+    """Compare, print, and return the exit status."""
     try:
         drifts = report(options.docs, options.python, options.settings)
     except CommandError as error:
@@ -202,13 +202,13 @@ def report(docs: str, python: str, settings: Sequence[str] = ()) -> Report:
 def _findings(
     docs: Path, scratch: Path, name: str, settings: Sequence[str]
 ) -> list[BrokenStatement]:
-    """The findings about what was traced just now."""
+    """The findings about the programs just traced."""
     out = scratch / f"{name}-check"
     _sphinx("jaxpr-check", docs, scratch, name, out, settings)
     try:
         data = json.loads((out / "output.json").read_text("utf-8"))
     except (OSError, ValueError, RecursionError):
-        return []  # what is wrong with the build is reported with its recordings
+        return []  # a failed build is reported with its recordings
     findings = data.get("findings") if isinstance(data, dict) else None
     rows = findings if isinstance(findings, list) else ()
     return [row for row in map(BrokenStatement.from_json, rows) if row is not None]
@@ -237,7 +237,7 @@ def _recorded(
 def _sphinx(
     builder: str, docs: Path, scratch: Path, name: str, out: Path, settings: Sequence[str]
 ) -> subprocess.CompletedProcess[str]:
-    """One build of one side; its builders share what was traced."""
+    """One build for one interpreter; its builders share the traced programs."""
     ours = [f"jaxpr_cache_dir={scratch / name}-results", *settings]
     # Ordinary builds report findings; here a failure is a result like any other.
     command = [sys.executable, "-m", "sphinx", "-q", "-b", builder]

@@ -1,4 +1,4 @@
-"""Programs as one page of HTML that needs no other file."""
+"""Programs as a self-contained page of HTML."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from ..tracing.options import starts_open
 from ..tracing.result import error_parts
 
 STATIC: Final = Path(__file__).parents[1] / "static"
-#: The page around the blocks; these bring colours of their own.
+#: The page around the blocks; these have their own colours.
 _STYLE: Final = (
     "html { color-scheme: light dark; font-family: system-ui, sans-serif; }"
     " body { max-width: 64rem; margin: 2rem auto; padding: 0 1rem; }"

@@ -30,7 +30,7 @@ from .usage import FAILED, WRONG, ArgumentKeywords, UsageError
 
 
 def text(blocks: Sequence[TracedBlock]) -> str:
-    """All programs with a blank line between two; errors that nobody expected are left out."""
+    """All programs with a blank line between two; unexpected errors are left out."""
     parts = [
         _expected_error(block) if block.is_expected else _program(block)
         for block in blocks
@@ -62,7 +62,7 @@ def _expected_error(block: TracedBlock) -> str:
 
 # --- programs as JSON; the reference documents the form
 
-#: Raised when a field changes its meaning or goes.
+#: Raised when a field changes its meaning or is removed.
 SCHEMA: Final = 1
 
 
@@ -124,16 +124,19 @@ def _equations(block: TracedBlock) -> list[dict[str, Any]]:
     return rows
 
 
-# --- ``show``: trace a function and print its jaxprs, as text, as a page of HTML or as JSON
+# --- the command
 
 #: Options with the keywords that ``argparse`` gets for each.
 OPTIONS: Final[dict[str, ArgumentKeywords]] = {
     "--args": {"metavar": "SPECS", "help": 'types of the arguments, as in "x=f32[8], w=f32[8,4]"'},
     "--static": {"metavar": "VALUES", "help": 'arguments bound before tracing, as in "n=3"'},
     "--transforms": {"metavar": "LIST", "help": 'as in "grad(argnums=w), vmap | jit as both"'},
-    "--mesh": {"metavar": "MESH", "help": """trace under it, as in '{data: 8}'"""},
+    "--mesh": {"metavar": "MESH", "help": """mesh to trace under, as in '{data: 8}'"""},
     "--name": {"metavar": "NAME", "help": "name of the function's own program"},
-    "--raises": {"metavar": "TYPE", "help": "expected of the last: an error, Type: part of it"},
+    "--raises": {
+        "metavar": "TYPE",
+        "help": "error expected of the last program, as in 'TypeError: part of its message'",
+    },
     "--jit": {"action": "store_true", "help": "wrap the function in jit first"},
     "--x64": {"action": "store_true", "help": "trace with 64-bit types"},
     "--own": {
@@ -149,7 +152,11 @@ OPTIONS: Final[dict[str, ArgumentKeywords]] = {
         "help": "a folder to import from, before the current one; may be repeated",
     },
     "--python": {"metavar": "FILE", "default": sys.executable, "help": "interpreter that traces"},
-    "--timeout": {"metavar": "SECONDS", "default": "30", "help": "for each program (30)"},
+    "--timeout": {
+        "metavar": "SECONDS",
+        "default": "30",
+        "help": "seconds for each program (default: 30)",
+    },
     "--open": {
         "metavar": "WHICH",
         "default": "auto",
@@ -184,7 +191,7 @@ def run(options: argparse.Namespace) -> int:
     status = _complain(blocks)
     form = "html" if options.html else "json" if options.json else "text"
     if form == "html":
-        from .page import page  # most calls need none of it
+        from .page import page  # most calls don't need it
 
         output = page(options.target, blocks, opened)
     elif form == "json":
@@ -192,7 +199,7 @@ def run(options: argparse.Namespace) -> int:
     else:
         output = text(blocks)
     if isinstance(sys.stdout, io.TextIOWrapper):
-        # Text goes to a terminal in the terminal's encoding; the others have their own.
+        # Text for a terminal has the terminal's encoding; HTML and JSON are UTF-8.
         encoding = sys.stdout.encoding if form == "text" else "utf-8"
         sys.stdout.reconfigure(encoding=encoding, errors="backslashreplace")
     sys.stdout.write(output)
@@ -243,14 +250,14 @@ def _opened(text: str, labels: list[str]) -> str:
     names = (*OPEN_WORDS, *labels)
     for word in unknown:
         listed = ", ".join(names)
-        raise UsageError(f"--open: {shorten(word)} is none of {listed}{nearest(word, names)}")
+        raise UsageError(f"--open: {shorten(word)} is not one of {listed}{nearest(word, names)}")
     return opened
 
 
 def _traced(
     options: argparse.Namespace, name: str, requests: list[tuple[str, Request]]
 ) -> list[TracedBlock]:
-    """The block of each request, free of this machine's folders."""
+    """The block of each request, with this machine's folders masked."""
     limit = seconds(options.timeout)
     if not limit:
         given = shorten(options.timeout)
@@ -283,7 +290,7 @@ def _traced(
 
 
 def _complain(blocks: list[TracedBlock]) -> int:
-    """Print what could not be traced; the exit status."""
+    """Print which programs could not be traced, and return the exit status."""
     alike: dict[str, list[str]] = {}
     status = 0
     for block in blocks:

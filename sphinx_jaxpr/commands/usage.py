@@ -1,4 +1,4 @@
-"""Exit statuses, and what is wrong with a command line."""
+"""Exit statuses, and errors in a command line."""
 
 from __future__ import annotations
 

@@ -79,16 +79,16 @@ class ProjectBlocks:
     def ids(self, docname: str) -> dict[str, str]:
         """The ids of the blocks that a page shows, by name, as of when the page was read."""
         directives = self._domain.all_directives.get(docname, ()) if self._domain else ()
-        blocks = (block for directive in directives for block in directive.blocks if block.shown)
+        blocks = (block for directive in directives for block in directive.blocks if block.is_shown)
         ids: dict[str, str] = {}
         for block in blocks:
             ids.setdefault(block.name, block.identity)
         return ids
 
     def shown_id(self, docname: str, name: str) -> str:
-        """The id of a block in the output, where pages may be put together, or ``""``.
+        """The id of a block in the output, where pages may be combined, or ``""``.
 
-        To ask from a post-transform of a priority above 5, which is that of the blocks.
+        Call it in a post-transform with a priority above 5, which is that of the blocks.
         """
         identity = self.ids(docname).get(name, "")
         return self._domain.ids.of_block(docname, identity) if self._domain else identity
@@ -96,19 +96,19 @@ class ProjectBlocks:
     def page_digest(self, docname: str) -> str | None:
         """A text that changes with what the blocks and sentences of a page show.
 
-        To ask from a handler of ``env-updated`` with a priority above 500, when blocks have been
-        traced; ``None`` of a page without any.
+        Call it in a handler of ``env-updated`` with a priority above 500, when blocks have been
+        traced.  ``None`` for a page without any.
         """
         digests = self._domain.digests if self._domain else None
         return digests.current.get(docname) if digests else None
 
 
 def report_setting(app: Sphinx, name: str, problem: str, family: str) -> None:
-    """Warn of a value in conf.py, at its line, as ``family.option``."""
+    """Warn about a value in conf.py, at its line, as ``family.option``."""
     line = conf_location(name, Path(app.confdir))
     logger.warning("%s", on_one_line(problem), location=line, type=family, subtype="option")
 
 
 def writes_pages(builder: Builder) -> bool:
-    """Whether a builder writes pages: not those that only check or record jaxprs."""
+    """Whether a builder writes pages, unlike those that only check or record jaxprs."""
     return not isinstance(builder, PagelessBuilder)

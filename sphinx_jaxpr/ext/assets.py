@@ -16,12 +16,12 @@ from .nodes import jaxpr_figure
 
 STATIC: Final = Path(__file__).parents[1] / "static"
 STYLE: Final = "jaxpr.css"
-BESIDE: Final = "jaxpr-compare.css"  # for pages where blocks stand side by side
+BESIDE: Final = "jaxpr-compare.css"  # for pages with blocks side by side
 SCRIPT: Final = "jaxpr.js"
 
 
 def copy_static(folder: Path, names: Iterable[str], outdir: Path) -> None:
-    """Copy style sheets and scripts of a folder to where pages look for them, if they differ."""
+    """Copy the style sheets and scripts of a folder to the output, if they differ."""
     for name in names:
         path = outdir / "_static" / name
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -30,14 +30,14 @@ def copy_static(folder: Path, names: Iterable[str], outdir: Path) -> None:
 
 
 def _assets(builder: Any) -> list[str]:
-    """What pages with a block load; books and help files get no script."""
+    """The files that pages with a block load; books and help files have no script."""
     if not isinstance(builder, StandaloneHTMLBuilder):
         return []
     return [STYLE] if builder.embedded else [STYLE, BESIDE, SCRIPT]
 
 
 def copy_assets(app: Sphinx, builder: Any) -> None:
-    """Put style sheet and script where pages look for them."""
+    """Copy the style sheet and the script to the output."""
     if JaxprDomain.of(app.env).all_directives:
         copy_static(STATIC, _assets(builder), Path(app.outdir))
 
@@ -45,7 +45,7 @@ def copy_assets(app: Sphinx, builder: Any) -> None:
 def add_assets(
     app: Sphinx, pagename: str, templatename: str, context: dict[str, Any], doctree: Any
 ) -> None:
-    """Only pages that have a block load style sheet and script."""
+    """Load the style sheet and the script on pages with a block only."""
     figures = list(doctree.findall(jaxpr_figure)) if doctree is not None else []
     if not figures:
         return

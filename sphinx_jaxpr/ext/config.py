@@ -32,7 +32,7 @@ T = TypeVar("T")
 
 #: Allows no module: no module has this name.
 NO_MODULE: Final = ("",)
-#: Values that no message shows.
+#: Options whose values no message shows.
 _SECRET: Final = frozenset({"jaxpr_env"})
 
 
@@ -55,7 +55,7 @@ def _option(
     convert: Callable[[Any], T],
     instead: object = None,
 ) -> T:
-    """A field of :class:`ProjectSettings`; its type is that of what ``convert`` returns."""
+    """A field of :class:`ProjectSettings`, of the type that ``convert`` returns."""
     option = Option(name, default, rebuild, meaning, problem, convert, instead)
     made: T = field(metadata={"option": option}, repr=name not in _SECRET)
     return made
@@ -63,10 +63,10 @@ def _option(
 
 @dataclass(frozen=True, kw_only=True)
 class ProjectSettings:
-    """What conf.py and the command line set: a field for each option, checked and converted.
+    """The settings in conf.py and the command line: a field for each option, checked and converted.
 
-    Paths are as they were written: relative ones start at ``confdir``, the folder of conf.py.
-    Properties and methods give what is derived from the fields.
+    Paths are as written; relative ones start at ``confdir``, the folder of conf.py.
+    Properties and methods derive further values from the fields.
     """
 
     confdir: Path
@@ -175,9 +175,9 @@ class ProjectSettings:
         "jaxpr_lock_only",
         [],
         "",
-        "Names of the blocks that `jaxpr-lock` makes, all others left as they are: of a directive,"
-        " or of one block, as in `dense.grad`; where a name holds for its page alone, with the page"
-        " before it, as in `guide/intro/dense`. Empty: all but those that are `locked`.",
+        "Names of the blocks that `jaxpr-lock` updates, leaving all others unchanged: of a"
+        " directive, or of one block, as in `dense.grad`. A name that is local to its page follows"
+        " the page, as in `guide/intro/dense`. Empty: all blocks but those that are `locked`.",
         values.names_problem,
         values.to_strings,
     )
@@ -212,9 +212,10 @@ class ProjectSettings:
         "jaxpr_allowed_modules",
         [],
         "env",
-        "Top-level or dotted modules that a page may name, and that what it has called must be of;"
-        " of JAX it may pass on pure functions and dtypes. Empty: all. It limits names and is not"
-        " a sandbox; the security page has the rules. A wrong value allows none.",
+        "Top-level or dotted modules that a page may name. Whatever the page calls must be defined"
+        " in one of them; of JAX it may pass on pure functions and dtypes. Empty: all. The option"
+        " limits names and is not a sandbox; the security page has the rules. A wrong value"
+        " allows none.",
         values.modules_problem,
         values.to_strings,
         NO_MODULE,
@@ -267,7 +268,7 @@ class ProjectSettings:
         return cls(confdir=confdir, **converted), findings
 
     def location(self, name: str) -> str:
-        """Where conf.py sets an option: file and line, as a warning shows them."""
+        """The file and line where conf.py sets an option, as a warning shows them."""
         return conf_location(name, self.confdir)
 
     def cache_folder(self, doctreedir: Path) -> Path:
@@ -288,9 +289,9 @@ class ProjectSettings:
 
     def import_roots(self) -> tuple[str, ...]:
         """Folders to import from: conf.py's, ``jaxpr_paths``, conf.py's edits of ``sys.path``."""
-        found = [str(self.confdir), *(str(self.confdir / path) for path in self.paths)]
-        found += _added_to_sys_path(os.path.abspath(self.confdir))
-        return tuple(dict.fromkeys(os.path.abspath(path) for path in found))
+        folders = [str(self.confdir), *(str(self.confdir / path) for path in self.paths)]
+        folders += _added_to_sys_path(os.path.abspath(self.confdir))
+        return tuple(dict.fromkeys(os.path.abspath(path) for path in folders))
 
     def worker(self, x64: bool) -> Setup:
         """The worker that traces with or without 64-bit types."""
@@ -305,14 +306,16 @@ class ProjectSettings:
 
 
 _BY_FIELD: Final[Mapping[str, Option]] = {
-    one.name: one.metadata["option"] for one in fields(ProjectSettings) if "option" in one.metadata
+    setting.name: setting.metadata["option"]
+    for setting in fields(ProjectSettings)
+    if "option" in setting.metadata
 }
-#: Every option, in the order of the fields: what is registered and documented.
+#: Every option, in the order of the fields, for registration and documentation.
 OPTIONS: Final = tuple(_BY_FIELD.values())
 
 
 class HasSettings(Protocol):
-    """The domain ``jaxpr``, which keeps the settings for all who know the environment."""
+    """The domain ``jaxpr``, which keeps the settings for all code that has the environment."""
 
     settings: ProjectSettings
 
@@ -323,17 +326,17 @@ def settings_of(env: BuildEnvironment) -> ProjectSettings:
 
 
 def _given(config: Config, option: Option) -> Any:
-    """A value as it was set; what ``-D`` sets is text and becomes what that text means."""
+    """A value as set; text from ``-D`` is converted to the value that it means."""
     value = getattr(config, option.name)
     if option.name not in config.overrides:
         return value
     if value == [""]:
-        return []  # what Sphinx makes of ``-D name=``
+        return []  # Sphinx's value for ``-D name=``
     return _meant(option, value) if isinstance(value, str) else value
 
 
 def _meant(option: Option, text: str) -> Any:
-    """What the text of a setting on the command line means."""
+    """The value that a setting's text on the command line means."""
     if isinstance(option.default, list):
         return text.split(",") if text else []
     if isinstance(option.default, bool):
@@ -355,9 +358,9 @@ def register(app: Sphinx) -> None:
 
 
 def settle(config: Config) -> None:
-    """Put the fallback in the place of each wrong value, for Sphinx and other extensions.
+    """Replace each wrong value by its fallback, for Sphinx and other extensions.
 
-    Sphinx compares, sorts and pickles values, which those of other types may refuse.
+    Sphinx compares, sorts and pickles values, which wrong types may refuse.
     """
     given = {name: _given(config, option) for name, option in _BY_FIELD.items()}
     for name in values.problems(_BY_FIELD, given):
@@ -382,7 +385,7 @@ def conf_location(name: str, confdir: Path) -> str:
     return f"{file}:{line}"
 
 
-#: Where Python looks for its own library first.
+#: The archive in which Python searches for its own library first.
 _OWN_ARCHIVE: Final = f"python{sys.version_info[0]}{sys.version_info[1]}.zip"
 
 

@@ -49,7 +49,7 @@ from .records import DirectiveRecord, Finding
 from .showing.post_transforms import ShowBlocks, ShowStatements
 from .showing.primitives import PrimitiveIndex, ShowGlossaries
 
-# --- connects everything with Sphinx: what happens when in a build
+# --- registration, and the events of a build in their order
 
 logger = logging.getLogger(__name__)
 
@@ -83,7 +83,9 @@ def connect(app: Sphinx) -> dict[str, Any]:
     app.add_post_transform(ShowBlocks)
     app.add_post_transform(ShowGlossaries)
     app.add_post_transform(ShowStatements)
-    app.connect("config-inited", configure, priority=900)  # after all that may edit values
+    app.connect(
+        "config-inited", configure, priority=900
+    )  # after every handler that may edit values
     app.connect("doctree-read", clear_titles, priority=100)  # before Sphinx copies them
     app.connect("doctree-read", collect_page)
     app.connect("env-updated", update)
@@ -99,7 +101,7 @@ def connect(app: Sphinx) -> dict[str, Any]:
 
 
 def configure(app: Sphinx, config: Config) -> None:
-    """Make the settings, warn of what is wrong in conf.py, and hand them to the domain."""
+    """Create the settings, warn about mistakes in conf.py, and pass them to the domain."""
     settings, wrong = ProjectSettings.from_config(config, Path(app.confdir))
     for finding in wrong:
         logger.warning(
@@ -118,18 +120,18 @@ def configure(app: Sphinx, config: Config) -> None:
 
 
 def clear_titles(app: Sphinx, doctree: nodes.document) -> None:
-    """Find the lines of all roles; take those out of titles that titles cannot have."""
+    """Find the lines of all roles, and remove those that titles can't have."""
     JaxprDomain.of(app.env).note(app.env.docname, take_from_titles(doctree))
 
 
 def collect_page(app: Sphinx, doctree: nodes.document) -> None:
-    """Keep what a page asks for, once it is read."""
+    """Store what a page asks for, once it is read."""
     docname = app.env.docname
     JaxprDomain.of(app.env).keep(docname, collect(docname, doctree))
 
 
 def update(app: Sphinx, env: BuildEnvironment) -> list[str]:
-    """Trace what is new, judge all pages, name those that must be written again."""
+    """Trace what is new, judge all pages, and return those that must be written again."""
     domain = JaxprDomain.of(env)
     if app.builder.name == "gettext":  # messages of the pages alone
         return []
@@ -172,7 +174,7 @@ def _findings(
     checker: StatementChecker,
     directives: dict[str, list[DirectiveRecord]],
 ) -> list[Finding]:
-    """All that is wrong with the pages themselves, in the order in which it is reported."""
+    """All findings about the pages themselves, in the order in which they are reported."""
     session = build.session
     settings = session.settings
     traces = session.mode == "trace"
@@ -187,7 +189,7 @@ def _findings(
 
 
 def release(app: Sphinx, doctree: nodes.document, docname: str) -> None:
-    """The nodes of a page are made: memory need not hold the programs of all pages."""
+    """After the nodes of a page are created, free the memory of its programs."""
     if (build := JaxprDomain.of(app.env).build) is not None:
         build.session.release()
 
@@ -196,10 +198,10 @@ def release(app: Sphinx, doctree: nodes.document, docname: str) -> None:
 
 
 class JaxprOnDemand(Lexer):
-    """Stands for :class:`sphinx_jaxpr.lexer.JaxprLexer`.
+    """A proxy of :class:`sphinx_jaxpr.lexer.JaxprLexer`.
 
     Its grammar and the parser's take longer to compile than the rest of the
-    extension to load, and a build in which nothing changed uses neither.
+    extension to load, and a build without changes uses neither.
     """
 
     name = "jaxpr"

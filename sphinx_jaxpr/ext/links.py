@@ -15,7 +15,7 @@ _SCHEMES = ("http:", "https:")
 
 
 def is_page(address: str) -> bool:
-    """Whether an address from another project is that of a page: not a script, not data."""
+    """Whether an address from another project is that of a page, not a script or data."""
     # Browsers ignore white space and control characters anywhere in it.
     scheme = _SCHEME.match("".join(sign for sign in address if sign > " " and sign != "\x7f"))
     return bool(address) and (scheme is None or scheme[0].lower() in _SCHEMES)
@@ -25,7 +25,7 @@ def link(
     builder: Builder, page: str, other: str, identity: str, *content: nodes.Node
 ) -> nodes.reference | None:
     """A link on ``page`` to an id on another one; ``None`` if that one isn't in the output."""
-    if builder.name == "singlehtml":  # Sphinx would put the page's id before it
+    if builder.name == "singlehtml":  # otherwise Sphinx prepends the page's id
         page = other
     try:
         return make_refnode(builder, page, other, identity, list(content))
@@ -34,9 +34,9 @@ def link(
 
 
 class ShownIds:
-    """What the trees that a build has shown call blocks, lists and definitions.
+    """The ids of blocks, lists and definitions in the trees that a build has shown.
 
-    A tree is one page, or several put together: there an id may be taken already.
+    A tree is one page, or several combined, where an id may be taken already.
     ``definitions`` has, for the tree that is being shown, the id that explains each
     primitive; ``None`` before the first tree.
     """
@@ -47,7 +47,7 @@ class ShownIds:
         self._lists: dict[tuple[str, int], int] = {}
 
     def begin_tree(self) -> dict[str, str]:
-        """Forget the definitions of the tree before; the new ones, to be filled."""
+        """Forget the definitions of the previous tree; the new ones, to be filled."""
         definitions: dict[str, str] = {}
         self.definitions = definitions
         return definitions
@@ -58,12 +58,12 @@ class ShownIds:
 
     def show_blocks(self, page: str, ids: Mapping[str, str]) -> None:
         """Note under which ids blocks of a page are shown."""
-        self._blocks.update(((page, identity), shown) for identity, shown in ids.items())
+        self._blocks.update(((page, identity), shown_id) for identity, shown_id in ids.items())
 
     def number_of_list(self, page: str, number: int) -> int:
-        """The number that a list of primitives has in its tree."""
+        """The number of a list of primitives in its tree."""
         return self._lists.get((page, number), number)
 
-    def show_list(self, page: str, number: int, shown: int) -> None:
-        """Note which number a list of primitives has in its tree."""
-        self._lists[(page, number)] = shown
+    def show_list(self, page: str, number: int, shown_number: int) -> None:
+        """Note the number of a list of primitives in its tree."""
+        self._lists[(page, number)] = shown_number

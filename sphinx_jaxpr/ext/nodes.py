@@ -1,6 +1,6 @@
 """The nodes of this extension, and nodes for HTML that others can derive from.
 
-``jaxpr_blocks`` is what the directive leaves; the post-transform replaces it by
+The directive leaves ``jaxpr_blocks``; the post-transform replaces it by
 ``jaxpr_figure`` and ``jaxpr_source`` for builders that write HTML, by standard nodes for
 all others.
 """
@@ -17,7 +17,7 @@ from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxTranslator
 
-#: What a translator does where it meets a node and where it leaves it.
+#: Functions that a translator calls when it enters and leaves a node.
 Visitors = tuple[Callable[[Any, Any], None], Callable[[Any, Any], None]]
 
 #: Builder formats with translators of their own.
@@ -30,12 +30,12 @@ def skip(self: SphinxTranslator, node: nodes.Element) -> None:
 
 
 def pass_through(self: SphinxTranslator, node: nodes.Element) -> None:
-    """Show the children alone: where a node is met before it is replaced."""
+    """Show the children only, for a node that hasn't been replaced yet."""
 
 
 #: Visitors that show nothing of a node.
 HIDDEN: Final[Visitors] = (skip, pass_through)
-#: Visitors that show a node's children alone.
+#: Visitors that show a node's children only.
 PLAIN: Final[Visitors] = (pass_through, pass_through)
 
 
@@ -46,7 +46,7 @@ def register_node(
     *,
     html: Visitors | None = None,
 ) -> None:
-    """Register a node for all formats: ``visitors`` for each, ``html`` for HTML if it differs."""
+    """Register a node for all formats: with ``visitors``, or ``html`` for HTML if that differs."""
     by_format: dict[str, Any] = dict.fromkeys(_FORMATS, visitors)
     if html is not None:
         by_format["html"] = html
@@ -63,7 +63,7 @@ class HtmlNode(nodes.Element):
     html: ClassVar[Visitors]
 
     def walkabout(self, visitor: nodes.NodeVisitor) -> bool:
-        """As any node does, with visitors for those that lack them."""
+        """As for any node, but add missing visitors to the translator."""
         name = type(self).__name__
         if hasattr(visitor, "body") and not hasattr(visitor, f"visit_{name}"):
             for step, method in zip(("visit", "depart"), self.html, strict=True):
@@ -104,7 +104,7 @@ def visit_figure(self: SphinxTranslator, node: nodes.Element) -> None:
     body.append(_with_classes(node["before"], node["classes"]))
 
 
-#: The classes that a figure's tag has, to which others are added.
+#: The classes of a figure's tag, to which others are added.
 _CLASS = re.compile(r'(?<=<figure class=")([^"]*)')
 
 
@@ -119,19 +119,19 @@ def depart_figure(self: SphinxTranslator, node: nodes.Element) -> None:
     body.append(node["after"])
 
 
-#: What Pygments writes before a line.
+#: The markup that Pygments writes before a line.
 _LINE = re.compile(r'<span id="([^"]+)">')
 
 
 def visit_source(self: SphinxTranslator, node: nodes.Element) -> None:
-    """Open the listing; what its child writes comes next."""
+    """Open the listing; the output of its child follows."""
     body: list[str] = self.body  # type: ignore[attr-defined]  # those of HTML do
     body.append(f'<div data-source="{escape(node["source"])}">')
     node["begin"] = len(body)
 
 
 def depart_source(self: SphinxTranslator, node: nodes.Element) -> None:
-    """Number the lines of what the child has written."""
+    """Number the lines that the child has written."""
     body: list[str] = self.body  # type: ignore[attr-defined]  # those of HTML do
     begin, lines = node["begin"], node["lines"]
     written = "".join(body[begin:])
@@ -145,10 +145,10 @@ class jaxpr_words(nodes.Invisible, HtmlNode):
 
 
 class jaxpr_figure(nodes.General, HtmlNode):
-    """One block as HTML: ``before`` and ``after`` surround its caption, its children.
+    """One block as HTML: ``before`` and ``after`` surround its children, the caption.
 
-    Its ``classes`` are added to those of the ``figure``.  ``is_beside`` is true where it
-    stands beside another one.
+    Its ``classes`` are added to those of the ``figure``.  ``is_beside`` is true if it
+    is shown beside another one.
     """
 
     html = (visit_figure, depart_figure)
@@ -157,7 +157,7 @@ class jaxpr_figure(nodes.General, HtmlNode):
 class jaxpr_source(nodes.General, HtmlNode):
     """A listing of Python as HTML, its child.
 
-    ``source`` is the name that figures of its equations have too; ``lines`` has
+    ``source`` is the name that figures of its equations share; ``lines`` has
     for each line, by the id that the child's lines get, its number as HTML.
     """
 

@@ -1,4 +1,4 @@
-"""What an extension keeps of each page, and which pages it has Sphinx write again."""
+"""The data that an extension keeps by page, and the pages that Sphinx must write again."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def data_version_of(*classes: Any) -> int:
 class PageDigests:
     """Digests of what pages show, kept in ``folder`` for each builder's output.
 
-    The folder is one of the doctrees: any other may be older or newer than they are.
+    The folder belongs to the doctrees: any other may be older or newer than they are.
     ``current`` has what each page shows in this build, as any text.
     """
 
@@ -53,7 +53,7 @@ class PageDigests:
         output = _short_digest(f"{app.builder.name}\n{app.outdir}")
         self.cache = Cache(folder)
         self.file = f"pages-{output}.txt"
-        self.resolved: set[str] = set()  # pages that this build has made nodes of
+        self.resolved: set[str] = set()  # pages whose nodes this build has created
 
     def before(self) -> dict[str, str]:
         """The digests as of the last finished build of this builder."""
@@ -61,7 +61,7 @@ class PageDigests:
 
     def outdated(self) -> list[str]:
         """Pages that show something other than when they were last written."""
-        # What can't be replaced may be of any build.
+        # A file that can't be replaced may come from any build.
         before = self.before() if os.access(self.cache.folder, os.W_OK) else {}
         pages = {*self.current, *before} & self.app.env.found_docs
         return sorted(page for page in pages if before.get(page) != self.current.get(page))
@@ -87,16 +87,16 @@ class PageDomain(Domain):
     """A domain that keeps data by page, each kind under a key of ``initial_data``.
 
     ``initial_data`` has a key ``seal``, and a dict by page for each kind; a value of another
-    type belongs to the whole project.  Clearing a page, merging what parallel readers found,
-    noticing a damaged pickle and writing pages again are done here.  ``connect`` registers
-    the domain.  ``app`` is the application that builds: Sphinx 9 deprecates asking an
-    environment or a transform for it.
+    type belongs to the whole project.  This class clears pages, merges the data of parallel
+    readers, detects damaged pickles and has pages written again.  ``connect`` registers the
+    domain.  ``app`` is the application that builds: Sphinx 9 deprecates asking an environment
+    or a transform for it.
     """
 
     app: Sphinx
     #: Keys of the whole project whose data has a check of its own.
     sealed_alone: ClassVar[frozenset[str]] = frozenset()
-    #: What pages show in the running build, once :meth:`outdated_pages` was asked.
+    #: What pages show in the running build, once :meth:`outdated_pages` was called.
     digests: PageDigests | None = None
 
     @classmethod
@@ -105,7 +105,7 @@ class PageDomain(Domain):
         app.add_domain(cls)
         app.connect("builder-inited", cls.remember)
         app.connect("env-get-outdated", cls.unseal)
-        app.connect("env-updated", cls.seal, priority=900)  # when nothing is added any more
+        app.connect("env-updated", cls.seal, priority=900)  # after the last handler that adds data
         app.connect("doctree-resolved", cls.note_resolved)
         app.connect("build-finished", cls.keep_digests)
 
@@ -114,30 +114,31 @@ class PageDomain(Domain):
         """The domain of an environment; raises what Sphinx does where it isn't registered."""
         return cast(Self, env.get_domain(cls.name))
 
-    def outdated_pages(self, app: Sphinx, shown: Mapping[str, str]) -> list[str]:
+    def outdated_pages(self, app: Sphinx, texts: Mapping[str, str]) -> list[str]:
         """Pages to write again, as an answer to ``env-updated``.
 
-        ``shown`` has for each page, as any text, what it shows beside its own source: results,
-        titles of other pages.  A page is outdated where that differs from when it was written.
+        ``texts`` has, for each page, any text that represents what it shows beside its own
+        source: results, titles of other pages.  A page is outdated if that text has changed
+        since it was written.
         """
-        self.digests = PageDigests(app, Path(app.doctreedir) / self.name, shown)
+        self.digests = PageDigests(app, Path(app.doctreedir) / self.name, texts)
         return self.digests.outdated()
 
     @classmethod
     def note_resolved(cls, app: Sphinx, doctree: nodes.document, docname: str) -> None:
-        """A page is about to be written: a list of files on the command line leaves some out."""
+        """Note that a page will be written; a list of files on the command line omits some."""
         if (digests := cls.of(app.env).digests) is not None:
             digests.resolved.add(docname)
 
     @classmethod
     def keep_digests(cls, app: Sphinx, exception: Exception | None) -> None:
-        """After a build without an exception: keep what its pages show."""
+        """After a build without an exception, keep the digests of its pages."""
         if (digests := cls.of(app.env).digests) is not None and exception is None:
             digests.keep()
 
     @classmethod
     def seal(cls, app: Sphinx, env: BuildEnvironment) -> None:
-        """Before Sphinx pickles the data: keep a digest of it."""
+        """Before Sphinx pickles the data, keep a digest of it."""
         domain = cls.of(env)
         domain.data["seal"] = domain.digest()
 
@@ -163,17 +164,17 @@ class PageDomain(Domain):
 
     @classmethod
     def remember(cls, app: Sphinx) -> None:
-        """Once the builder is there: note the application in the domain."""
+        """Note the application in the domain, once the builder exists."""
         cls.of(app.env).app = app
 
     def clear_doc(self, docname: str) -> None:
-        """Forget a page that is read again or gone."""
+        """Forget a page that is read again or removed."""
         for by_page in self.data.values():
             if isinstance(by_page, dict):
                 by_page.pop(docname, None)
 
     def merge_domaindata(self, docnames: Set[str], otherdata: dict[str, Any]) -> None:
-        """Take over what another process read."""
+        """Add the data that another process read."""
         for kind in self.initial_data:
             if not isinstance(otherdata[kind], dict):  # of the whole project
                 continue
@@ -189,7 +190,7 @@ class PageDomain(Domain):
         node: addnodes.pending_xref,
         contnode: nodes.Element,
     ) -> list[tuple[str, nodes.reference]]:
-        """No answer: Markdown links ask every domain, and warn of one without this method."""
+        """Resolve nothing; Markdown links warn about a domain without this method."""
         return []
 
 

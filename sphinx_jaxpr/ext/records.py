@@ -1,4 +1,4 @@
-"""What a page asks for, as plain data that the environment can keep."""
+"""The records of a page, as plain data that the environment can keep."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Final
 
 from ..tracing.request import Request
 
-#: The layout in which each variant stands beside the base.
+#: The layout in which each variant is shown beside the base.
 COMPARE: Final = "compare"
 
 
@@ -36,7 +36,7 @@ class Note:
 
 @dataclass(frozen=True)
 class Statement:
-    """What a sentence says about a program: a role, a line of ``jaxpr-claims``, a condition.
+    """A statement about a program: a role, a line of ``jaxpr-claims``, or a condition.
 
     ``role`` is the role's name: ``claim`` for a line of claims, ``when`` for a condition.
     ``only`` are the conditions of ``only`` around it, ``when`` those of ``jaxpr-when``.
@@ -55,7 +55,7 @@ class Statement:
 
 @dataclass(frozen=True)
 class Pasted:
-    """A program that the page has as text; ``version`` is what printed it, by the author."""
+    """A program in the text of a page; ``version`` is the author's word for what printed it."""
 
     text: str
     version: str = ""
@@ -77,7 +77,7 @@ class Block:
     request: Request | None
     digest: str
     problem: str = ""
-    shown: bool = True
+    is_shown: bool = True
     line: int = 0
     lock: str = ""
     locked: bool = False
@@ -85,17 +85,17 @@ class Block:
 
     @property
     def full_name(self) -> str:
-        """The name in the whole project: with the page, if the name is only of that page."""
+        """The name in the whole project: with the page, if the name is local to it."""
         return self.lock.removesuffix(".json")
 
 
 @dataclass(frozen=True)
 class BlockReport:
-    """What an event says of a block.
+    """The report of an event about a block.
 
     ``label`` is ``""`` for the function itself, and ``target`` for a pasted jaxpr.  ``text`` is
-    what JAX printed; where there is none, ``error`` says why in one line, unless
-    ``jaxpr_mode`` is ``skip``.  ``jax`` is the version that traced it, where it is known.
+    what JAX printed; if there is none, ``error`` says why in one line, unless
+    ``jaxpr_mode`` is ``skip``.  ``jax`` is the version that traced it, if known.
     """
 
     name: str
@@ -110,7 +110,7 @@ class BlockReport:
 class DirectiveRecord:
     """One directive: its blocks, base first, and how to show them.
 
-    ``elide`` are the words and ``elided`` the paths for what is folded away.  ``lines`` has
+    ``elide`` are the words, and ``elided`` the paths, for parts to fold away.  ``lines`` has
     the line of each option that only the worker, or the result, can prove wrong.
     """
 
@@ -139,7 +139,7 @@ class DirectiveRecord:
 
     def tolerates(self, block: Block) -> bool:
         """Whether ``block`` may fail: a hidden base that only its variants are compared with."""
-        return not block.label and not block.shown and len(self.blocks) > 1
+        return not block.label and not block.is_shown and len(self.blocks) > 1
 
 
 @dataclass(frozen=True)
@@ -156,7 +156,7 @@ class PrimitiveList:
 
 @dataclass(frozen=True)
 class PageRecords:
-    """What one page asks for, in its order; ``findings`` don't depend on what is traced."""
+    """The records of one page, in order; ``findings`` don't depend on tracing."""
 
     directives: tuple[DirectiveRecord, ...] = ()
     lists: tuple[PrimitiveList, ...] = ()

@@ -1,6 +1,7 @@
 """Options of conf.py: what each kind of value may be, and what becomes of it.
 
-A check says what is wrong with a value of any type, or ``""``; a conversion gets checked values.
+A check returns what is wrong with a value of any type, or ``""``; a conversion takes checked
+values.
 """
 
 from __future__ import annotations
@@ -25,10 +26,10 @@ Mode = Literal["trace", "locked", "skip"]
 Opened = Literal["auto", "all", "none", "base"]
 #: Largest number of equations, bytes or megabytes.
 MAX_NUMBER: Final = 2**40
-#: Longest path, in characters; no system takes a longer one.
+#: Longest path, in characters; no system accepts a longer one.
 MAX_PATH: Final = 4_000
 
-#: What can be folded away, in words.
+#: Words for what can be folded away.
 ELIDED: Final = ("params", "casts", "dead")
 
 #: Fields of a definition in ``jaxpr_glossary``.
@@ -152,7 +153,7 @@ def natural_problem(value: Any) -> str:
 
 
 def _text_problem(text: str) -> str:
-    """What makes a text unfit for pages, files and processes, or ``""``."""
+    """Why a text can't be used in pages, files and processes, or ``""``."""
     if "\0" in text:
         return "contains a NUL character"
     try:
@@ -181,7 +182,7 @@ def _of_each(kind: str, items: Iterable[str], problem: Callable[[str], str]) -> 
 
 
 def path_named(words: str, *, empty: bool) -> Callable[[Any], str]:
-    """A check that a value can be a path; ``words`` say of what."""
+    """A check that a value can be a path; ``words`` describe the path."""
 
     def problem(value: Any) -> str:
         if not isinstance(value, str) or not (empty or value.strip()):
@@ -236,7 +237,7 @@ def _string_map(value: Any) -> str:
 
 
 def environment_problem(value: Any) -> str:
-    """Environment variables; no message shows a value of theirs."""
+    """Environment variables; messages never show their values."""
     if problem := _string_map(value):
         return problem
     for name, text in value.items():
@@ -248,7 +249,7 @@ def environment_problem(value: Any) -> str:
 
 
 def glossary_problem(value: Any) -> str:
-    """Terms are texts; definitions have texts under the names of their fields."""
+    """Texts for terms, and dicts of texts for definitions."""
     if not isinstance(value, dict):
         return "must be a dict"
     for name, definition in value.items():

@@ -1,4 +1,4 @@
-"""Glossary cards: a term in prose shows its definition where the reader is.
+"""Glossary cards: a term in prose shows its definition in place.
 
 Definitions are those of Sphinx's own glossary.  They are at the end of a page, once and hidden;
 the script shows them at the links, which stay plain links without it.
@@ -20,7 +20,7 @@ from . import records as settings
 from .domain import LessonDomain
 from .nodes import element, is_interactive, lesson_element, words
 
-#: What a card leaves out of a definition: what belongs elsewhere, or has an address.
+#: Nodes of a definition that a card omits: they belong elsewhere, or have an id.
 _LEFT_OUT: Final = (
     jaxpr_blocks,
     nodes.target,
@@ -29,7 +29,7 @@ _LEFT_OUT: Final = (
     nodes.system_message,
     addnodes.index,
 )
-#: Where terms stay plain links: titles are copied, glossaries show the definition.
+#: Nodes in which terms stay plain links: titles are copied, glossaries show definitions.
 _PLAIN: Final = (nodes.title, addnodes.glossary)
 
 
@@ -85,7 +85,7 @@ def digests(env: BuildEnvironment, domain: LessonDomain) -> dict[str, str]:
     for page, names in domain.uses.items():
         parts: list[str | None] = []
         for docname, anchor in filter(None, map(terms.find, names)):
-            # A definition may hold values, which a build computes.
+            # A definition may contain values, which a build computes.
             definition = domain.terms.get(docname, {}).get(anchor)
             parts += [docname, anchor, definition, blocks.page_digest(docname)]
         if parts:
@@ -104,7 +104,7 @@ class ShowCards(PageTransform):
     """
 
     domain_name = "lesson"
-    default_priority = 6  # before statements and references, which definitions hold too
+    default_priority = 6  # before statements and references, which definitions contain too
 
     def run(self, **kwargs: Any) -> None:
         """Fill the tree; it is one page, or several put together."""
@@ -124,7 +124,7 @@ class ShowCards(PageTransform):
             once = (id(_around(node, nodes.section)), id(meaning))  # a meaning may have two terms
             if (mode == "section" and once in seen) or not self.has_card(node, meaning, *address):
                 continue
-            if _around(node, addnodes.only) is None:  # else it may be taken out
+            if _around(node, addnodes.only) is None:  # otherwise it may be removed
                 seen.add(once)
             node.replace_self(words("term", node.deepcopy()))
         if self.cards:
@@ -135,7 +135,7 @@ class ShowCards(PageTransform):
     def has_card(
         self, node: addnodes.pending_xref, meaning: nodes.definition, docname: str, anchor: str
     ) -> bool:
-        """Whether there is a card for a term, made when first asked for."""
+        """Whether a term has a card, which is created on first use."""
         if anchor not in self.cards:
             page = node.get("refdoc", self.env.docname)
             card = element("div", "card", *_copied(meaning, docname, page))

@@ -18,14 +18,14 @@ from .records import Auto, ChecklistItem, Path, PathStep
 
 _ = translator("sphinx_jaxpr")
 
-# --- what a lesson aims at and asks: ``lesson-goal``, ``lesson-predict``, ``lesson-check``
+# --- goals and questions: ``lesson-goal``, ``lesson-predict``, ``lesson-check``
 
 
 class LessonPart(CheckedDirective):
-    """A directive whose node carries what is wrong with it, see ``LessonDomain.collect``."""
+    """A directive whose node carries its findings, see ``LessonDomain.collect``."""
 
     def begin(self) -> None:
-        """Find out where the directive was written, and check its options."""
+        """Locate the directive in its file, and check its options."""
         super().begin()
         self.check_option_names()
 
@@ -42,7 +42,7 @@ class LessonPart(CheckedDirective):
 
 
 class LessonGoal(LessonPart):
-    """What the reader can do afterwards; every theme and format knows admonitions.
+    """The goal of a lesson, as an admonition, which every theme and format knows.
 
     Leaves in the doctree::
 
@@ -141,7 +141,7 @@ class LessonChecklist(LessonPart):
         if not lists:
             self.reject("has no items; write them as a bullet list")
         for item in [item for bullets in lists for item in bullets.children]:
-            # From the text as written: it is the same in all languages, and neither a new
+            # From the text as written, which is the same in all languages: neither a new
             # item nor another order loses a tick.
             if isinstance(item, nodes.list_item):
                 item["lesson_key"] = key_of(item)
@@ -180,7 +180,7 @@ class LessonAuto(SphinxRole):
 
 
 def collect(doctree: nodes.document) -> tuple[tuple[ChecklistItem, ...], list[Finding]]:
-    """The items of a page with unique keys, and a finding for each role outside of them."""
+    """The items of a page with unique keys, and a finding for each role outside them."""
     autos = list(doctree.findall(lesson_auto))
     find_lines(doctree, lesson_auto)
     items: list[ChecklistItem] = []
@@ -255,7 +255,7 @@ class LessonPath(LessonPart):
         if not steps:
             self.reject("is empty; write the name of a page on each line", "path")
         path = Path(tuple(steps), self.span.source, self.span.line)
-        # The list first: where pages are put together they take the toctree's place.
+        # The list first: if pages are combined, they replace the toctree.
         return [self.with_findings(lesson_steps(path=path), []), self.toctree(page, path)]
 
     def problem(self, step: PathStep, page: str, before: list[PathStep]) -> str:
@@ -274,7 +274,7 @@ class LessonPath(LessonPart):
         return docname_join(page, written)
 
     def toctree(self, page: str, path: Path) -> nodes.Node:
-        """What Sphinx's own directive leaves, hidden: ``ShowPaths`` shows the list."""
+        """A hidden toctree as Sphinx's directive creates it; ``ShowPaths`` shows the list."""
         names = [step.docname for step in path.steps if step.docname in self.env.found_docs]
         tree = addnodes.toctree(
             parent=page,

@@ -14,7 +14,7 @@ from .records import Auto, ChecklistItem, Lesson, Path, PathStep
 
 
 class LessonDomain(PageDomain):
-    """Parts by page; directives and roles are registered for themselves."""
+    """The parts by page; directives and roles are registered separately."""
 
     name = "lesson"
     label = "lesson"
@@ -53,13 +53,13 @@ class LessonDomain(PageDomain):
 
     @property
     def terms(self) -> dict[str, dict[str, str]]:
-        """For each page that defines terms digests of their definitions, by anchor."""
+        """Digests of definitions by page and anchor."""
         terms: dict[str, dict[str, str]] = self.data["terms"]
         return terms
 
     @property
     def uses(self) -> dict[str, list[str]]:
-        """For each page that links terms, those terms."""
+        """The terms that each page links."""
         uses: dict[str, list[str]] = self.data["uses"]
         return uses
 

@@ -65,7 +65,7 @@ def connect(app: Sphinx) -> dict[str, Any]:
 
 
 def check_config(app: Sphinx, config: Config) -> None:
-    """Report what is wrong in conf.py."""
+    """Report mistakes in conf.py."""
     if problem := settings.problem(config):
         report_setting(app, settings.NAME, problem, "lesson")
 
@@ -92,7 +92,7 @@ def collect(app: Sphinx, doctree: nodes.document) -> None:
 
 
 def update(app: Sphinx, env: BuildEnvironment) -> list[str]:
-    """Report what is wrong on all pages; the pages that must be written again."""
+    """Report the findings on all pages; return the pages that must be written again."""
     if app.builder.name == "gettext":  # messages of the pages alone
         return []
     domain = LessonDomain.of(env)
@@ -108,7 +108,7 @@ def update(app: Sphinx, env: BuildEnvironment) -> list[str]:
 
 
 def copy_assets(app: Sphinx, builder: Any) -> None:
-    """Copy style sheet and script to where pages look for them."""
+    """Copy the style sheet and the script to the output."""
     if is_interactive(builder) and LessonDomain.of(app.env).has_parts:
         copy_static(STATIC, (STYLE, SCRIPT), Path(app.outdir))
 
@@ -116,7 +116,7 @@ def copy_assets(app: Sphinx, builder: Any) -> None:
 def add_assets(
     app: Sphinx, pagename: str, templatename: str, context: dict[str, Any], doctree: Any
 ) -> None:
-    """Load style sheet and script, only on pages that have a part."""
+    """Load the style sheet and the script on pages with a part only."""
     if doctree is None or not is_interactive(app.builder):
         return
     if next(iter(doctree.findall(_is_shown)), None) is not None:

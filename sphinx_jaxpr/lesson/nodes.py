@@ -56,7 +56,7 @@ class lesson_element(nodes.General, HtmlNode):
 
 
 def element(tag: str, name: str, *children: nodes.Node, **attributes: str) -> lesson_element:
-    """An HTML element of the class ``lesson-<name>``; ``_`` in attributes stands for ``-``."""
+    """An HTML element of the class ``lesson-<name>``; ``_`` in attributes means ``-``."""
     written = {key.replace("_", "-"): text for key, text in attributes.items()}
     return lesson_element("", *children, tag=tag, attributes=written, classes=[f"lesson-{name}"])
 
@@ -76,5 +76,5 @@ UNSHOWN: Final[dict[type[nodes.Element], Visitors]] = {
 
 
 def is_interactive(builder: Any) -> bool:
-    """Whether readers have a browser: not paper, nor a book, whose readers vary."""
+    """Whether readers have a browser, unlike those of paper or books."""
     return isinstance(builder, StandaloneHTMLBuilder) and not builder.embedded

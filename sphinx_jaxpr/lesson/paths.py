@@ -1,4 +1,4 @@
-"""Paths: where each lesson is in them, and the post-transform that shows them."""
+"""Paths: the position of each lesson in them, and the post-transform that shows them."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ class LessonPaths:
         return json.dumps(by_lesson) if by_lesson else ""
 
     def digests(self) -> dict[str, str]:
-        """For each page what it shows of others: their titles and their items."""
+        """A digest, for each page, of the titles and items that it shows of others."""
         by_page: dict[str, str] = {}
         for lesson, positions in self.positions.items():
             parts = [part for position in positions for part in self._parts(position)]
@@ -86,7 +86,7 @@ class LessonPaths:
             yield self.env.titles[name].astext() if name in self.env.titles else ""
 
 
-#: Formats that put all pages into one document, where the next lesson simply follows.
+#: Formats that combine all pages in one document, where the next lesson simply follows.
 _ONE_DOCUMENT: Final = ("latex", "man", "texinfo")
 
 
@@ -166,7 +166,7 @@ class ShowPaths(PageTransform):
         )
 
     def data(self, lessons: tuple[str, ...]) -> dict[str, str]:
-        """What the script needs to count ticks along a path; nothing if there are none."""
+        """The data for the script to count ticks along a path; empty if it has no items."""
         keys = self.paths.keys(lessons)
         return {"data_project": self.config.project, "data_path": keys} if keys else {}
 

@@ -22,7 +22,7 @@ _ = translator("sphinx_jaxpr")
 
 
 def _labels(kind: str) -> tuple[str, str]:
-    """The name of a kind of question, and what its closed fold says."""
+    """The name of a kind of question, and the label of its closed fold."""
     if kind == "predict":
         return _("Predict"), _("Then look")
     return _("Check yourself"), _("Show the answer")
@@ -43,20 +43,20 @@ class ShowReveals(PageTransform):
     """
 
     domain_name = "lesson"
-    default_priority = 4  # before blocks, which answers may hold
+    default_priority = 4  # before blocks, which answers may contain
 
     def run(self, **kwargs: Any) -> None:
         """Replace every ``lesson_reveal``."""
         if self.app.builder.name == "gettext":
             return
         show = _fold if is_interactive(self.app.builder) else _paragraphs
-        # Inner ones first: an answer may hold a question.
+        # Inner ones first: an answer may contain a question.
         for node in reversed(list(self.document.findall(lesson_reveal))):
             node.replace_self(show(node))
 
 
 def _fold(node: lesson_reveal) -> list[nodes.Node]:
-    # Outside of the fold's button, since a question may hold links.
+    # Outside the fold's button, since a question may contain links.
     question, *answer = node.children
     label, ask = _labels(node["kind"])
     assert isinstance(question, nodes.Element)
@@ -90,7 +90,7 @@ def _paragraphs(node: lesson_reveal) -> list[nodes.Node]:
 
 
 class ShowChecklists(PageTransform):
-    """Items get the attributes that the script looks for; elsewhere they are a plain list.
+    """Items get attributes for the script; without a browser they are a plain list.
 
     For browsers a checklist becomes::
 
@@ -101,7 +101,7 @@ class ShowChecklists(PageTransform):
     """
 
     domain_name = "lesson"
-    default_priority = 8  # after blocks, which may get other ids
+    default_priority = 8  # after blocks, whose ids may change
 
     def run(self, **kwargs: Any) -> None:
         """Replace every ``lesson_checklist`` and the roles in it."""
@@ -135,7 +135,7 @@ class ShowChecklists(PageTransform):
         return [element("div", "checklist", *node.children, **self.data(page))]
 
     def data(self, page: str) -> dict[str, str]:
-        """What the script stores a lesson's ticks under."""
+        """The names under which the script stores a lesson's ticks."""
         return {"data_project": self.config.project, "data_lesson": page}
 
     def identity(self, page: str, node: lesson_auto) -> str:
@@ -148,7 +148,7 @@ class ShowChecklists(PageTransform):
         return questions.get(auto.target, "") if auto.verb == VERBS[1] else ""
 
     def fill(self, item: nodes.Element, identity: str) -> None:
-        """Take the role out; an item without other words gets some from the role."""
+        """Remove the role; an item without other words gets some from the role."""
         for node in autos_of(item):
             auto = auto_of(node)
             words: list[nodes.Node] = []

@@ -145,7 +145,7 @@ def similar(word: str, known: Iterable[str], count: int = 1) -> list[str]:
     spellings: dict[str, str] = {}
     for other in known:
         spellings.setdefault(other.lower(), other)
-    close = get_close_matches(word[:80].lower(), list(spellings), n=count, cutoff=0.5)
+    close = get_close_matches(word[:80].lower(), list(spellings), n=count)
     return [spellings[other] for other in close]
 
 

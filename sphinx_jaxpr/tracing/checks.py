@@ -1,6 +1,6 @@
 """The strict check of JSON data that another process wrote, before :mod:`.result` reads it.
 
-Nothing in it is trusted: each field has a known name, type and range, or the whole is
+Nothing in the data is trusted: each field has a known name, type and range, or all of it is
 rejected.  The lock, the store and the worker's replies are all checked here.
 """
 
@@ -21,15 +21,15 @@ _KINDS: Final = frozenset(kind.value for kind in ErrorKind)
 PHASES: Final = frozenset(["", "forward", "tangent", "transpose", "recomputed"])
 #: Deepest nesting of lists in a parameter.
 _DEPTH: Final = 8
-#: Largest number of a line, an index or a size: what fits into 64 bits.
+#: Largest line, index or size: what fits into 64 bits.
 _MOST: Final = 2**63 - 1
 
 
 class Unfit(ValueError):
-    """Data that is not a result; the message names the field and what was expected of it.
+    """Data that is not a result; the message names the field and what was expected.
 
     A check sees a value only.  The checks around it add the field's name as the exception
-    passes: valid data, as almost all is, then costs no names.
+    passes, so that valid data, the usual case, costs no names.
     """
 
     def __init__(self, reason: str) -> None:
@@ -50,12 +50,12 @@ class Unfit(ValueError):
 
 
 _Check = Callable[[Any], None]
-#: Longest name of a field whose name comes from the program, in characters.
+#: Longest field name that comes from the program, in characters.
 _LONGEST_NAME: Final = 80
 
 
 def problem(result: Any) -> str:
-    """What is wrong with the JSON of a :class:`.result.Result`, ``""`` where nothing is."""
+    """What is wrong with the JSON of a :class:`.result.Result`; ``""`` if it is valid."""
     try:
         check(result)
     except Unfit as unfit:
@@ -64,7 +64,7 @@ def problem(result: Any) -> str:
 
 
 def error_problem(error: Any) -> str:
-    """What is wrong with the JSON of a :class:`.result.TraceError`, ``""`` where nothing is."""
+    """What is wrong with the JSON of a :class:`.result.TraceError`; ``""`` if it is valid."""
     try:
         _error(error)
     except Unfit as unfit:
@@ -181,7 +181,7 @@ def _row(*items: _Check) -> _Check:
 
 def _kind(value: Any) -> None:
     if type(value) is not str or value not in _KINDS:
-        raise Unfit(f"is none of {', '.join(sorted(_KINDS))}")
+        raise Unfit(f"is not one of {', '.join(sorted(_KINDS))}")
 
 
 def _phase(value: Any) -> None:
@@ -190,7 +190,7 @@ def _phase(value: Any) -> None:
 
 
 def _plain(value: Any, depth: int = 0) -> None:
-    """What a parameter may be: see ``worker.facts.plain_value``."""
+    """The values that a parameter may have: see ``worker.facts.plain_value``."""
     if value is None or type(value) in (bool, int):
         return
     if type(value) is str:
@@ -260,7 +260,7 @@ def _facts(value: Any) -> None:
 
 
 def _source(value: Any) -> None:
-    if value is not None:  # made by exec, or built in
+    if value is not None:  # created by exec, or built in
         _fields(_dict(value), {"text": _text, "file": _text, "line": _count})
 
 
@@ -344,12 +344,12 @@ _MOST_SETS: Final = 2**31
 _NAMED: Final = frozenset(["files", "folders", "paths", "sizes", "parts"])
 _STAGES: Final = ("import", "trace")
 
-#: What is wrong with a part of a reply, ``""`` where nothing is.
+#: What is wrong with a part of a reply; ``""`` if it is valid.
 _ReplyCheck = Callable[[Any], str]
 
 
 def reply_problem(message: Mapping[str, Any], number: int) -> str:
-    """Why a message does not answer request ``number``, ``""`` where it does."""
+    """Why a message does not answer request ``number``; ``""`` if it does."""
     if type(message.get("id")) is not int or message["id"] != number:
         return "it answers another request"
     given = message.keys() - {"id"}
@@ -363,7 +363,7 @@ def reply_problem(message: Mapping[str, Any], number: int) -> str:
 
 
 def _whole(message: Mapping[str, Any]) -> str:
-    """What is wrong with the parts together."""
+    """What is wrong with the combination of the parts."""
     if "stage" in message:
         wrong = (message["stage"] == "import") != bool(message.get("module"))
         return "stage and module do not belong together" if wrong else ""
@@ -430,7 +430,7 @@ def needs_problem(value: Any) -> str:
 
 
 def _is_name(value: Any) -> bool:
-    """Whether it can be a path, which may hold bytes that are not text, but no NUL."""
+    """Whether a value can be a path, which may have bytes that are not text, but no NUL."""
     return type(value) is str and value != "" and "\0" not in value
 
 

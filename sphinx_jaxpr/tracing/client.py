@@ -26,13 +26,13 @@ from .result import ErrorKind, Reply, TraceError
 PROBE_TIMEOUT: Final = 60.0
 #: Seconds in which a worker that traced before has to begin with a request.
 BEGIN: Final = 10.0
-#: Workers that end in a row, without a result, before the client checks whether JAX works.
+#: Workers in a row that end without a result before the client checks whether JAX works.
 DEATHS: Final = 10
 
 
 @dataclass(frozen=True, slots=True)
 class Postponed:
-    """Why the worker could not trace a request as if it were alone: a new one will."""
+    """Why the worker could not trace a request as if it were alone; a new worker will."""
 
     reason: str
 
@@ -50,7 +50,7 @@ class Client:
         self.unstartable: Reply | None = None
         # module, or digest of a base -> how it ended a worker
         self.broken: dict[str, Reply] = {}
-        # the same keys -> why what they name is traced later, in this pass
+        # the same keys -> why their jobs are postponed in this pass
         self.doubtful: dict[str, Postponed] = {}
         self.starts = 0
         self.deaths = 0  # in a row
@@ -59,8 +59,8 @@ class Client:
     def run(self, jobs: Sequence[Job]) -> Iterator[tuple[Job, Reply]]:
         """Yield each job with its reply, in order.
 
-        A job that the worker can't trace as if it were alone comes later, in a new
-        worker, with the others of its kind.
+        A job that the worker can't trace as if it were alone is traced later, in a new
+        worker, with the other postponed jobs.
         """
         todo: Sequence[Job] = jobs
         try:
@@ -99,13 +99,13 @@ class Client:
             yield job, outcome
 
     def close(self) -> None:
-        """End the worker and all that it started."""
+        """End the worker and every process that it started."""
         if self.process is not None:
             self.process.kill()
             self.process = None
 
     def _foreseen(self, job: Job) -> _Outcome | None:
-        """The outcome of a job that would end the worker, as another one has shown."""
+        """The outcome of a job that would end the worker, as another job did before."""
         if self.unstartable is not None:
             return self.unstartable
         if self.limit.is_over():
@@ -136,7 +136,7 @@ class Client:
         return None
 
     def _start(self) -> Reply | None:
-        """Start a worker; the reply to all jobs where that is not possible."""
+        """Start a worker; if that is not possible, the reply to all jobs."""
         if self.deaths >= DEATHS:
             self.deaths = 0
             if (failure := self._probe()) is not None:
@@ -155,7 +155,7 @@ class Client:
         return self.unstartable
 
     def _probe(self) -> Reply | None:
-        """Check whether a function of JAX's own can be traced: if not, no program is at fault."""
+        """Check whether JAX can trace a function of its own; if not, no program is at fault."""
         request = Request("jax.numpy:sin", args=(("", 1.0),))
         ((_, reply),) = Client(self.setup, self.limit).run([Job("", request, PROBE_TIMEOUT)])
         if reply.error is None or self.limit.is_over():
@@ -173,7 +173,7 @@ class Client:
         process = self.process
         assert process is not None
         module, begun = "", not process.answered
-        # Not from when it was sent: what the caller did meanwhile is not its fault.
+        # Not since it was sent: the job isn't charged for the caller's own work.
         start = time.monotonic()
         before, after = "the process that was ", ""
         try:
@@ -203,7 +203,7 @@ class Client:
         doing = f"importing {module}" if module else f"tracing {job.request.target}"
         doing = doing if len(doing) <= 200 else doing[:200] + "..."
         if process.answered and (after or not begun):
-            # Perhaps what another left behind is to blame, such as a thread: it is tried alone.
+            # Perhaps a leftover of another job, such as a thread, is to blame: try it alone.
             postponed = Postponed(f"{before}{doing}{after or ' did not begin with it'}")
             _note(self.doubtful, job, module, postponed)
             return postponed
@@ -223,7 +223,7 @@ _Foreseen = TypeVar("_Foreseen", Reply, Postponed)
 
 
 def _note(kept: dict[str, _Foreseen], job: Job, module: str, outcome: _Foreseen) -> None:
-    """Keep an outcome for the other jobs that would have it too."""
+    """Keep an outcome for other jobs that would have the same."""
     if module:
         kept[module] = outcome
     elif not job.request.steps:
@@ -231,13 +231,13 @@ def _note(kept: dict[str, _Foreseen], job: Job, module: str, outcome: _Foreseen)
 
 
 def _base_key(request: Request) -> str:
-    """What all variants of one base have in common."""
+    """The key that all variants of one base share."""
     return replace(request.base, jit=False, x64=False).digest
 
 
 # --- several workers
 
-#: Jobs from which a second start of JAX costs less than it saves.
+#: Number of jobs from which a second start of JAX saves more than it costs.
 WORTH_A_SECOND: Final = 100
 
 
@@ -246,8 +246,8 @@ def run(
 ) -> Iterator[tuple[Job, Reply]]:
     """Yield each job with its reply, as they come; ``limit`` is for all of them together.
 
-    A base and its variants stay with one worker, in order: they build on what
-    the base left, and where it ends the worker they are not tried.
+    A base and its variants stay with one worker, in order: the variants reuse the stages
+    of the base, and if it ends the worker, they are not tried.
     """
     limit = limit or Limit()
     with limit.counting():
@@ -257,7 +257,7 @@ def run(
             yield from Client(setup, limit).run(jobs)
 
 
-#: Replies of several workers as they come, ``None`` where one has no more.
+#: Replies of several workers as they come; ``None`` when one has finished.
 _Replies: TypeAlias = "queue.Queue[tuple[Job, Reply] | None]"
 
 
@@ -315,7 +315,7 @@ def _groups(jobs: Sequence[Job]) -> list[list[Job]]:
 
 
 def _shares(jobs: Sequence[Job]) -> list[list[Job]]:
-    """Two halves; what belongs together goes to the half that has less."""
+    """Split jobs into two halves; each group goes to the smaller half."""
     halves: list[list[Job]] = [[], []]
     for group in _groups(jobs):
         min(halves, key=len).extend(group)

@@ -1,10 +1,10 @@
-"""Finds and kills what a worker started, wherever it went.
+"""Finds and kills the processes that a worker started.
 
 Two nets.  The first is the tree: the worker's keeper (``worker/keeper.py``) adopts every
-process below it whose parent ended, so that a daemon in a session of its own stays below
-it.  The second is a mark in the environment that a process was started with, for what is left
-when the keeper itself was killed.  Both read Linux's ``/proc``; elsewhere there is the process
-group alone.
+process below it whose parent ended, so a daemon in its own session stays
+below it.  The second is a mark in the environment that a process was started with, for
+processes left over when the keeper itself was killed.  Both read Linux's ``/proc``; on other
+systems only the process group is known.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from typing import Final
 
 #: The variable that marks the processes of one worker.
 MARK: Final = "SPHINX_JAXPR_WORKER"
-#: Seconds after which processes that start others faster than they can be found are left.
+#: Seconds after which processes that spawn others faster than they can be found are left.
 PATIENCE: Final = 3.0
 _PROC: Final = "/proc"
 
 
 @dataclass(frozen=True)
 class _Running:
-    """A process as it was seen; ``started`` tells it from a later one of the same number."""
+    """A process when seen; ``started`` distinguishes it from a later one with the same id."""
 
     pid: int
     state: bytes
@@ -36,7 +36,7 @@ class _Running:
 
 
 def end(root: int | None, mark: str, group: int = 0) -> None:
-    """Kill all that is below ``root`` or marked, until nothing is left; ``root`` is spared.
+    """Kill every process below ``root`` or marked, until none is left; ``root`` is spared.
 
     ``group`` is a process group that is known to be the worker's.
     """
@@ -51,16 +51,16 @@ def end(root: int | None, mark: str, group: int = 0) -> None:
             _kill(process, spared)
         if time.monotonic() > until:
             return
-        time.sleep(0.001)  # for the killed to be gone
+        time.sleep(0.001)  # wait until the killed processes are gone
 
 
 def below(
     root: int | None, mark: str, met: Callable[[_Running], None] = lambda process: None
 ) -> list[_Running]:
-    """What runs below ``root``, or below a process that is marked.
+    """The processes below ``root``, or below a marked process.
 
-    ``met`` gets what is right below ``root`` at once, the latest first: a process that does
-    nothing but start its successor and end is gone before all the others have been looked at.
+    ``met`` gets the direct children of ``root`` at once, the latest first: a process that
+    only starts its successor and ends is gone before all others have been inspected.
     """
     running: dict[int, _Running] = {}
     children: dict[int, list[int]] = {}
@@ -83,7 +83,7 @@ def below(
 
 
 def _look(pid: int) -> _Running | None:
-    """A process that runs; one that has ended is none."""
+    """A process, if it still runs."""
     try:
         with open(f"{_PROC}/{pid}/stat", "rb") as stream:
             # The name of the program, in brackets, may hold anything.
@@ -98,8 +98,8 @@ def _look(pid: int) -> _Running | None:
 def _kill(process: _Running, spared: set[int | None]) -> None:
     """Kill a process, if it is still the one that was seen, and its group.
 
-    A group at once: what is just being forked is in it.  Groups below a worker are of its own
-    making, but for the one that its keeper began in.
+    A group at once: what is just being forked is in it.  A worker
+    creates all groups below it, except the one that its keeper began in.
     """
     if process.group > 1 and process.group not in spared:
         _kill_group(process.group)
@@ -127,7 +127,7 @@ def _kill_group(group: int) -> None:
 
 
 def runs(pid: int) -> bool:
-    """Whether a process is there and goes on running for a moment; false where nobody knows."""
+    """Whether a process exists and keeps running for a moment; false if that is unknown."""
     for _ in range(20):
         if not pid or _look(pid) is None:
             return False

@@ -1,7 +1,7 @@
 """Files that are whole or missing, and JSON without ambiguity.
 
-Whatever has the name of a file (a folder, a pipe, a device, a link to itself), reading it
-neither blocks nor raises anything but ``OSError``.  Links to files are followed.
+Whatever has a file's name (a folder, a pipe, a device, a link to itself), reading it neither
+blocks nor raises anything but ``OSError``.  Links to files are followed.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, BinaryIO, Final, TypeAlias, TypeVar
 
-#: An object of JSON, for codecs alone: what travels between modules is a dataclass.
+#: A JSON object, for codecs only: between modules, data travels as dataclasses.
 JsonObject: TypeAlias = dict[str, Any]
 _T = TypeVar("_T")
 
@@ -30,7 +30,7 @@ _DAY: Final = 24 * 3600
 _TEMPORARY: Final = re.compile(r"\.([0-9a-f]{16}|[a-z0-9_]{8})\.tmp")
 _EXTRA: Final = sum(getattr(os, name, 0) for name in ("O_NONBLOCK", "O_NOCTTY", "O_CLOEXEC"))
 _BINARY: Final = getattr(os, "O_BINARY", 0)
-#: Reasons for which a file that only saves time is left out without a word.
+#: Reasons for which a file that only saves time is silently left out.
 _QUIET: Final = frozenset(
     [errno.EROFS, errno.EACCES, errno.EPERM, errno.EISDIR, errno.ENOTEMPTY, errno.EEXIST,
      errno.ENOTDIR, errno.ELOOP]
@@ -51,9 +51,9 @@ def digest(data: Any) -> str:
 
 
 def loads(text: str | bytes, *, halves: bool = False) -> Any:
-    """JSON data; ``ValueError`` for all that isn't, or that two readers may take differently.
+    """Read JSON data; ``ValueError`` if it is invalid, or ambiguous to readers.
 
-    With ``halves`` texts may have half of a surrogate pair, which no file can hold.
+    With ``halves``, texts may contain lone surrogates, which no file can hold.
     """
     try:
         text = text if isinstance(text, str) else text.decode("utf-8")
@@ -86,13 +86,13 @@ def _single(pairs: list[tuple[str, Any]]) -> JsonObject:
 
 
 def signed(text: str | bytes) -> bytes:
-    """A line that shows whether it is whole: its digest, then ``text``, which has one line."""
+    """A line that can be verified: its digest, then ``text``, which is a single line."""
     data = text.encode() if isinstance(text, str) else text
     return b"%s %s\n" % (hashlib.sha256(data).hexdigest().encode(), data)
 
 
 def unsigned(line: bytes) -> bytes | None:
-    """What :func:`signed` was given, ``None`` where a byte of it is another one."""
+    """The text of a :func:`signed` line; ``None`` if any byte has changed."""
     data = line[65:-1]
     whole = len(line) > 65 and line[64:65] == b" " and line[-1:] == b"\n"
     fits = whole and hashlib.sha256(data).hexdigest().encode() == line[:64]
@@ -110,15 +110,15 @@ def opened(path: Path | str) -> BinaryIO:
         raise OSError(errno.EINVAL, str(error)) from None
     if not stat.S_ISREG(os.fstat(handle).st_mode):
         os.close(handle)
-        raise OSError(errno.EINVAL, "no regular file")
+        raise OSError(errno.EINVAL, "not a regular file")
     return os.fdopen(handle, "rb")
 
 
 def read_bytes(path: Path) -> bytes:
-    """What is in a file; ``OSError`` where there is none that can be read."""
+    """The content of a file; ``OSError`` if it can't be read."""
     with opened(path) as stream:
         try:
-            data = stream.read(MOST + 1) or b""  # none where it would wait
+            data = stream.read(MOST + 1) or b""  # none if reading would block
         except MemoryError:
             raise OSError(errno.ENOMEM, os.strerror(errno.ENOMEM)) from None
     if len(data) > MOST:
@@ -127,7 +127,7 @@ def read_bytes(path: Path) -> bytes:
 
 
 def read(path: Path) -> Any:
-    """The JSON data of a file, ``None`` where it is damaged or missing."""
+    """The JSON data of a file; ``None`` if it is damaged or missing."""
     try:
         return loads(read_bytes(path), halves=True)
     except (OSError, ValueError):
@@ -147,7 +147,7 @@ def write_all(handle: int, data: bytes) -> None:
 def write_atomically(path: Path, text: str | bytes) -> None:
     """Write a file through a temporary one and a rename; readers see all or nothing.
 
-    The mode is what the umask gives, whatever the file before had.
+    The mode follows the umask, whatever the mode of the old file.
     """
     data = _encoded(text)
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -167,7 +167,7 @@ def write_atomically(path: Path, text: str | bytes) -> None:
 
 
 def write_changed(path: Path, text: str | bytes) -> None:
-    """Write a file whose text differs; whoever watches the folder sees no other change."""
+    """Write a file if its text differs, so that watchers of the folder see real changes only."""
     try:
         same = read_bytes(path) == _encoded(text)
     except OSError:
@@ -181,12 +181,12 @@ def _encoded(text: str | bytes) -> bytes:
 
 
 def remove_temporary(folder: Path, now: float) -> None:
-    """Remove what killed builds left half written, once it is a day old."""
+    """Remove half-written files of killed builds once they are a day old."""
     remove_old(folder, lambda name: bool(_TEMPORARY.fullmatch(name)), now - _DAY)
 
 
 def remove_old(folder: Path, named: Callable[[str], bool], before: float) -> None:
-    """Remove the files in a folder that have such a name and were written before then."""
+    """Remove the files in a folder that match a name and were written before a time."""
     with contextlib.suppress(OSError, ValueError), os.scandir(folder) as entries:
         for entry in entries:
             with contextlib.suppress(OSError):
@@ -197,11 +197,11 @@ def remove_old(folder: Path, named: Callable[[str], bool], before: float) -> Non
 
 
 class Cache:
-    """The folder in which builds keep what saves time in the next ones; none needs it.
+    """The folder where builds keep data that saves time in later builds; none needs it.
 
-    Nothing that goes wrong there raises: what can't be read counts as missing, and what
-    can't be written is not kept.  ``tell`` gets the reason, once, where that costs anything;
-    nothing more is written then.
+    Failures never raise: a file that can't be read counts as missing, and one that can't be
+    written is not kept.  If that costs anything, ``tell`` gets the reason once, and nothing
+    more is written.
     """
 
     def __init__(self, folder: Path, tell: Callable[[str], None] = lambda reason: None) -> None:
@@ -210,16 +210,16 @@ class Cache:
         self.fails = False
 
     def failed(self, error: Exception) -> None:
-        """Something could not be written that the next build has to make again."""
+        """Note that a file could not be written, so that the next build must repeat the work."""
         if not self.fails:
             self.fails = True
             self.tell(getattr(error, "strerror", None) or str(error))
 
     def load(self, name: str, read: Callable[[Any], _T | None], schema: Any = None) -> _T | None:
-        """What ``read`` makes of the data that :meth:`keep` wrote under ``schema``.
+        """The data that :meth:`keep` wrote under ``schema``, as converted by ``read``.
 
-        ``None`` where the file is not whole or has another schema.  Nothing else checks the
-        data before ``read``, which answers ``None`` for anything that it does not expect.
+        ``None`` if the file is incomplete or has another schema.  Nothing else checks the
+        data before ``read``, which returns ``None`` for anything unexpected.
         """
         try:
             text = unsigned(read_bytes(self.folder / name))
@@ -231,7 +231,7 @@ class Cache:
         return None if data is None else read(data)
 
     def keep(self, name: str, data: Any, schema: Any = None) -> bool:
-        """Keep JSON data, an object where it has a ``schema``; whether it is there now."""
+        """Keep JSON data (an object, if it has a ``schema``); whether that worked."""
         try:
             line = signed(canonical(data if schema is None else {"schema": schema, **data}))
         except (ValueError, RecursionError):
@@ -239,7 +239,7 @@ class Cache:
         return self.write(name, line)
 
     def stamp(self, name: str) -> bytes:
-        """What changes with a file that :meth:`keep` writes; empty where there is none."""
+        """A text that changes with a file that :meth:`keep` writes; empty if there is none."""
         try:
             with opened(self.folder / name) as stream:
                 return stream.read(64) or b""
@@ -247,7 +247,7 @@ class Cache:
             return b""
 
     def write(self, name: str, text: str | bytes) -> bool:
-        """Write a file that the build can do without; whether it is there now."""
+        """Write a file that the build can do without; whether that worked."""
         path = self.folder / name
         try:
             if not self.fails:

@@ -24,7 +24,7 @@ from .masking import PathMasker
 from .process import REPLIES, streams
 from .request import SCHEMA, Setup
 
-# --- versions of what is installed for an interpreter, without importing any of it
+# --- the distributions of an interpreter
 
 _PROBE = (
     "import importlib.metadata as m, json, os, platform, sys;"
@@ -94,9 +94,9 @@ class _KeptAnswer:
 class Installed:
     """Distributions that an interpreter sees.
 
-    Another one than ours has to be asked.  Its answer is kept in ``cache``
-    while the folders that it imports from are as they were, so that a build in
-    which nothing changed starts no process.
+    An interpreter other than ours must be asked.  Its answer is kept in ``cache`` as long as
+    the folders that it imports from are unchanged, so that a build without changes starts
+    no process.
     """
 
     def __init__(
@@ -107,7 +107,7 @@ class Installed:
         self.cache = cache
         self.paths = paths
         self.own = os.path.abspath(python) == os.path.abspath(sys.executable)
-        self.known: dict[str, str] = {}
+        self._versions: dict[str, str] = {}
 
     @cached_property
     def _answer(self) -> _Answer:
@@ -127,8 +127,8 @@ class Installed:
         return answer
 
     def _ask(self) -> _Answer | None:
-        token = secrets.token_hex(16)  # what starts the interpreter may print as well
-        answer = None  # the worker will say what is wrong with it
+        token = secrets.token_hex(16)  # a wrapper of the interpreter may print too
+        answer = None  # the worker will report what is wrong
         with contextlib.suppress(OSError, ValueError):
             for line in _printed([self.python, "-P", "-c", _PROBE, token], self.environment):
                 if line.startswith(token.encode()):
@@ -155,19 +155,19 @@ class Installed:
     def version(self, name: str) -> str:
         """The version of a distribution, ``""`` where it is not installed.
 
-        Of ``ALL_INSTALLED`` a digest of all names and versions.
+        For ``ALL_INSTALLED``, a digest of all names and versions.
         """
-        if name not in self.known:
+        if name not in self._versions:
             if name == ALL_INSTALLED:
-                self.known[name] = digest(self._all())[:16]
+                self._versions[name] = digest(self._all())[:16]
             elif self.own:
                 try:
-                    self.known[name] = importlib.metadata.version(name) or ""
+                    self._versions[name] = importlib.metadata.version(name) or ""
                 except (importlib.metadata.PackageNotFoundError, ValueError):
-                    self.known[name] = ""
+                    self._versions[name] = ""
             else:
-                self.known[name] = self._answer.versions.get(name.lower(), "")
-        return self.known[name]
+                self._versions[name] = self._answer.versions.get(name.lower(), "")
+        return self._versions[name]
 
     def _all(self) -> list[list[str]]:
         if not self.own:
@@ -179,7 +179,7 @@ class Installed:
         )
 
     def module(self, name: str) -> str:
-        """Whether the interpreter finds a top-level module outside of the import roots.
+        """Whether the interpreter finds a top-level module outside the import roots.
 
         To find one inside a package would import the package.
         """
@@ -195,7 +195,7 @@ class Installed:
 
 
 def _printed(command: list[str], environment: dict[str, str]) -> list[bytes]:
-    """The lines that a program prints, up to its end or a limit; it leaves nothing running."""
+    """The lines that a program prints, until it ends or a limit; nothing is left running."""
     mark = secrets.token_hex(16)
     child = subprocess.Popen(
         command,
@@ -226,7 +226,7 @@ def _printed(command: list[str], environment: dict[str, str]) -> list[bytes]:
 
 @dataclass(frozen=True, slots=True)
 class EnvironmentFacts:
-    """What enters every key beside the request: a change of any part traces everything again.
+    """The part of every key beside the request: if it changes, everything is traced again.
 
     ``versions`` are by name, of this package and Python too; ``variables`` are those of the
     environment that JAX reads, and those that the configuration sets.
@@ -241,7 +241,7 @@ class EnvironmentFacts:
         return digest({"schema": SCHEMA, **self.versions, "environment": dict(self.variables)})
 
     def by_name(self) -> dict[str, str]:
-        """The parts by name, to report later which of them changed; of variables digests only."""
+        """The parts by name, to report changes later; for variables, digests only."""
         variables = {
             f"environment variable {name}": digest([name, text])[:16]
             for name, text in self.variables.items()
@@ -262,9 +262,9 @@ def environment_facts(
     return EnvironmentFacts(versions, {**inherited, **settings})
 
 
-# --- the environment of a worker: on one quiet CPU, whatever is set where it is started
+# --- the environment of a worker: one quiet CPU, whatever the caller's environment says
 
-#: What keeps tracing on one quiet CPU; the caller may override each.
+#: Variables that keep tracing on one quiet CPU; the caller may override each.
 _ENVIRONMENT: Final = {
     "JAX_PLATFORMS": "cpu",
     "PYTHONHASHSEED": "0",
@@ -272,7 +272,7 @@ _ENVIRONMENT: Final = {
     "XLA_PYTHON_CLIENT_PREALLOCATE": "false",
     "TF_CPP_MIN_LOG_LEVEL": "3",
 }
-#: Values that need no look at whether JAX can work with them.
+#: Values that JAX surely accepts.
 _QUIET: Final = {**_ENVIRONMENT, "JAX_ENABLE_X64": "1"}
 _THREADS: Final = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NPROC")
 _DROPPED: Final = ("COLUMNS", "LINES", "PYTHONSTARTUP", "PYTHONINSPECT", "COVERAGE_PROCESS_START")
@@ -287,14 +287,14 @@ def setup(
     x64: bool,
     folder: str = "",
 ) -> Setup:
-    """The worker that traces with or without 64-bit types; ``settings`` win over all else."""
+    """The worker that traces with or without 64-bit types; ``settings`` override the rest."""
     settings = dict(settings)
     if x64:
         settings["JAX_ENABLE_X64"] = "1"
     environment = {k: v for k, v in os.environ.items() if k not in _DROPPED}
     for name in _THREADS:
         environment.setdefault(name, "1")
-    if environment.get("PYTHONPATH"):  # of where we are, not of where the worker is
+    if environment.get("PYTHONPATH"):  # relative to our folder, not the worker's
         entries = environment["PYTHONPATH"].split(os.pathsep)
         environment["PYTHONPATH"] = os.pathsep.join(map(os.path.abspath, entries))
     environment.update(_ENVIRONMENT)

@@ -1,7 +1,7 @@
 """The content of folders: modules as an import would find them, and whose files they are.
 
-Nothing is imported, and nothing depends on the interpreter: the worker notes with these
-functions what a program came across, and every later build looks again with the same ones.
+Nothing is imported, and nothing depends on the interpreter: with these functions the worker
+records what a program needed, and every later build compares.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ from .files import MOST, digest, opened
 #: Endings of modules, in the order in which Python tries them.
 _EXTENSIONS: Final = (".so", ".pyd")  # with a tag of the interpreter before it, or without
 _PLAIN: Final = (".py", ".pyc")
-#: What Python itself puts into a folder of modules.
+#: Files that Python itself puts into a folder of modules.
 _BYTE_CODE: Final = "__pycache__"
 #: Folders below the import roots that are searched for a module that was not found.
 _SEARCHED: Final = 2_000
 _DEPTH: Final = 5
-#: Bytes of a file that are read at once.
+#: How many bytes of a file are read at a time.
 _PART: Final = 2**20
 
 
@@ -39,7 +39,7 @@ class Folders:
         self._names: dict[str, dict[str, bool] | None] = {}
 
     def names(self, folder: str) -> dict[str, bool] | None:
-        """What a folder holds, and whether it is a folder itself; ``None`` where there is none."""
+        """Names in a folder, each with whether it is a folder; ``None`` if there is none."""
         if folder not in self._names:
             try:
                 with os.scandir(folder) as entries:
@@ -124,9 +124,9 @@ class Folders:
 
 
 def kind(path: str, *, sized: bool = False) -> str:
-    """What is at a path: ``folder``, ``file``, ``other``, or ``""``; a file's size too.
+    """The kind of a path: ``folder``, ``file``, ``other``, or ``""``; with a file's size.
 
-    Of a link also where it leads, as a digest, and of a file whether it can be run.
+    Includes a digest of a link's target, and whether a file is executable.
     """
     try:
         link = os.readlink(path)
@@ -152,8 +152,8 @@ def _kind(path: str, *, sized: bool) -> str:
 def file_digest(path: str) -> str:
     """SHA-256 of a regular file, ``""`` where there is none.
 
-    Of a very large one, of its beginning with its size and time.  It is read as far as it
-    says that it goes: files of the kernel may have no end, or wait for what comes next.
+    For a very large file, of its beginning, size and time.  Reading stops at the stated size:
+    files of the kernel may have no end, or block.
     """
     try:
         with opened(path) as stream:
@@ -182,7 +182,7 @@ def dotted_names(file: str, roots: Iterable[str]) -> Iterator[str]:
 
 
 def beneath(name: str, roots: Iterable[str]) -> list[str]:
-    """Dotted names of modules of that last name anywhere below the roots, within reason."""
+    """Dotted names of modules with this last name anywhere below the roots, up to a limit."""
     roots = list(roots)
     dotted: dict[str, None] = {}
     for folder, names in islice(_folders(roots), _SEARCHED):
@@ -215,9 +215,9 @@ def _folders(roots: list[str]) -> Iterator[tuple[str, list[str]]]:
         level = below
 
 
-# --- further files that all programs depend on: those that ``jaxpr_depends`` matches
+# --- files that all programs depend on: those that ``jaxpr_depends`` matches
 
-#: What no program depends on, wherever a pattern leads.
+#: Names that no program depends on, even if a pattern matches them.
 _NEVER = ("__pycache__", ".git")
 
 
@@ -236,7 +236,7 @@ def digests(
 
 
 def matches(pattern: str, folder: str, outputs: Sequence[str]) -> Iterator[str]:
-    """Files that a pattern matches, relative to ``folder``; of a folder, all files in it."""
+    """Files that a pattern matches, relative to ``folder``; for a folder, all files in it."""
     kept = tuple(os.path.join(path, "") for path in outputs)
     for name in glob.iglob(pattern, root_dir=folder, recursive=True, include_hidden=True):
         path = os.path.normpath(os.path.join(folder, name))
@@ -268,12 +268,12 @@ def _site_folders() -> tuple[str, ...]:
 SITE_FOLDERS = _site_folders()
 
 
-#: Folders of a project inside of those, once they are known.
+#: Folders of a project inside these, once they are known.
 _own: tuple[str, ...] = ()
 
 
 def has_inside(roots: Iterable[str]) -> None:
-    """Tell the import roots: those inside of the interpreter's folders are the project's."""
+    """Declare the import roots: those inside the interpreter's folders are the project's."""
     global _own
     folders = (os.path.join(root, "") for root in roots)
     _own = tuple(
@@ -284,7 +284,7 @@ def has_inside(roots: Iterable[str]) -> None:
 
 
 def project_in(folder: str) -> str:
-    """The project of ``folder``, where that is inside of the interpreter's folders, or ``""``."""
+    """The project of ``folder``, if that is inside the interpreter's folders, or ``""``."""
     path = os.path.join(folder, "")
     above = max((site for site in SITE_FOLDERS if path.startswith(site)), key=len, default=path)
     inside = path[len(above) :].partition(os.sep)[0]

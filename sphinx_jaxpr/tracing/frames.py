@@ -2,14 +2,14 @@
 
 A message is a *frame*: a head of a mark, the token of this process and the length of the
 message, then the message, then a newline.  The token is random and new for each process.  A
-stray write, of any length and with or without a newline, is not a frame, which shows at its
-first byte; whoever wants to forge one has to search the process for the token.
+stray write, of any length and with or without a newline, is not a frame, which its
+first byte reveals; to forge one, code must search the process for the token.
 """
 
 from __future__ import annotations
 
 import json
-from json import dumps  # in the worker, user code may put another into its module
+from json import dumps  # in the worker, user code may replace it in its module
 from typing import Any, Final, TypeAlias
 
 from .files import JsonObject
@@ -18,7 +18,7 @@ from .files import JsonObject
 Message: TypeAlias = JsonObject
 #: Longest message that is read, in bytes.
 LONGEST: Final = 256 * 2**20
-#: Most bytes that may come before the first frame: what Python's start-up files print.
+#: Most bytes before the first frame: output of Python's start-up files.
 NOISE: Final = 2**20
 _MARK: Final = b"jaxpr "
 _DIGITS: Final = len(str(LONGEST))
@@ -26,7 +26,7 @@ _SHOWN: Final = 60
 
 
 class Unusable(ValueError):
-    """What was read is not a message; the text of the exception says what it is."""
+    """The input is not a message; the exception's text says what it is instead."""
 
 
 def frame(token: str, message: Message) -> bytes:
@@ -36,25 +36,25 @@ def frame(token: str, message: Message) -> bytes:
 
 
 class Frames:
-    """Takes messages out of what is read, in whatever pieces it comes."""
+    """Extracts messages from input that comes in pieces of any size."""
 
     def __init__(self, token: str) -> None:
         self.head = _MARK + token.encode() + b" "
         self.buffer = bytearray()
-        self.began = False  # whether there was a frame
-        self.noise = b""  # what came before the first one
+        self.began = False  # whether a frame has been found
+        self.noise = b""  # the input before the first frame
 
     def feed(self, piece: bytes) -> None:
         """Add what was read."""
         self.buffer += piece
 
     def take(self) -> Message | None:
-        """The next message, ``None`` where it is not there as a whole."""
+        """The next message; ``None`` if it is not complete yet."""
         if not self.began and not self._begin():
             return None
         there = min(len(self.buffer), len(self.head))
         if self.buffer[:there] != self.head[:there]:
-            raise Unusable(f"it wrote {self._shown()} where a message has to begin")
+            raise Unusable(f"it wrote {self._shown()} where a message should begin")
         start = self.buffer.find(b"\n", len(self.head), len(self.head) + _DIGITS + 1)
         digits = bytes(self.buffer[len(self.head) : start if start >= 0 else None])
         if (digits and not digits.isdigit()) or (start < 0 and len(digits) > _DIGITS):
@@ -74,7 +74,7 @@ class Frames:
         return loads(text)
 
     def _begin(self) -> bool:
-        """Find the first frame, behind what was printed before."""
+        """Find the first frame, after earlier output."""
         start = self.buffer.find(self.head)
         if start < 0:
             if len(self.buffer) > NOISE:
@@ -86,14 +86,14 @@ class Frames:
         return True
 
     def _shown(self) -> str:
-        """The beginning of what is there, up to a message: none is like another."""
+        """The beginning of the input, up to a message, whose token would make texts differ."""
         piece = bytes(self.buffer[: 2 * _SHOWN]).partition(self.head)[0]
         text = ascii(piece[:_SHOWN].decode("utf-8", "replace"))
         return text if len(piece) <= _SHOWN else text + "..."
 
 
 def loads(text: bytes) -> Message:
-    """An object from JSON that may be anything; NaN and infinity are none of JSON's."""
+    """An object from JSON of any content; NaN and infinity are not JSON."""
     try:
         data = json.loads(text.decode("utf-8"), parse_constant=_refuse)
     except (ValueError, RecursionError, MemoryError) as error:

@@ -31,11 +31,11 @@ from .specs import (
 
 MAX_LENGTH: Final = 10_000
 MAX_DEPTH: Final = 40
-#: Python reads no integer of more digits.
+#: Python refuses to read an integer of more digits.
 MAX_DIGITS: Final = 4_300
 #: Longest position of an argument, in digits.
 MAX_POSITION: Final = 9
-#: Sizes of arrays end before this one.
+#: Sizes of arrays are smaller than this.
 MAX_DIMENSION: Final = 2**63
 
 
@@ -54,7 +54,7 @@ _TOKEN = re.compile(
       | (?P<mark>[()\[\]{},:=|<>])""",
     re.VERBOSE,
 )
-#: Python's own ``isdigit`` knows digits of other scripts, which ``int`` or nobody reads.
+#: ``str.isdigit`` also accepts digits of other scripts.
 _DIGITS = frozenset("0123456789")
 _ESCAPE = re.compile(r"\\(.)", re.DOTALL)
 _WORDS: Final[dict[str, bool | float | None]] = {
@@ -66,6 +66,12 @@ _WORDS: Final[dict[str, bool | float | None]] = {
 }
 _SINGLE = frozenset({"True", "False", "None"})
 _INFINITE = re.compile(r"[+-](inf|nan)\b(?![.(\[])")
+
+
+def quoted(text: str) -> str:
+    """The beginning of a text as a message quotes it; ``the end`` if nothing is left."""
+    near = text.lstrip().split("\n")[0][:20]
+    return shorten(near) if near else "the end"
 
 
 class Reader:
@@ -129,7 +135,7 @@ class Reader:
         return self.text[self.offset : self.offset + 1] in _DIGITS
 
     def more(self) -> bool:
-        """At an item of the outermost list: past its separator, a comma or a new line."""
+        """Whether another item of the outermost list follows; skips its comma or line break."""
         self.skip(newlines=False)
         separated = not self.started
         while self.text[self.offset : self.offset + 1] in {",", "\n"}:
@@ -146,7 +152,7 @@ class Reader:
 
     def rest(self) -> str:
         """What follows, quoted for a message."""
-        return shorten(self.text[self.offset :].lstrip().split("\n")[0][:20] or "the end")
+        return quoted(self.text[self.offset :])
 
     # -- values
 
@@ -207,7 +213,7 @@ class Reader:
         raise GrammarError(f"expected a value, found {self.rest()}", self.offset)
 
     def signed(self) -> float | None:
-        """``-inf`` and its like, which no number's token is."""
+        """``-inf`` and the like, which aren't number tokens."""
         start = self.offset
         self.skip()
         match = _INFINITE.match(self.text, self.offset)
@@ -367,7 +373,7 @@ def _number(text: str, offset: int) -> int | float | complex:
     raise GrammarError(f"{shorten(text)} {problem}", offset)
 
 
-# --- whole options
+# --- the options: arguments, static values, transforms, a mesh
 
 __all__ = [
     "DTYPES",

@@ -1,8 +1,8 @@
 """The lock: one JSON file for each block, and results that come from there instead of a trace.
 
-A file holds what was asked for, the version of JAX that answered, and the whole
-result, so that pages made from it are those that were traced.  What a line of it
-means is described in ``docs/reference/lock.md``.
+A file holds the request, the version of JAX that traced it, and the whole result, so that
+pages built from it equal those that were traced.  ``docs/reference/lock.md`` describes the
+format.
 """
 
 from __future__ import annotations
@@ -27,21 +27,21 @@ from .request import Request
 from .result import Result
 from .specs import nested_source
 
-# --- the file of one block
+# --- the files of the lock
 
 #: Raised when the meaning of a file changes, or of the results in it.
 SCHEMA: Final = 1
 
 _PLAIN: Final = re.compile(r"[a-z0-9_](?:[a-z0-9_.-]{0,78}[a-z0-9_-])?")
-#: Names that Windows keeps for devices, whatever follows their first dot.
+#: Names that Windows reserves for devices, whatever follows their first dot.
 _DEVICES: Final = frozenset(
     ["con", "prn", "aux", "nul", *(f"{kind}{n}" for kind in ("com", "lpt") for n in range(10))]
 )
 #: Longest list on one line, in characters.
 _LINE: Final = 90
-#: Parts of a file that are not the result's.
+#: Parts of a file that do not belong to the result.
 _OWN: Final = frozenset(["schema", "block", "versions", "request"])
-#: What a file names the version of, and what it says of a request.
+#: The programs whose versions a file names, and the fields of a request.
 _VERSIONS: Final = frozenset(["jax", "jaxlib", "python"])
 _FLAGS: Final = ("jit", "x64", "expects_error")
 _REQUEST: Final = frozenset(
@@ -55,8 +55,8 @@ _REQUEST: Final = frozenset(
 def file_name(name: str, docname: str = "") -> str:
     """The file of a block, relative to the lock's folder, with ``/``.
 
-    ``docname`` is that of the page where the name holds for a page alone.  Whatever
-    some system can't have as a file's name, or takes for another one, gets a hash.
+    ``docname`` is the page if the name is local to it.  A name that some system can't use
+    for a file, or takes for another one, gets a hash.
     """
     folders = [_segment(part) for part in docname.split("/")] if docname else []
     return "/".join([*folders, f"{_segment(name)}.json"])
@@ -67,14 +67,14 @@ def _segment(name: str) -> str:
     if _PLAIN.fullmatch(name) and not device and not name.endswith(".json"):
         return name
     slug = re.sub(r"[^A-Za-z0-9_.-]", "_", name)[:40].strip(".-").replace(".", "_")
-    data = name.encode("utf-8", "surrogatepass")  # half a character has a hash as well
+    data = name.encode("utf-8", "surrogatepass")  # a lone surrogate has a hash too
     return f"{slug}~{hashlib.sha256(data).hexdigest()[:8]}"
 
 
 def stored(folder: Path) -> Iterator[str]:
     """The files of a lock's folder, relative to it, with ``/``."""
     paths = []
-    for above, _, names in os.walk(folder):  # what can't be read is as if it were not there
+    for above, _, names in os.walk(folder):  # unreadable files count as missing
         for name in names:
             path = Path(above, name)
             if name.endswith(".json") and path.is_file():
@@ -142,7 +142,7 @@ def differing(asked: WrittenRequest, locked: WrittenRequest) -> str:
 
 @dataclass(frozen=True, slots=True)
 class LockFile:
-    """What one file holds: a request, the versions that answered it, and the result.
+    """The content of a file: a request, the versions that traced it, and the result.
 
     ``block`` is the name of the block, ``versions`` has at least ``jax``, as the result has.
     """
@@ -156,7 +156,7 @@ class LockFile:
     def of(
         cls, block: str, request: Request, result: Result, versions: Mapping[str, str]
     ) -> LockFile:
-        """The file of a result; ``versions`` are those beside JAX's."""
+        """The file of a result; ``versions`` are the others beside JAX's."""
         return cls(block, {"jax": result.jax, **versions}, readable(request), result)
 
     @classmethod
@@ -188,7 +188,7 @@ class LockFile:
         return "{\n" + ",\n".join(rows) + "\n}\n"
 
     def is_unchanged(self, new: LockFile) -> bool:
-        """Whether a file need not be written: jaxlib and Python alone are not a reason."""
+        """Whether a file can stay: new versions of jaxlib or Python alone don't count."""
         jax = {"jax": self.versions["jax"]}
         return replace(self, versions=jax) == replace(new, versions={"jax": new.versions["jax"]})
 
@@ -200,7 +200,7 @@ class LockFile:
 
 
 def load(path: Path) -> LockFile | None:
-    """What a file holds, ``None`` where it is not a whole lock file of this schema."""
+    """The content of a file; ``None`` unless it is a complete lock file of this schema."""
     data = read(path)
     return LockFile.from_json(data) if _is_lock(data) else None
 
@@ -255,7 +255,7 @@ def signature(path: Path) -> list[int] | None:
 
 
 def _is_lock(data: Any) -> bool:
-    """Whether each field of a file is what we write: nothing in it is believed unchecked."""
+    """Whether each field of a file is valid: nothing is trusted unchecked."""
     try:
         return bool(
             data["schema"] == SCHEMA
@@ -280,7 +280,7 @@ def _are_versions(data: Any) -> bool:
 
 
 def _is_request(data: Any) -> bool:
-    """Whether it is what :func:`readable` makes."""
+    """Whether it has the form of :func:`readable`."""
     for name, value in data.items():
         if name == "jaxpr_transforms":
             if not all(type(path) is str for path in value.values()):
@@ -297,7 +297,7 @@ _SCHEMA: Final = [SCHEMA, requests.SCHEMA]
 
 
 class _LockRow(NamedTuple):
-    """What the index knows of a file: its digest, that of the request, what its result shows."""
+    """An entry of the index: digests of a file and its request, and what its result shows."""
 
     state: str
     asked: str
@@ -326,16 +326,16 @@ def _rows(data: Any) -> dict[str, _LockRow]:
 
 
 class LockFolder:
-    """The lock of a project, read where its files are not known to be unchanged.
+    """The lock of a project; only files that may have changed are read.
 
-    ``shown`` is the folder as messages name it; ``cache`` has the index, which is only a
-    shortcut for builds in which nothing changed.  What changed is known by digests: times
-    of files mean nothing on another machine.
+    ``display_name`` is the folder as messages name it.  ``cache`` has the index, a mere
+    shortcut for builds without changes.  Digests detect changes: on another machine the
+    times of files mean nothing.
     """
 
-    def __init__(self, folder: Path, shown: str, cache: Cache) -> None:
+    def __init__(self, folder: Path, display_name: str, cache: Cache) -> None:
         self.folder = folder
-        self.shown = shown
+        self.display_name = display_name
         self.cache = cache
         self.loaded: dict[str, LockFile | None] = {}
         self.rows = cache.load(INDEX, _rows, _SCHEMA) or {}
@@ -346,7 +346,7 @@ class LockFolder:
         return os.path.isdir(self.folder)
 
     def data(self, file: str) -> LockFile | None:
-        """What a file holds, ``None`` where it is missing or damaged."""
+        """The content of a file; ``None`` if it is missing or damaged."""
         if file not in self.loaded:
             self.loaded[file] = load(self.folder / file)
         return self.loaded[file]
@@ -359,7 +359,7 @@ class LockFolder:
     def look(self, file: str, request: Request, asked: str) -> tuple[Seen, str]:
         """What the result in a file shows, or why it can't be used.
 
-        ``asked`` is the digest of the request; for each, a file is read once.
+        ``asked`` is the digest of the request; for each request a file is read once.
         """
         state = file_digest(str(self.folder / file))
         row = self.rows.get(file)
@@ -376,22 +376,22 @@ class LockFolder:
     def problem(self, file: str, request: Request) -> str:
         """Why a file can't be used for a request, or ``""``."""
         builder = "`sphinx-build -b jaxpr-lock`"
-        path = f"{self.shown}/{file}"
+        path = f"{self.display_name}/{file}"
         if not self.exists:
-            return f"there is no lock: {builder} creates it in {self.shown}"
+            return f"there is no lock: {builder} creates it in {self.display_name}"
         if signature(self.folder / file) is None:
             return f"it is not in the lock ({path}); {builder} adds it"
         data = self.data(file)
         if data is None:
-            problem = "is not a whole lock file (did a merge leave a conflict in it?)"
+            problem = "is not a complete lock file (did a merge leave a conflict in it?)"
             return f"{path} {problem}; {builder} recreates it"
         if data.request != readable(request):
             differences = differing(readable(request), data.request)
-            return f"{path} was made for another request: {differences}; {builder} recreates it"
+            return f"{path} was created for another request: {differences}; {builder} recreates it"
         return ""
 
     def flush(self) -> None:
-        """Keep what was looked at."""
+        """Write the index."""
         rows = {
             file: row.to_json()
             for file, row in self.rows.items()

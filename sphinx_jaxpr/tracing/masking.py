@@ -16,16 +16,19 @@ from .result import Result, TraceError
 
 #: A memory address in a text: in Python's default reprs, in effects, in names of objects.
 _ADDRESS: Final = re.compile(r"0x[0-9a-fA-F]{6,}")
+#: An ``id()`` as JAX's messages write it: ``BatchTracer with object id 140174``,
+#: ``Var(id=140174)``, ``<DynamicJaxprTracer 140174>``.
+_IDENTITY: Final = re.compile(r"(\bobject id |\bVar\(id=|<\w*Tracer )\d+\b")
 
-#: The end of a folder that libraries are installed in, wherever that is, ...
+#: The end of a folder in which libraries are installed, wherever it is.
 _SITE: Final = re.compile(
     r"[/\\][Ll]ib(?:64)?[/\\](?:(?:python|pypy)[\d.]*t?[/\\])?(?:site|dist)-packages[/\\]"
 )
-#: ... what a path does not go on over, and where one begins.
+#: Characters that end a path, and where a path begins.
 _ENDS: Final = "\"' \n\t<>"
 _BEGINS: Final = re.compile(r"(?<![\w.-])(?:/|[A-Za-z]:[/\\])")
 
-#: What tells the folder of a project: of its version control, else of its build.
+#: Files that mark the folder of a project: of version control, or else of its build.
 _VERSIONED: Final = (".git", ".hg", ".jj", ".svn")
 _BUILT: Final = ("pyproject.toml", "setup.py", "setup.cfg")
 
@@ -33,8 +36,7 @@ _BUILT: Final = ("pyproject.toml", "setup.py", "setup.cfg")
 class PathMasker:
     """Masks the folders of this machine: the project's, import roots, and the home folder.
 
-    In a text such a folder is masked where a path begins with it; any other path is left
-    as it is.
+    In a text, such a folder is masked where a path begins with it; other paths are left alone.
     """
 
     def __init__(self, source: str, roots: Iterable[str]) -> None:
@@ -47,9 +49,9 @@ class PathMasker:
         is_at_home = _lies_in(self.source, self.home)
         own = {path: to for path, to in above.items() if is_at_home or _lies_in(path, project)}
         self.masks = _Masks(self._shown(own))
-        #: For paths alone, of files that are known to be the project's.
+        #: For paths only, of files that are known to be the project's.
         self.wide = _Masks(self._shown(above))
-        #: What of these is where libraries are installed, and is none.
+        #: The folders among these that look like folders of installed libraries, but aren't.
         self.inner = _Masks({p: to for p, to in self.wide.folders.items() if _SITE.search(p)})
 
     def _shown(self, above: Mapping[str, str]) -> dict[str, str]:
@@ -62,7 +64,7 @@ class PathMasker:
         return self.masks.masked(self._without_site(text))
 
     def displayed(self, file: str) -> str:
-        """A file of the user's code as it is shown: whatever is above the project is hidden."""
+        """A file of the user's code for display, without the folders above the project."""
         return self.wide.masked(self._without_site(file))
 
     def _without_site(self, text: str) -> str:
@@ -71,8 +73,8 @@ class PathMasker:
     def hide_all(self, data: Any, depth: int = 2) -> Any:
         """``hide`` for every text in JSON data.
 
-        The large parts of a result name no folder: those, ``depth`` levels down,
-        are looked at as a whole.
+        The large parts of a result, ``depth`` levels down, rarely name a folder, so each is
+        first checked as a whole.
         """
         if isinstance(data, str):
             return self.hide(data)
@@ -83,7 +85,7 @@ class PathMasker:
         return {self.hide(key): self.hide_all(item, depth - 1) for key, item in data.items()}
 
     def _may_hide(self, data: Any) -> bool:
-        """Whether ``data`` can contain a folder: one look at all of its texts."""
+        """Whether ``data`` can contain a folder, by one search of all its texts."""
         written = marshal.dumps(data)
         return b"-packages" in written or any(part in written for part in self.masks.parts)
 
@@ -101,7 +103,7 @@ class PathMasker:
     def error(self, error: TraceError) -> TraceError:
         """An error without the folders of this machine; control characters are spelled out.
 
-        The worker spells them out itself; what its client reports may have some.
+        The worker spells them out already, but an error of its client may contain some.
         """
         data = error.to_json()
         for frame in data["frames"]:
@@ -124,7 +126,7 @@ class PathMasker:
     def module(self, name: str) -> str:
         """The file of a top-level module among the roots, as stored; ``""`` if elsewhere.
 
-        Folders without ``__init__`` count only where nothing else is found, and all of them.
+        Folders without ``__init__`` count only if nothing else is found, and then all count.
         """
         looked = self.folders.search(name, self.roots)
         for root, hit in looked.items():
@@ -172,7 +174,7 @@ def _lies_in(path: str, folder: str) -> bool:
 def _without_site(text: str) -> str:
     """``text`` without the folders that libraries are installed in.
 
-    Each is looked for from its end, so that any text is read once.
+    Each is searched for from its end, so that any text is read once.
     """
     parts, done = [], 0
     for match in _SITE.finditer(text):
@@ -185,21 +187,24 @@ def _without_site(text: str) -> str:
 
 
 def mask(text: str) -> str:
-    """``text`` with memory addresses masked, as JAX masks its own: they change at each start."""
-    return _ADDRESS.sub("0xXXXXXXXXXXXX", text)
+    """``text`` with memory addresses masked, which change from run to run.
+
+    They look as in JAX's own prints, where addresses are masked too.
+    """
+    return _IDENTITY.sub(r"\1XXXXXXXXXXXX", _ADDRESS.sub("0xXXXXXXXXXXXX", text))
 
 
 class _Masks:
-    """Replaces folders by what is shown of them, each as a whole beginning of a path.
+    """Replaces folders at the beginning of paths by their short forms.
 
-    A folder is found as it is, as a literal of Python has it, and quoted as in a URL.
+    A folder is recognized as it is, as in a Python literal, and quoted as in a URL.
     """
 
-    def __init__(self, shown: Mapping[str, str]) -> None:
-        self.folders = shown
-        self.shown = {form: to for path, to in shown.items() for form in _forms(path)}
-        forms = sorted(self.shown, key=len, reverse=True)
-        #: Of each folder that is found some part: what has none of them has no folder.
+    def __init__(self, short: Mapping[str, str]) -> None:
+        self.folders = short
+        self.short = {form: to for path, to in short.items() for form in _forms(path)}
+        forms = sorted(self.short, key=len, reverse=True)
+        #: A part of each folder: a text without any of these contains no folder.
         self.least = [f for f in forms if not any(o in f for o in forms if o != f)]
         self.parts = [form.encode("utf-8", "surrogatepass") for form in self.least]
         first: dict[str, list[str]] = {}
@@ -208,16 +213,16 @@ class _Masks:
         self.patterns = [_pattern(begin, alike) for begin, alike in first.items()]
 
     def masked(self, text: str) -> str:
-        """``text`` with what is shown in place of each folder."""
+        """``text`` with each folder replaced by its short form."""
         if any(part in text for part in self.least):
             for pattern in self.patterns:
                 text = pattern.sub(self._short, text)
         return text
 
     def _short(self, match: re.Match[str]) -> str:
-        short = self.shown[match["folder"]]
+        short = self.short[match["folder"]]
         separator = match["separator"] or ""
-        # Inside the project its own folder goes without saying.
+        # Inside the project its own folder is omitted.
         return "" if short == "." and match["inside"] is not None else short + separator
 
 
@@ -235,8 +240,8 @@ def _forms(path: str) -> Iterator[str]:
 def _pattern(begin: str, forms: Iterable[str]) -> re.Pattern[str]:
     """Finds folders that begin with one character, where a path can begin and end.
 
-    A folder of a single name is also what other paths look like, those of a tree of parameters
-    say, so it must be where a path begins, not just where no name continues.
+    A folder with a single name may look like other paths, such as those in a tree of
+    parameters.  So it must be where a path begins, not just where no name continues.
     """
     first = re.escape(begin)
     deep: list[str] = []

@@ -1,7 +1,7 @@
-"""What a result depends on, and whether all of it is as it was.
+"""What a result depends on, and whether any of it has changed.
 
-The worker reports what it saw (:class:`.result.Needs`); the store keeps for each part a
-text by name, and compares it with what is there at the next build.
+The worker reports what it saw (:class:`.result.Needs`).  The store keeps a text by name for
+each part, and the next build compares it with the current state.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ Stored = dict[str, dict[str, str]]
 
 
 class Present:
-    """What is there now; each thing is looked at once a build.
+    """The current state; each file, folder and version is looked up once a build.
 
     ``depends`` are the patterns of ``jaxpr_depends`` with a digest of the files that each matches,
-    ``outputs`` the folders that the build itself fills, so that what is in them says nothing.
+    ``outputs`` the folders that the build itself fills, so their contents say nothing.
     """
 
     def __init__(
@@ -93,36 +93,37 @@ class Present:
         return {**kept, DEPENDS: self.depends}
 
     def changed(self, needs: Stored) -> str:
-        """What of ``needs`` has changed, in words; ``""`` where nothing has."""
+        """What has changed among ``needs``, in words; ``""`` where nothing has."""
         for part in PARTS:
             for name, before in needs[part].items():
                 now = self.value(part, name)
                 if now != before:
                     return _change(part, name, before, now)
         added = self.depends.keys() - needs[DEPENDS].keys()
-        return f"jaxpr_depends has {min(added)!r}, which is new" if added else ""
+        return f"jaxpr_depends has the new pattern {min(added)!r}" if added else ""
 
 
 def _change(part: str, name: str, before: str, now: str) -> str:
-    came = "is there now" if not before else "is gone" if not now else "changed"
+    came = "now exists" if not before else "is gone" if not now else "changed"
     match part:
         case "folders":
-            return f"what the folder {name} holds changed" if before and now else f"{name} {came}"
+            contents = "the contents of the folder " if before and now else ""
+            return f"{contents}{name} {came}"
         case "modules" | "parts":
             folder = f"{os.path.dirname(name)}/" if part == "parts" else ""
             last = f"the module {os.path.basename(name)!r}"
             if not before:
-                return f"{last} is found now: {folder}{now}"
-            here = f"is {folder}{now} now" if now else "is no longer found"
+                return f"{last} is now found: {folder}{now}"
+            here = f"is now {folder}{now}" if now else "is no longer found"
             return f"{last} {here}, it was {folder}{before}"
         case "missing":
-            return f"the module {name!r} {'is installed now' if now else 'is gone'}"
+            return f"the module {name!r} {'is now installed' if now else 'is gone'}"
         case "distributions" if name == ALL_INSTALLED:
-            return "the distributions that are installed changed"
+            return "the installed distributions changed"
         case "distributions":
             return f"{name} {before or '(none)'} is now {now or 'not installed'}"
         case "variables":
-            return f"the environment variable {name} {came.replace('there now', 'set now')}"
+            return f"the environment variable {name} {came.replace('now exists', 'is now set')}"
         case "depends":
             return f"files of {name!r} in jaxpr_depends changed"
     return f"{name} {came}"

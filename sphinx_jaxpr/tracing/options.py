@@ -1,4 +1,4 @@
-"""Options as texts, read alike for the directive, the command ``show`` and tests."""
+"""Options as texts, read in one way for the directive, the command ``show`` and tests."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from . import grammar
-from .grammar import WIDE, Chain, GrammarError, Mesh, Name, Value, shorten
+from .grammar import WIDE, Chain, GrammarError, Mesh, Name, Value, quoted, shorten
 from .request import Request, is_target
 
 # --- what is traced: ``args``, ``static``, ``transforms``, ``mesh``
@@ -38,6 +38,8 @@ class OptionProblem:
 
     def __str__(self) -> str:
         near = self.text[self.offset :].split("\n")[0][:_MAX]
+        if quoted(self.text[self.offset :]) in self.message:  # the message itself says where
+            return f"{self.option}: {self.message}"
         where = f"at {shorten(near)}" if near else "at its end"
         return f"{self.option}: {self.message} {where}"
 
@@ -83,7 +85,7 @@ class TraceOptions:
 def read_options(
     args: str = "", static: str = "", transforms: str = "", mesh: str = ""
 ) -> TraceOptions:
-    """Read the options as texts; what can't be read is in ``problems``."""
+    """Read the options as texts; what can't be read goes to ``problems``."""
     texts = {"args": args, "static": static, "transforms": transforms, "mesh": mesh}
     values: dict[str, Any] = {}
     problems: list[OptionProblem] = []
@@ -101,7 +103,7 @@ def names_function(target: str) -> bool:
 
 
 def narrowed(args: str) -> dict[str, str]:
-    """The 64-bit types in a text of specs, with what JAX traces instead where x64 is off."""
+    """The 64-bit types in a text of specs, each with its replacement when x64 is off."""
     wide = sorted(dtype for dtype in WIDE if re.search(rf"\b{dtype}\[", args))
     return {dtype: _narrow(dtype) for dtype in wide}
 
@@ -112,16 +114,16 @@ def _narrow(dtype: str) -> str:
 
 # --- which blocks start open: ``open``
 
-#: Values of ``open`` that stand alone.
+#: Values of ``open`` that can't be combined with others.
 OPEN_WORDS: Final = ("auto", "all", "none", "base")
 #: Printed lines up to which a block starts open under ``auto``.
 OPEN_LINES: Final = 40
 
 
 def read_open(text: str, labels: Collection[str]) -> tuple[str, list[str]]:
-    """``open`` in its canonical form, and the words in it that are no label.
+    """``open`` in its canonical form, and the words in it that aren't labels.
 
-    Several words are labels, or ``base``; one of ``OPEN_WORDS`` stands alone.
+    Several words are labels, or ``base``; one of ``OPEN_WORDS`` is the only word.
     """
     words = [word for word in re.split(r"[\s,]+", text) if word]
     value = ",".join(words)

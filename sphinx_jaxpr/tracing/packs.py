@@ -1,7 +1,7 @@
 """Packs, the files of the store: lines that builds append, their index, and the check of both.
 
-A digest says that a line is as it was written, not who wrote it: each field is checked all
-the same, as those of the lock and of the worker's replies are.
+A digest proves that a line is intact, not who wrote it.  So each field is checked, as in the
+lock and in the worker's replies.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ from .needs import Stored, are_stored
 from .request import SCHEMA
 from .result import Result
 
-# --- packs: files to which one build each appends, a line for every result
+# --- packs: each is a file to which a single build appends a line for every result
 
 NAME: Final = re.compile(rf"{SCHEMA}-[0-9a-f]{{16}}\.pack")
 #: Without file locks: seconds after which a pack counts as abandoned by its build.
 _ABANDONED: Final = 7 * 24 * 3600
-#: New packs that another build may take away before they are locked.
+#: How many new packs another build may remove before one is locked.
 _TRIES: Final = 8
 _BINARY: Final = getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0)
 
@@ -69,26 +69,26 @@ class Pack:
             self.name = f"{SCHEMA}-{secrets.token_hex(8)}.pack"
             flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND | _BINARY
             self._handle = os.open(folder / self.name, flags, 0o666)
-            # Between the two calls another build may have taken it for abandoned.
+            # Between the two calls another build may have considered it abandoned.
             if _lock(self._handle) is not False and os.fstat(self._handle).st_nlink:
                 return
             self.close()
         raise OSError(errno.EAGAIN, os.strerror(errno.EAGAIN))
 
     def append(self, text: bytes) -> int:
-        """Write a line at once; where it begins."""
+        """Write a line at once, and return the offset where it begins."""
         offset = self.size
         try:
             write_all(self._handle, text)
         except OSError:
-            with contextlib.suppress(OSError):  # no half line, if it can be helped
+            with contextlib.suppress(OSError):  # avoid half a line, if possible
                 os.ftruncate(self._handle, offset)
             raise
         self.size += len(text)
         return offset
 
     def close(self) -> None:
-        """Let others have it."""
+        """Release the pack to other builds."""
         handle, self._handle = self._handle, -1
         if handle >= 0:
             os.close(handle)
@@ -99,7 +99,7 @@ class Pack:
 
 
 def _lock(handle: int) -> bool | None:
-    """Whether a file is ours alone now; ``None`` where the system has no locks."""
+    """Lock a file; whether that worked, or ``None`` if the system has no locks."""
     try:
         import fcntl
     except ImportError:  # Windows
@@ -129,8 +129,8 @@ def listed(folder: Path) -> dict[str, int]:
 def lines(path: Path, start: int) -> Iterator[tuple[int, int, bytes]]:
     """The whole lines of a pack from ``start`` on, each with its offset and its end.
 
-    A last line without an end may still be being written, and is none.  One that is too
-    long is given as an empty one.
+    A last line without an end may be unfinished and is ignored.  A line that is too long is
+    returned empty.
     """
     with opened(path) as stream:
         stream.seek(start)
@@ -168,7 +168,7 @@ def has_line(path: Path, start: int) -> bool:
 def held(path: Path, size: int) -> Iterator[bool]:
     """Whether a pack of that size is nobody's, so that it may be removed here.
 
-    A link is never ours.
+    Links are never removed.
     """
     try:
         handle = os.open(path, os.O_RDWR | _BINARY | getattr(os, "O_NOFOLLOW", 0))
@@ -179,7 +179,7 @@ def held(path: Path, size: int) -> Iterator[bool]:
         locked, state = _lock(handle), os.fstat(handle)
         if locked is None:
             locked = state.st_mtime < time.time() - _ABANDONED
-            os.close(handle)  # or some systems would not let it be removed
+            os.close(handle)  # some systems refuse to remove an open file
             handle = -1
         yield locked and state.st_size == size and state.st_nlink > 0
     finally:
@@ -187,18 +187,18 @@ def held(path: Path, size: int) -> Iterator[bool]:
             os.close(handle)
 
 
-# --- the index: what the store knows of a result without reading it
+# --- the index: what a build needs to know of results without reading them
 
-#: What a key may end with: its result is a failure, which is tried again where it matters.
+#: The end of a key whose result is a failure, which is retried where it matters.
 FAILED: Final = "-failed"
 _KEY: Final = re.compile(rf"[0-9a-f]{{40}}({FAILED})?")
 _DIGEST: Final = re.compile(r"[0-9a-f]{64}")
-#: Largest number of a place, a size, or a time: what fits into 64 bits.
+#: Largest position, size or time: what fits into 64 bits.
 _MOST: Final = 2**63 - 1
 
 
 class Seen(NamedTuple):
-    """What every build needs to know of a result, so that it need not be read.
+    """The part of a result that every build needs, so that the rest need not be read.
 
     ``program`` and ``source`` are digests of what a page can show; they decide
     what is written again.  ``captured`` is the size of closed-over arrays in bytes,
@@ -214,12 +214,12 @@ class Seen(NamedTuple):
 
     @property
     def names(self) -> list[str]:
-        """The primitives that the program meets at any depth, sorted."""
+        """The primitives in the program at any depth, sorted."""
         return self.primitives.split("\n") if self.primitives else []
 
 
 def seen(result: Result) -> Seen:
-    """What a page can show of a result."""
+    """Summarize what a page can show of a result."""
     data = result.to_json()
     facts = data.get("facts", {})
     lines = [data.get("source"), facts.get("sources")]
@@ -251,7 +251,7 @@ class IndexRow:
     ``at`` orders the records of one key, ``asked`` is the day (since 1970) on which a build
     last asked for it, ``request`` the digest of the request.  ``needs`` and ``made`` are names
     of what many records share.  ``raised`` says that the result is an error.  ``seen`` is
-    ``None`` until somebody asks.
+    ``None`` until requested.
     """
 
     key: str
@@ -272,7 +272,7 @@ class PackIndex:
     """Rows of all packs, with what they share."""
 
     def __init__(self) -> None:
-        self.sizes: dict[str, int] = {}  # of each pack, as far as it was read
+        self.sizes: dict[str, int] = {}  # of each pack, the offset up to which it was read
         self.rows: dict[str, dict[str, IndexRow]] = {}  # by key and digest
         self.needs: dict[str, Stored] = {}
         self.made: dict[str, dict[str, str]] = {}
@@ -294,7 +294,7 @@ class PackIndex:
                 self.rows.pop(row.key, None)
 
     def share(self, needs: Stored, made: dict[str, str]) -> tuple[str, str]:
-        """Keep what a record depends on, once for all; the names of the two."""
+        """Keep a record's needs and circumstances, shared by all; the names of both."""
         names = digest(needs), digest(made)
         self.needs.setdefault(names[0], needs)
         self.made.setdefault(names[1], made)
@@ -351,7 +351,7 @@ class _Names(NamedTuple):
     made: list[str]
 
     def writer(self) -> Callable[[IndexRow], list[Any]]:
-        """What makes plain data of a row."""
+        """A function that turns a row into plain data."""
         packs, needs, made = ({name: n for n, name in enumerate(names)} for names in self)
 
         def write(row: IndexRow) -> list[Any]:
@@ -438,7 +438,7 @@ def read_head(record: Record) -> RecordHead | None:
 
 
 def read_result(record: Record, key: str) -> Result | None:
-    """The result of a record of that key, ``None`` where it is not one that a page can show."""
+    """The result of a record of that key; ``None`` if a page can't show it."""
     try:
         data = loads(record.result)
     except ValueError:

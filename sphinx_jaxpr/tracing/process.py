@@ -28,12 +28,12 @@ WORKER: Final = str(Path(__file__).parents[1] / "worker" / "process.py")
 START_TIMEOUT: Final = 120.0
 #: Bytes of the worker's own output that are kept for error reports.
 KEPT_OUTPUT: Final = 20_000
-#: Seconds in which a process that closed its pipe has to end, to count as ended.
+#: Seconds within which a process that closed its pipe must end to count as ended.
 _GRACE: Final = 2.0
-#: Seconds between two looks at a process that has no keeper.
+#: Seconds between two checks of a process without a keeper.
 _GLANCE: Final = 0.1
 
-#: Longest single wait, in seconds: some systems take no longer one.
+#: Longest single wait, in seconds: some systems accept no longer one.
 _LONGEST_WAIT: Final = 3600.0
 _PIECE: Final = 2**18
 
@@ -46,18 +46,18 @@ LIFE: Final = "life"
 # -- pipes -----------------------------------------------------------------------------
 
 # A pipe ends when the last process that holds its other end closes it, which may be a daemon
-# that user code started.  So nothing here waits for an end: one loop takes what is there, and
-# closing is closing.  Where the system has no ``select`` for pipes, threads read, and a thread
-# that still waits is left behind.
+# that user code started.  So nothing here waits for an end: one loop reads what is available,
+# and closes at once.  If the system has no ``select`` for pipes, threads read, and a thread that
+# still waits is abandoned.
 
 
 def patience(seconds: float) -> float:
-    """A time to wait for in one go: never negative, never infinite."""
+    """A single waiting time: never negative, never infinite."""
     return min(max(seconds, 0.0), _LONGEST_WAIT)
 
 
 class Streams:
-    """What a process writes, in pieces, and what is written to it."""
+    """The output of a process, in pieces, and its input."""
 
     def __init__(self, child: subprocess.Popen[bytes], life: socket.socket | None) -> None:
         assert child.stdin is not None and child.stdout is not None and child.stderr is not None
@@ -91,13 +91,13 @@ class Streams:
             if not watched:
                 self.selector.register(self.input.fileno(), selectors.EVENT_WRITE)
             return
-        except OSError:  # nobody reads any more: its end tells
+        except OSError:  # nobody reads any more; the end of the process will say why
             self.pending.clear()
         if watched:
             self.selector.unregister(self.input.fileno())
 
     def wait(self, seconds: float) -> list[tuple[str, bytes]]:
-        """What comes within ``seconds``: each piece with its stream, empty at its end."""
+        """The output within ``seconds``: each piece with its stream, empty at its end."""
         pieces = []
         for key, events in self.selector.select(patience(seconds)):
             if events & selectors.EVENT_WRITE:
@@ -115,7 +115,7 @@ class Streams:
         return pieces
 
     def close(self) -> None:
-        """Let go of all ends."""
+        """Close all ends."""
         self.closed = True
         self.selector.close()
         for file in self.files:
@@ -126,7 +126,7 @@ class Streams:
 
 
 class ThreadedStreams(Streams):
-    """The same where pipes can't be watched: a thread for each."""
+    """The same for systems where pipes can't be watched: a thread for each pipe."""
 
     def __init__(self, child: subprocess.Popen[bytes], life: socket.socket | None) -> None:
         assert child.stdin is not None and child.stdout is not None and child.stderr is not None
@@ -176,7 +176,7 @@ class ThreadedStreams(Streams):
 
 
 def streams(child: subprocess.Popen[bytes], life: socket.socket | None) -> Streams:
-    """The way that the system has."""
+    """The streams that the system supports."""
     return ThreadedStreams(child, life) if os.name == "nt" else Streams(child, life)
 
 
@@ -184,7 +184,7 @@ def streams(child: subprocess.Popen[bytes], life: socket.socket | None) -> Strea
 
 
 class Ended(Exception):
-    """The process ended, or can't answer any more."""
+    """The process ended, or can no longer answer."""
 
 
 class Process:
@@ -229,10 +229,10 @@ class Process:
         self.streams: Streams = streams(self.child, ours)
 
     def greet(self, until: float) -> str:
-        """Wait until JAX is there, ``until`` at the longest; what went wrong, or ``""``."""
+        """Wait until JAX has started, at most to ``until``; what went wrong, or ``""``."""
         if self.child is None:
             return f"jaxpr_python: {self.problem}"
-        # JAX reads its flags at the first use of a device: asked for here, a wrong one
+        # JAX reads its flags at the first use of a device: if asked for here, a wrong one
         # is reported as such.
         setup = self.setup
         greeting = {"token": self.token, "roots": list(setup.roots), "memory": setup.memory}
@@ -240,7 +240,9 @@ class Process:
         try:
             message = self.hear(min(time.monotonic() + START_TIMEOUT, until))
         except Unusable as error:
-            return f"the tracing process can't be understood at its start: {error}{self._hint()}"
+            return (
+                f"the tracing process sent something unreadable at its start: {error}{self._hint()}"
+            )
         except Ended:
             last = self.output().strip().splitlines()[-1:] or ["no output"]
             return f"the tracing process {self.ending()} at its start: {last[0]}{self._hint()}"
@@ -251,17 +253,17 @@ class Process:
             return ""
         reason = message.get("broken")
         reason = (
-            reason[:2000] if isinstance(reason, str) and is_text(reason) else "it does not say why"
+            reason[:2000] if isinstance(reason, str) and is_text(reason) else "it gave no reason"
         )
         return f"the tracing process could not start JAX: {reason}{self._hint()}"
 
     def _hint(self) -> str:
-        """What may be wrong: the interpreter, the environment."""
+        """What may be wrong with the interpreter or the environment."""
         variables = dict.fromkeys(f"{key}={text}" for key, text in self.setup.flags)
         flags = dict(self.setup.flags)
         variables.update({key: None for key, _ in self.setup.settings if key not in flags})
         hint = f" (interpreter {self.setup.python}"
-        # Of the others the name alone: a value may be a secret.
+        # Names only, since a value may be a secret.
         return hint + (f"; its environment sets {', '.join(variables)})" if variables else ")")
 
     def say(self, message: Message) -> None:
@@ -269,12 +271,12 @@ class Process:
         self.streams.send(json.dumps(message).encode() + b"\n")
 
     def hear(self, until: float) -> Message | None:
-        """The next message, ``None`` where there is none ``until`` then."""
+        """The next message; ``None`` if none arrives before ``until``."""
         while True:
             try:
                 message = self.frames.take() if self.frames.buffer else None
             except Unusable:
-                if self.over:  # left behind by a child, after its end
+                if self.over:  # from a child, after the end of the process
                     raise Ended from None
                 raise
             if message is not None:
@@ -287,7 +289,7 @@ class Process:
                 return self.frames.take()
 
     def _listen(self, seconds: float) -> None:
-        """Take what comes; after the end of the keeper no longer than what is there."""
+        """Read output; after the keeper has ended, only what is available."""
         if not self.worker and self.child is not None:  # no keeper says when it ended
             seconds = min(seconds, _GLANCE)
             self.over = self.over or self.child.poll() is not None
@@ -300,13 +302,13 @@ class Process:
                 self._keep(piece)
             elif piece:
                 self._meet(piece)
-            elif self.worker:  # else something in between does not pass it on
+            elif self.worker:  # otherwise a wrapper does not pass it on
                 self.over = True
         if self.over and not pieces:
             self.closed = True
 
     def _meet(self, piece: bytes) -> None:
-        """Who the worker is, as its keeper says."""
+        """Read from the keeper which process the worker is."""
         if piece.strip().isdigit() and len(piece) < 12:
             self.worker = int(piece)
 
@@ -317,9 +319,9 @@ class Process:
             self.kept -= len(self.tail.popleft())
 
     def needs_of(self, message: Message) -> Needs | None:
-        """What a reply depends on: the worker sends each set once, with a number.
+        """The dependencies of a reply: the worker sends each set once, with a number.
 
-        ``None`` where the reply names no set.  Raises :class:`Unusable` where the number is
+        ``None`` if the reply names no set.  Raises :class:`Unusable` where the number is
         unknown, or that of another set.
         """
         if "deps" not in message:
@@ -341,7 +343,7 @@ class Process:
         return printed[-KEPT_OUTPUT:].decode(errors="replace")
 
     def _drain(self) -> None:
-        """What is there; whoever goes on printing is not waited for."""
+        """Read the available output, without waiting for more."""
         if self.child is None or self.streams.closed:
             return
         until = time.monotonic() + 1
@@ -358,7 +360,7 @@ class Process:
             self.child.send_signal(signal.SIGCONT)
         while (code := self.child.poll()) is None:
             if time.monotonic() > until or (not self.over and descendants.runs(self.worker)):
-                return "closed its channel and did not end"
+                return "closed its channel without ending"
             time.sleep(0.005)
         if code >= 0:
             return f"ended with exit status {code}"
@@ -367,13 +369,13 @@ class Process:
         return f"was ended by signal {-code}"
 
     def kill(self) -> None:
-        """Kill the worker and all that it started, wherever that went."""
+        """Kill the worker and every process that it started."""
         if self.child is None:
             return
         self._drain()
         running = self.child.returncode is None
         if hasattr(os, "killpg"):
-            # The keeper is spared: it adopts as long as there is something below it.
+            # The keeper is spared: it adopts as long as processes remain below it.
             root = self.child.pid if running else None
             descendants.end(root, self.mark, self.worker)
             if running:

@@ -1,7 +1,7 @@
 """What to trace: the canonical form of a request, its JSON, and the job that a worker gets.
 
 A request names everything that decides the traced program and nothing else:
-a caption, a fold or a class never enters it, so that they never retrace.
+captions, folds and classes are not part of it, so changing them never retraces.
 """
 
 from __future__ import annotations
@@ -118,13 +118,13 @@ class Request:
 
     @property
     def modules(self) -> list[str]:
-        """Modules that this request names itself; of a dotted name, the object as well."""
+        """Modules that this request itself names; for a dotted name, the object as well."""
         named = [self.target, *self.around, *(path for _, path in self.third_party)]
         return [name.partition(":")[0] for name in named]
 
     @property
     def top_modules(self) -> set[str]:
-        """Top-level names of the modules that this request names itself."""
+        """Top-level names of the modules that this request itself names."""
         return {name.partition(".")[0] for name in self.modules}
 
     @property
@@ -139,7 +139,7 @@ def is_within(module: str, allowed: tuple[str, ...]) -> bool:
 
 
 def encode(value: Value | Mesh) -> Any:
-    """A value as JSON data; whatever JSON lacks is a one-key object."""
+    """A value as JSON data; what JSON lacks becomes an object with one key."""
     match value:
         case Name(text):
             return {"name": text}
@@ -204,15 +204,15 @@ def is_target(text: str) -> bool:
 
 
 def check_chain(chain: Chain, third_party: Mapping[str, str]) -> str:
-    """What is wrong with a chain's names, options and label, or ``""``."""
+    """What is wrong with a chain's names, options or label, or ``""``."""
     for step in chain.steps:
         if step.name in third_party:
             continue  # its own signature is checked where it is imported
         if step.name not in TRANSFORMS:
-            known = sorted({*TRANSFORMS, *third_party})
+            names = sorted({*TRANSFORMS, *third_party})
             return (
-                f"unknown transform {shorten(step.name)}{nearest(step.name, known)}"
-                f" (known: {', '.join(known)})"
+                f"unknown transform {shorten(step.name)}{nearest(step.name, names)}"
+                f" (known: {', '.join(names)})"
             )
         options = TRANSFORMS[step.name].options
         for key, _ in step.options:
@@ -226,7 +226,7 @@ def check_chain(chain: Chain, third_party: Mapping[str, str]) -> str:
 
 
 def checked(chains: Iterable[Chain], third_party: Mapping[str, str]) -> list[tuple[Chain, str]]:
-    """Each chain with what is wrong with it, ``""`` where nothing is: two with one label too."""
+    """Each chain with what is wrong with it, such as the label of another, or ``""``."""
     pairs: list[tuple[Chain, str]] = []
     labels: set[str] = set()
     for chain in chains:
@@ -244,7 +244,7 @@ def checked(chains: Iterable[Chain], third_party: Mapping[str, str]) -> list[tup
 def variants(
     base: Request, chains: Iterable[Chain], third_party: Mapping[str, str]
 ) -> list[tuple[str, Request]]:
-    """The request of each chain, with its label; ``ValueError`` says what is wrong with one."""
+    """The request of each chain, with its label; ``ValueError`` if one is wrong."""
     labelled = []
     for chain, problem in checked(chains, third_party):
         if problem:
@@ -270,9 +270,9 @@ def local_name(target: str) -> str:
     return last + "_" if keyword.iskeyword(last) or last in RESERVED else last
 
 
-# --- jobs: what a worker is given
+# --- jobs for a worker
 
-#: Seconds from which a time counts as unlimited: clocks of some systems wait no longer.
+#: Seconds from which a time counts as unlimited: some systems can't wait longer.
 MAX_SECONDS: Final = 1_000_000
 
 
@@ -305,9 +305,9 @@ class Job:
 
 
 def seconds(value: Any) -> float:
-    """A number of seconds, also as text; 0.0 where it is none.
+    """A number of seconds, also as text; 0.0 for anything else.
 
-    Infinity means no limit, and so does whatever is beyond what clocks can wait for.
+    Infinity means no limit, and so does a time longer than clocks can wait.
     """
     if isinstance(value, bool) or not isinstance(value, (int, float, str)):
         return 0.0
@@ -325,7 +325,7 @@ def seconds(value: Any) -> float:
 class Limit:
     """The seconds that all tracing of a build may take, in all workers together.
 
-    They count while programs are traced, and not while pages are read or written.
+    Time counts only while programs are traced, not while pages are read or written.
     """
 
     def __init__(self, seconds: float = math.inf) -> None:
@@ -335,7 +335,7 @@ class Limit:
 
     @contextlib.contextmanager
     def counting(self) -> Iterator[None]:
-        """Let time count."""
+        """Count time while the context lasts."""
         self.until = time.monotonic() + self.left
         try:
             yield

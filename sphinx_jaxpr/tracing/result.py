@@ -22,13 +22,13 @@ if TYPE_CHECKING:
 
 
 class ErrorKind(StrEnum):
-    """Where a request ended; no other kind exists."""
+    """Where a request failed; no other kind exists."""
 
     CRASH = "crash"  # the worker ended
-    IMPORT = "import"  # a module of the page's could not be imported
+    IMPORT = "import"  # a module that the page names could not be imported
     LOCK = "lock"  # the lock has no such program
     OPTION = "option"  # an option of the directive cannot be carried out
-    STATE = "state"  # what an earlier request left behind is in the way
+    STATE = "state"  # the effects of an earlier request are in the way
     TARGET = "target"  # the target does not exist, or is not a function
     TIMEOUT = "timeout"
     TRACE = "trace"  # the traced function, or JAX, raised
@@ -117,7 +117,7 @@ class TraceError:
         return data
 
     def on_page(self) -> Self:
-        """What a page shows of it, and what decides whether it was expected."""
+        """The part that a page shows, and that decides whether the error was expected."""
         return type(self)(self.kind, self.message, self.type, self.mro, self.frames)
 
 
@@ -161,8 +161,8 @@ class Result:
     """What a page can show: a program, or an error that it expects.
 
     ``call`` makes the program; ``args`` has each argument with its type, ``inputs``
-    for each input the argument and the leaf.  Both are ``None`` where an error came
-    before they were known.  ``settings`` are JAX's that were not at their defaults.
+    for each input the argument and the leaf.  Both are ``None`` if an error came
+    before they were known.  ``settings`` are those of JAX that were not at their defaults.
     """
 
     jax: str = ""
@@ -180,7 +180,7 @@ class Result:
         """Read what :meth:`to_json` wrote and :mod:`.checks` has passed."""
         program = None
         if "text" in data:
-            # A build in which nothing changed reads no program.
+            # A build without changes reads no program.
             from ..program.facts import Facts
 
             program = TracedProgram(
@@ -234,7 +234,7 @@ def _pairs(data: Any) -> Pairs | None:
 
 @dataclass(frozen=True)
 class Needs:
-    """What the worker saw a program depend on; paths are absolute.
+    """The dependencies of a program that the worker saw; paths are absolute.
 
     ``files`` were read, ``folders`` listed: each with a digest of its content, ``""`` where
     it was missing.  ``paths`` and ``sizes`` were asked for.  ``modules`` are the top-level
@@ -265,10 +265,10 @@ class Needs:
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What became of one request that a worker was given.
+    """The outcome of one request to a worker.
 
-    Either ``result`` or ``error`` is there; ``known`` is the part of a result that was
-    known before the error.  ``needs`` is what the answer depends on, where it is known.
+    Either ``result`` or ``error`` is set; ``known`` is the part of a result that preceded
+    the error.  ``needs`` are the dependencies of the answer, if they are known.
     """
 
     result: Result | None = None
@@ -288,12 +288,12 @@ class Reply:
         )
 
     def to_json(self) -> JsonObject:
-        """A message of the worker, without its ``needs``: it sends each set of them once."""
+        """A message of the worker, without its ``needs``: it sends each set only once."""
         parts = (("result", self.result), ("error", self.error), ("known", self.known))
         return {name: part.to_json() for name, part in parts if part is not None}
 
 
-# --- both in words
+# --- errors, results and settings in words
 
 #: Longest message in one line, in characters.
 MAX_LINE: Final = 600
@@ -372,7 +372,7 @@ def remarks(result: Result | None, base: Result | None = None) -> list[str]:
 
 
 def differences(before: Pairs, now: Pairs) -> str:
-    """How the settings in which a program was traced differ from those of the stored one."""
+    """How the settings of a trace differ from those of the stored program."""
     then, today = dict(before), dict(now)
     changes = []
     for name in sorted({*then, *today}):
@@ -386,7 +386,7 @@ def differences(before: Pairs, now: Pairs) -> str:
 
 
 def megabytes(size: int) -> str:
-    """A size in bytes as people read it."""
+    """A size in bytes for people."""
     for unit, scale in (("GB", 10**9), ("MB", 10**6), ("kB", 10**3)):
         if size >= scale:
             return f"{size / scale:.3g} {unit}"

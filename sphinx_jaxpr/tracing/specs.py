@@ -10,7 +10,7 @@ from typing import Any, Final, TypeAlias
 
 from ..program.dtypes import DTYPES, KEYS, MEANT_DTYPES
 
-# --- the values that options of a page may hold, as plain data
+# --- the values
 
 WIDE: Final = frozenset({"f64", "i64", "u64", "c128"})
 #: Memory spaces, as jaxprs print them: ``f32<host>[4]``.
@@ -30,7 +30,7 @@ class Name:
 class Aval:
     """An abstract array: short dtype and dimensions.
 
-    ``axes`` has the mesh axes that split each dimension, where any is split;
+    ``axes`` has the mesh axes that split each dimension, if any is split;
     ``memory`` is a memory space other than the default one.
     """
 
@@ -115,7 +115,7 @@ class Chain:
     offset: int = 0
 
 
-# --- what an author is likely to mean where the language of the options has other words
+# --- the likely meaning of a value that isn't written in the language of the options
 
 _SHORT: Final[dict[str, str]] = {
     **{long: short for short, long in DTYPES.items()},
@@ -125,16 +125,16 @@ _ENDLESS: Final = {"inf": "inf", "infinity": "inf", "nan": "nan"}
 
 
 def meant_dtype(name: str) -> str:
-    """The dtype that a wrong one means, ``""`` where none is near: ``jnp.float32``."""
+    """The dtype that a wrong name means, ``""`` if none is near: ``jnp.float32``."""
     last = name.rpartition(".")[2].lower()
     if last in DTYPES:
         return last
     if last in _SHORT:
         return _SHORT[last]
     letters = _letters(last)
-    alike = [known for known in DTYPES if _letters(known) == letters]
-    known = alike or [*DTYPES, *KEYS]
-    near = difflib.get_close_matches(last, known, n=1, cutoff=0.5)
+    alike = [dtypes for dtypes in DTYPES if _letters(dtypes) == letters]
+    dtypes = alike or [*DTYPES, *KEYS]
+    near = difflib.get_close_matches(last, dtypes, n=1, cutoff=0.5)
     longer = [dtype for dtype in alike if dtype.startswith(f"{last}_")]
     return (longer or near or [""])[0]
 
@@ -151,7 +151,7 @@ def meant_name(name: str) -> str:
 
 
 def meant_call(value: Any) -> str:
-    """The value that a call means, ``""`` where there is none: ``float("-inf")``."""
+    """The value that a call means, ``""`` if there is none: ``float("-inf")``."""
     if isinstance(value, Call) and value.name == "float" and len(value.arguments) == 1:
         text = str(value.arguments[0]).strip().lower()
         sign = "-" if text.startswith("-") else ""
@@ -161,7 +161,7 @@ def meant_call(value: Any) -> str:
 
 
 def separating(rest: str) -> str:
-    """A hint for what is found in place of a comma."""
+    """A hint for a character that is found instead of a comma."""
     if rest.startswith("@"):
         return "; mesh axes follow a dimension, as in f32[4@a,8]"
     if rest.startswith(":"):

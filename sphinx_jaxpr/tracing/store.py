@@ -1,8 +1,8 @@
 """Results by key, and what must still hold for them.
 
-Results lie in packs (:mod:`.packs`); the index repeats of every record what a build needs
-to know in which nothing changed, so that such a build reads one file.  It is only a
-shortcut: what it does not know is read from the packs.
+Results are kept in packs (:mod:`.packs`).  The index repeats, for every record, what a build
+without changes needs, so that such a build reads one file.  It is only a shortcut: whatever
+it lacks is read from the packs.
 """
 
 from __future__ import annotations
@@ -34,24 +34,24 @@ from .packs import (
 from .request import SCHEMA, Request
 from .result import Needs, Result
 
-# --- what the store lets go: by age, by size, and what killed builds left behind
+# --- pruning: by age, by size, and leftovers of killed builds
 
-#: Days after which a result goes that no build asked for; also what other versions of this
-#: package left, and tracebacks.
+#: Days after which a result that no build asked for is removed, as are tracebacks and files of
+#: other versions of this package.
 _DAY: Final = 24 * 3600
 DAYS: Final = 30
-#: Bytes of results; what is above goes, the least recently asked first.
+#: Bytes of results; beyond these, the least recently requested are removed first.
 SIZE: Final = 500 * 10**6
-#: Results of one request that are kept for other states of the files that it depends on.
+#: How many results of one request are kept, for other states of its dependencies.
 STATES: Final = 4
-#: So many small packs are made into one.
+#: So many small packs are merged into one.
 MANY: Final = 16
 _SMALL: Final = 32 * 2**20
 _OTHERS: Final = re.compile(
     r"[0-9a-f]{40}(-failed)?\.json"  # before there were packs
     r"|\d+-[0-9a-f]{16}\.pack|index-\d+\.txt|python-[0-9a-f]{12}\.txt"
 )
-#: Names from before there were packs that others have as well, and how our files begin.
+#: Names from before there were packs that other programs use too, and how our files begin.
 _PLAIN: Final = {
     "index.json": re.compile(rb'\{"entries":\{'),
     "verdicts.txt": re.compile(rb'\{"[0-9a-f]{24}":|\{\}'),
@@ -60,7 +60,7 @@ _LOG: Final = re.compile(r"[0-9a-f]{12}\.log")
 
 
 def outlived(rows: list[IndexRow], today: int) -> list[IndexRow]:
-    """The rows that nothing is likely to ask for again."""
+    """The rows that no build is likely to request again."""
     old = [row for row in rows if row.asked < today - DAYS]
     states: defaultdict[str, int] = defaultdict(int)
     used = sum(row.length for row in rows) - sum(row.length for row in old)
@@ -83,8 +83,8 @@ def outlived(rows: list[IndexRow], today: int) -> list[IndexRow]:
 def sweep(folder: Path, now: float) -> None:
     """Remove files that no build of this version reads or writes.
 
-    The folder may hold files of others, and so may folders that its links point to: only
-    files go whose name no other program gives, or that begin as ours do.
+    The folder may hold files of other programs, and so may folders that its links point to.
+    Only files with a name that no other program uses, or that begin like ours, are removed.
     """
     before = now - DAYS * _DAY
     remove_temporary(folder, now)
@@ -106,10 +106,10 @@ def _is_of_others(folder: Path, name: str) -> bool:
 
 
 def rewrite(folder: Path, index: PackIndex) -> bool:
-    """Make few packs of many, and let go of what is dead in them; whether any changed.
+    """Merge many packs into few, and drop dead records; whether any changed.
 
-    A pack that a build still writes is left alone.  The new one is whole before an old
-    one goes, so being killed in between costs nothing.
+    A pack that a build still writes is left alone.  The new pack is complete before an old
+    one is removed, so being killed in between costs nothing.
     """
     live: defaultdict[str, list[IndexRow]] = defaultdict(list)
     for row in index.all():
@@ -140,7 +140,7 @@ def rewrite(folder: Path, index: PackIndex) -> bool:
 
 
 def _copied(folder: Path, index: PackIndex, rows: list[IndexRow]) -> bool:
-    """Write records into a new pack; ``False`` where that fails, and nothing has changed."""
+    """Write records into a new pack; ``False`` if that fails, in which case nothing changed."""
     if not rows:
         return True
     places: list[tuple[IndexRow, int]] = []
@@ -168,7 +168,7 @@ def _copied(folder: Path, index: PackIndex, rows: list[IndexRow]) -> bool:
     return True
 
 
-# --- results by key, and what must still hold for them
+# --- the store
 
 __all__ = ["FAILED", "INDEX", "Seen", "Store", "seen"]
 
@@ -179,8 +179,8 @@ _LAST: Final = 2**63 - 1
 class Store:
     """The results of one project.
 
-    There may be several under a key, one for each state of the files that they depend on.
-    ``clock`` tells the seconds since 1970.
+    A key may have several, one for each state of the files that they depend on.
+    ``clock`` returns the seconds since 1970.
     """
 
     def __init__(
@@ -192,13 +192,13 @@ class Store:
         self.installed = present.installed
         self.clock = clock
         self.today = int(clock() // _DAY)
-        self.changed = False  # whether the index is another one than that in the folder
-        self.damaged = 0  # lines and results that were not what they should be
+        self.changed = False  # whether the index differs from the one in the folder
+        self.damaged = 0  # damaged lines and results
         self.loaded: dict[str, Result] = {}
         self._chosen: dict[str, IndexRow] = {}
         self._lost: dict[
             tuple[str, str], IndexRow
-        ] = {}  # rows whose pack is gone, until found again
+        ] = {}  # rows whose pack is gone, until they are found again
         self._changes: dict[str, str] = {}
         self._latest: dict[str, str] | None = None
         self._pack: packs.Pack | None = None
@@ -211,7 +211,7 @@ class Store:
     def fresh(self, key: str, *, raises: bool = False) -> Seen | None:
         """What the result under ``key`` shows, if it may still be used.
 
-        An error is a result only where it was expected.
+        An error is a result only if it was expected.
         """
         for row in self.index.newest(key):
             if self._changed(row.needs) or (row.seen is None and not self._complete(row)):
@@ -225,7 +225,7 @@ class Store:
         return None
 
     def load(self, key: str) -> Result | None:
-        """The result under ``key``; ``None`` where it is damaged or gone."""
+        """The result under ``key``; ``None`` if it is damaged or gone."""
         if key not in self.loaded:
             row = self._chosen.get(key) or next(iter(self.index.newest(key)), None)
             result = self._result(row) if row else None
@@ -235,7 +235,7 @@ class Store:
         return self.loaded[key]
 
     def _complete(self, row: IndexRow) -> bool:
-        """Find out what a result shows that only a pack knew; whether it is one."""
+        """Read from its pack what a result shows; whether it is valid."""
         result = self._result(row)
         if result is not None:
             row.seen, row.raised = seen(result), result.error is not None
@@ -258,7 +258,7 @@ class Store:
         for _ in range(2):
             try:
                 record = packs.record(packs.raw(self.folder / row.pack, row.offset, row.length))
-            except OSError:  # another build may have made one pack of several
+            except OSError:  # another build may have merged several packs
                 self._look()
                 row = self.index.rows.get(row.key, {}).get(row.digest, row)
             else:
@@ -266,7 +266,7 @@ class Store:
         return None
 
     def _look(self) -> None:
-        """Read what is new in the folder, and forget what is gone."""
+        """Read what is new in the folder, and drop what is gone."""
         for _ in range(3):
             there = packs.listed(self.folder)
             gone = {name for name, size in self.index.sizes.items() if there.get(name, -1) < size}
@@ -281,7 +281,7 @@ class Store:
                 return
 
     def _read(self, name: str) -> bool:
-        """Read a pack from where it is known; whether it was still there."""
+        """Read the new part of a pack; whether the pack still exists."""
         start = self.index.sizes.setdefault(name, 0)
         try:
             for offset, end, text in packs.lines(self.folder / name, start):
@@ -291,7 +291,7 @@ class Store:
         except FileNotFoundError:
             return False
         except OSError:
-            pass  # as if it were not there
+            pass  # treat it as missing
         return True
 
     def _add(self, name: str, record: packs.Record | None) -> None:
@@ -312,13 +312,13 @@ class Store:
         self.index.rows.setdefault(head.key, {})[record.digest] = row
 
     def _changed(self, name: str) -> str:
-        """What has changed of a set of needs, ``""`` for nothing; looked up once a build."""
+        """What has changed in a set of needs, or ``""``; looked up once a build."""
         if name not in self._changes:
             self._changes[name] = self.present.changed(self.index.needs[name])
         return self._changes[name]
 
     def why(self, key: str, request: str, made: Mapping[str, str]) -> str:
-        """Why a request has no result under ``key``, ``""`` where it never had one."""
+        """Why a request has no result under ``key``; ``""`` if it never had one."""
         for row in self.index.newest(key):
             return self._changed(row.needs)
         if self._latest is None:
@@ -339,7 +339,7 @@ class Store:
     ) -> Seen:
         """Keep a result at once, so that a later failure costs nothing; what it shows.
 
-        ``made`` is what entered the key beside the request, by name.
+        ``made`` has the other parts of the key, by name.
         """
         visible = seen(result)
         self.loaded[key] = result
@@ -364,7 +364,7 @@ class Store:
         return visible
 
     def _append(self, line: bytes) -> int | None:
-        """Where a record begins in the pack of this build, ``None`` where it can't be kept."""
+        """The offset of a record in the pack of this build; ``None`` if it can't be kept."""
         if self.cache.fails or len(line) > MOST:
             return None
         try:
@@ -376,10 +376,10 @@ class Store:
             return None
 
     def flush(self) -> None:
-        """Write the index if anything changed, and let go what nothing asks for any more."""
+        """Write the index if anything changed, and remove what is no longer requested."""
         if self._pack is not None:
             self._pack.close()
-            if not self._pack.size:  # the disk took nothing
+            if not self._pack.size:  # nothing could be written
                 with contextlib.suppress(OSError):
                     os.unlink(self.folder / self._pack.name)
             self._pack = None
@@ -395,7 +395,7 @@ class Store:
         self.changed = False
 
     def _merge(self) -> None:
-        """Take over what other builds found out since the index was read."""
+        """Add what other builds have learned since the index was read."""
         if self.cache.stamp(INDEX) == self._stamp:
             return
         other = self.cache.load(INDEX, PackIndex.from_json, SCHEMA) or PackIndex()
@@ -417,7 +417,9 @@ class Store:
 def _difference(before: Mapping[str, str], now: Mapping[str, str]) -> str:
     for name in sorted({*before, *now}):
         old, new = before.get(name, ""), now.get(name, "")
-        if old != new and name.startswith("environment "):  # a digest: what it is stays unsaid
+        if old != new and name.startswith(
+            "environment "
+        ):  # a digest, which means nothing to readers
             return f"the {name} {'changed' if old and new else 'is new' if new else 'is gone'}"
         if old != new:
             return f"{name} {old or '(none)'} is now {new or '(none)'}"

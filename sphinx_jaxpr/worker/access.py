@@ -1,7 +1,7 @@
-"""What code asks the file system and its environment for, reported to the recorder.
+"""Reports to the recorder what code asks of the file system and of its environment.
 
-Python announces what is opened or listed as audit events.  It announces neither
-``os.stat``, on which ``os.path.exists`` and ``pathlib`` are built, nor a look at
+Python raises audit events for files that are opened and folders that are listed, but neither
+for ``os.stat``, on which ``os.path.exists`` and ``pathlib`` are built, nor for reads of
 ``os.environ``, so these are wrapped.
 """
 
@@ -22,8 +22,8 @@ from .recorder import DependencyRecorder
 
 _WRITING: Final = os.O_WRONLY | os.O_RDWR
 _LISTING: Final = ("os.listdir", "os.scandir")
-#: Events about paths that code makes, moves or removes: how many paths come first, and
-#: where the folders are that these are relative to (-1 for none).
+#: Events about paths that code creates, moves or removes: how many paths come first, and the
+#: positions of the folders that they are relative to (-1 for none).
 _CHANGING: Final = {
     "os.mkdir": (1, 2),
     "os.remove": (1, 1),
@@ -36,13 +36,13 @@ _CHANGING: Final = {
 #: Functions that ask for paths: most of ``os.path`` and ``pathlib`` calls the first two.
 _STATE: Final = ("stat", "lstat")
 _ASKING: Final = (*_STATE, "access", "readlink")
-#: Those of ``os.path`` that may be written in C and then call none of them.
+#: Functions of ``os.path`` that may be written in C and then call neither.
 _ASKING_PATHS: Final = ("exists", "lexists", "isfile", "isdir", "islink", "isjunction")
-#: Functions of the standard library that tell more of a file than its kind.
+#: Functions of the standard library that reveal more about a file than its kind.
 _TELLING: Final = frozenset({"stat", "lstat", "getsize", "getmtime", "getctime", "getatime"})
 #: Where a look at the environment comes from, seen from ``os.environ``.
 _ENVIRON: Final = ("os", "collections.abc", "_collections_abc")
-#: Functions of the standard library that put variables into a text of the caller's.
+#: Functions of the standard library that expand variables in the caller's text.
 _FILLING: Final = frozenset(
     (module, name)
     for module, names in {
@@ -51,12 +51,12 @@ _FILLING: Final = frozenset(
     }.items()
     for name in names
 )
-#: Libraries whose own questions decide nothing that a version of theirs does not.
+#: Libraries whose behavior depends on their version alone, whatever they ask.
 _OWN: Final = frozenset({"jax", "jaxlib"})
 
 
 def watch(recorder: DependencyRecorder) -> None:
-    """Tell ``recorder`` from now on; once a process."""
+    """Report to ``recorder`` from now on; once per process."""
     watcher = _Watcher(recorder)
     sys.addaudithook(watcher.audit)
     for name in _ASKING:
@@ -96,7 +96,7 @@ class _Watcher:
         handle = self.handlers.get(event)
         if handle is None or self._idle():
             return
-        # What it raises would come out of the user's own call.
+        # An exception here would surface in the user's own call.
         with contextlib.suppress(Exception), self.recorder.busy():
             handle(args, sys._getframe(1))
 
@@ -130,7 +130,7 @@ class _Watcher:
         self._hand_over(unquote(urlsplit(name).path) if name.startswith("file:") else name, frame)
 
     def _start(self, args: tuple[Any, ...], frame: FrameType) -> None:
-        """A process is started: files that its arguments name are most likely read."""
+        """A process is started: it most likely reads the files that its arguments name."""
         _, words, folder, _ = args
         for word in words if isinstance(words, (list, tuple)) else (words,):
             if isinstance(word, (str, bytes, os.PathLike)):
@@ -158,7 +158,7 @@ class _Watcher:
     # -- questions
 
     def wrap(self, module: Any, name: str) -> None:
-        """Put a function that tells the recorder in the place of one that asks for a path."""
+        """Replace a function that asks for a path by one that also reports it."""
         plain = getattr(module, name)
 
         @functools.wraps(plain)
@@ -204,7 +204,7 @@ class _Watcher:
             )
 
     def _tells(self, frame: FrameType) -> bool:
-        """Whether more than the kind of a file is asked for: by whom decides it."""
+        """Whether more than the kind of a file is asked for, which depends on the caller."""
         last = ""
         above: FrameType | None = frame
         while above is not None and _top(above) in sys.stdlib_module_names:
@@ -212,10 +212,10 @@ class _Watcher:
         return not last or last in _TELLING
 
     def _asks(self, frame: FrameType | None) -> bool:
-        """Whether it is code of the project that asks, be it through a library.
+        """Whether code of the project asks, directly or through a library.
 
-        What a library asks while it is imported is its own affair, and whoever asks first
-        would be taken for the one who asks.
+        What a library asks while it is imported doesn't count: it would be charged to
+        whichever code imports the library first.
         """
         while frame is not None and not self.recorder.is_project(frame):
             if _is_metadata(frame) or _top(frame) in _OWN:
@@ -226,7 +226,7 @@ class _Watcher:
         return frame is not None
 
     def wrap_metadata(self) -> None:
-        """Watch for distributions whose versions are asked for."""
+        """Watch for queries of the versions of distributions."""
         kind: Any = importlib.metadata.Distribution
         plain = kind.from_name.__func__
 
@@ -244,7 +244,7 @@ class _Watcher:
         self._wrap_discovery(kind)
 
     def _wrap_discovery(self, kind: Any) -> None:
-        """Watch for code that asks what is installed, as for entry points."""
+        """Watch for code that lists what is installed, for example to find entry points."""
         plain = kind.discover.__func__
 
         def discover(cls: Any, /, **options: Any) -> Any:
@@ -264,7 +264,7 @@ class _Watcher:
     # -- the environment
 
     def wrap_environment(self) -> None:
-        """Watch for variables that are read one by one, not for copies of all of them."""
+        """Watch for single variables that are read, not for copies of all of them."""
         kind: Any = type(os.environ)
         plain_item: Callable[[Any, Any], Any] = kind.__getitem__
         plain_iter: Callable[[Any], Iterator[Any]] = kind.__iter__
@@ -291,19 +291,19 @@ class _Watcher:
         kind.__iter__ = iterate
 
     def _read(self, name: str, reader: FrameType | None) -> None:
-        """One variable is read; not one after another, by what went over all their names."""
+        """Note a variable that is read, unless a loop over all names reads it."""
         if reader is None or name.startswith(FLAG_PREFIXES):  # those are in every key
             return
         if getattr(self.recorder.local, "copied", None) == (id(reader), reader.f_lasti):
             return
-        # The standard library reads for itself: the home folder, the search path.
+        # The standard library reads the home folder and the search path for its own use.
         by_name = (reader.f_globals.get("__name__"), reader.f_code.co_name) in _FILLING
         if (by_name or _top(reader) not in sys.stdlib_module_names) and self._asks(reader):
             self.recorder.note("variables", name, reader)
 
 
 def _outside(frame: FrameType | None) -> FrameType | None:
-    """Who uses ``os.environ``, seen from inside of it."""
+    """The code that uses ``os.environ``, as seen from inside it."""
     while frame is not None and frame.f_globals.get("__name__") in _ENVIRON:
         frame = frame.f_back
     return frame
@@ -318,7 +318,7 @@ def _top(frame: FrameType) -> str:
 
 
 def _keeps(mode: Any, flags: Any) -> bool:
-    """Whether a file that is opened for writing is read as well, as for a memory map."""
+    """Whether a file opened for writing is also read, for example as a memory map."""
     if isinstance(mode, str):
         return "r" in mode
     return flags & _WRITING == os.O_RDWR and not flags & (os.O_CREAT | os.O_TRUNC)

@@ -2,7 +2,7 @@
 
 A ``jax.ShapeDtypeStruct`` holds shape, dtype, weak type and sharding.  What it can't
 hold, a mutable array or another memory space, stays the abstract value that
-``jax.typeof`` gives: ``jax.make_jaxpr`` takes both.
+``jax.typeof`` returns: ``jax.make_jaxpr`` takes both.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from .failures import RequestError
 
 # --- abstract values
 
-#: What all abstract values are: JAX has no public name for it.
+#: The class of all abstract values: JAX has no public name for it.
 _ABSTRACT = type(jax.typeof(0.0)).__mro__[-2]
 _PRINTED = re.compile(r"\{ lambda ; a:(.*?)\. let", re.DOTALL)
 
 
 def is_abstract(value: Any) -> bool:
-    """Whether a value is an array's type and no array."""
+    """Whether a value is the type of an array rather than an array."""
     return isinstance(value, (jax.ShapeDtypeStruct, _ABSTRACT))
 
 
@@ -37,7 +37,7 @@ def abstract_leaf(leaf: Any) -> Any:
         return leaf
     try:
         return plain(jax.typeof(leaf))
-    except TypeError:  # no array of JAX, though it may look like one
+    except TypeError:  # not an array of JAX, though it may look like one
         if not (hasattr(leaf, "shape") and hasattr(leaf, "dtype")):
             return leaf
         return jax.ShapeDtypeStruct(
@@ -73,7 +73,7 @@ def is_ref(value: Any) -> bool:
 
 
 def split_axes(value: Any) -> PartitionSpec | None:
-    """How a value is split over a mesh, ``None`` where its type knows of no mesh."""
+    """How a value is split over a mesh, ``None`` if its type has no mesh."""
     sharding = getattr(type_of(value), "sharding", None)
     if not isinstance(sharding, NamedSharding) or sharding.mesh.empty:
         return None
@@ -81,7 +81,7 @@ def split_axes(value: Any) -> PartitionSpec | None:
 
 
 def _traced_type(function: Callable[..., Any], *types: Any) -> Any:
-    """The type of what a function returns, which need not be allowed to leave it."""
+    """The type of a function's result, even one that JAX would not let it return."""
     traced: list[Any] = []
     jax.make_jaxpr(lambda *values: traced.append(jax.typeof(function(*values))))(*types)
     return plain(traced[0])
@@ -93,7 +93,7 @@ def ref_of(leaf: Any) -> Any:
 
 
 def another(aval: Any) -> Any:
-    """A type equal to that of a mutable array: JAX takes one object for one array."""
+    """A copy of the type of a mutable array: to JAX, one type object is one array."""
     return ref_of(_traced_type(lambda ref: ref[...], aval))
 
 
@@ -103,7 +103,7 @@ def in_host_memory(leaf: Any) -> Any:
 
 
 def with_axis(leaf: Any, axis_index: int, size: int) -> Any:
-    """The type of ``size`` such values stacked along a new axis, which nothing splits."""
+    """The type of ``size`` such values stacked along a new, unsplit axis."""
     aval = type_of(leaf)
     if is_ref(aval):
         return ref_of(with_axis(_traced_type(lambda ref: ref[...], aval), axis_index, size))
@@ -131,7 +131,7 @@ def printed(leaf: Any) -> str:
         return _short(leaf)
     try:
         match = _PRINTED.match(str(jax.make_jaxpr(lambda value: None)(leaf)))
-    except Exception:  # JAX refuses it: its error is for the trace to report
+    except Exception:  # JAX refuses it; the trace reports its error
         match = None
     return " ".join(match[1].split()) if match else _short(leaf)
 
@@ -143,7 +143,7 @@ def _short(leaf: Any) -> str:
     return f"{name}[{','.join(map(str, leaf.shape))}]"
 
 
-# --- abstract meshes: no devices needed
+# --- abstract meshes, which need no devices
 
 #: The mesh of a program that has none.
 NO_MESH = AbstractMesh((), ())
@@ -174,12 +174,12 @@ def mesh_of(value: Mesh | Any) -> AbstractMesh:
 
 
 def under(mesh: AbstractMesh | None) -> AbstractContextManager[Any]:
-    """The context in which a mesh is JAX's own one."""
+    """A context in which a mesh is JAX's current one."""
     return nullcontext() if mesh is None else jax.sharding.use_abstract_mesh(mesh)
 
 
 def current() -> AbstractMesh | None:
-    """The mesh that something is traced under, if any."""
+    """The mesh of the current trace, if any."""
     mesh = jax.sharding.get_abstract_mesh()
     return None if mesh.empty else mesh
 
@@ -191,7 +191,7 @@ def mesh_source(mesh: AbstractMesh) -> str:
 
 
 def only_mesh(leaves: Sequence[Any]) -> AbstractMesh | None:
-    """The one mesh that the types of arguments know of."""
+    """The one mesh that the types of the arguments refer to."""
     meshes = []
     for leaf in leaves:
         sharding = getattr(type_of(leaf), "sharding", None)
@@ -208,7 +208,7 @@ def split(aval: Aval, mesh: AbstractMesh | None, subject: str) -> NamedSharding 
     if mesh is None:
         sizes = ", ".join(f"{axis}: 2" for axis in used)
         raise _refused(
-            f"{subject}: {aval} is split over a mesh, and there is none; add the option"
+            f"{subject}: {aval} is split over a mesh, but there is none; add the option"
             f' mesh: {{{sizes}}}, axis_types="Explicit"'
         )
     for axis in used:

@@ -1,4 +1,4 @@
-"""From exceptions to :class:`TraceError`: the user's frames, and lines of their files."""
+"""Exceptions of user code as :class:`TraceError`, with the user's frames alone."""
 
 from __future__ import annotations
 
@@ -16,22 +16,22 @@ from ..tracing.folders import is_project_file
 from ..tracing.masking import mask
 from ..tracing.result import ErrorKind, Frame, TraceError
 
-# --- lines of Python files
+# --- lines of Python files, for errors and listings
 
 _SUFFIXES: Final = tuple(importlib.machinery.SOURCE_SUFFIXES)
-#: Exceptions inside of exceptions that are listed with their frames.
+#: How many nested exceptions are listed with their frames.
 _CHAINED: Final = 100
 
 
 def is_python(file: Any) -> bool:
-    """Whether a name is that of a Python file, or of a text that was never in one."""
+    """Whether a name is that of a Python file, or of code that was never in a file."""
     if type(file) is not str or not _is_possible(file):
         return False
     return file.endswith(_SUFFIXES) or (file.startswith("<") and not os.path.exists(file))
 
 
 def _is_possible(file: str) -> bool:
-    """Whether the system can be asked for a file of that name; some versions of Python raise."""
+    """Whether the system accepts a file name; some versions of Python raise for others."""
     try:
         return b"\0" not in os.fsencode(file)
     except UnicodeEncodeError:
@@ -42,19 +42,19 @@ def line_of(file: str, line: int, names: dict[str, object]) -> str:
     """One line of a Python file, ``""`` where there is none."""
     try:
         return linecache.getline(file, line, names).strip() if is_python(file) else ""
-    except Exception:  # user code changed what is kept there
+    except Exception:  # user code changed the cache
         return ""
 
 
 def listing(error: BaseException) -> str:
-    """A traceback as Python prints it, with the lines of Python files alone."""
+    """A traceback as Python prints it, with lines of Python files only."""
     try:
         report = traceback.TracebackException(
             type(error), error, error.__traceback__, lookup_lines=False
         )
         _mute(report)
         return "".join(report.format())
-    except Exception as problem:  # the exception lies about itself
+    except Exception as problem:  # the exception misreports its own parts
         return f"{type(problem).__name__} while its traceback was read"
 
 
@@ -78,7 +78,7 @@ def _mute(error: traceback.TracebackException) -> None:
         exception.exceptions = exception.__cause__ = exception.__context__ = None
 
 
-# --- exceptions of user code
+# --- an exception of user code as plain data, with the user's frames alone
 
 #: Longest message that is kept of one error, in characters.
 MAX_MESSAGE = 4_000
@@ -108,13 +108,13 @@ class RequestError(Exception):
         )
 
     def blame(self, option: str) -> None:
-        """Name the option at fault, where none is named yet."""
+        """Name the option at fault, unless one is named already."""
         if not self.report.option:
             self.report = replace(self.report, option=option)
 
 
 class Hint(str):
-    """A note on an exception that is for the author of the page."""
+    """A note on an exception, for the author of the page."""
 
 
 def hint_of(error: BaseException) -> str:
@@ -122,12 +122,12 @@ def hint_of(error: BaseException) -> str:
     try:
         notes = getattr(error, "__notes__", ())
         return next((str(note) for note in notes if type(note) is Hint), "")
-    except Exception:  # an exception of user code may do anything when it is asked
+    except Exception:  # reading an exception of user code may run anything
         return ""
 
 
 def is_a(error: BaseException, kinds: type | tuple[type, ...]) -> bool:
-    """``isinstance`` by what an exception is, whatever it says that its class is."""
+    """``isinstance`` by the real class of an exception, whatever its ``__class__`` claims."""
     return issubclass(type(error), kinds)
 
 
@@ -147,7 +147,7 @@ def describe(
     TypeError`` accepts a subclass.
     """
     message = message_of(error)
-    if is_a(error, RequestError):  # its message says it all
+    if is_a(error, RequestError):  # its message is enough
         return replace(report_of(error), message=message)
     trace = BaseException.__dict__["__traceback__"].__get__(error)
     return TraceError(
@@ -162,7 +162,7 @@ def describe(
 
 
 def report_of(error: BaseException) -> TraceError:
-    """What a :class:`RequestError` reports, whatever user code made of its class."""
+    """The report of a :class:`RequestError`, even if user code changed its class."""
     report: TraceError = vars(error)["report"]
     return report
 
@@ -179,7 +179,7 @@ def _syntax(error: BaseException) -> SyntaxError | None:
 
 
 def message_of(error: BaseException) -> str:
-    """What an exception says, also where its ``__str__`` raises one itself."""
+    """The message of an exception, even if its ``__str__`` raises."""
     try:
         text = str(error)
     except BaseException as other:
@@ -193,12 +193,12 @@ def message_of(error: BaseException) -> str:
 
 
 def printable(text: str) -> str:
-    """``text`` with control characters spelled, and without memory addresses."""
+    """``text`` with control characters spelled out and memory addresses masked."""
     return spelled(mask(text))
 
 
 def _one_line(text: str) -> str:
-    """A name of a file or function: code may give itself any text."""
+    """A name of a file or function on one line: code may choose any text."""
     return printable(text).replace("\n", "\\n")
 
 
@@ -217,7 +217,7 @@ def _frames(trace: TracebackType | None, package_folder: str, owner: str) -> lis
 
 
 def _syntax_frame(error: BaseException) -> list[Frame]:
-    """Where Python could not read a file; user code may have made the error of anything."""
+    """Where Python could not parse a file; user code may have put anything into the error."""
     syntax = _syntax(error)
     if syntax is None or type(syntax.filename) is not str or not syntax.filename:
         return []

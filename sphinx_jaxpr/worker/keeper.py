@@ -1,12 +1,12 @@
-"""Stays behind when the worker begins, and ends all that the worker started.
+"""Outlives the worker, and ends every process that the worker started.
 
 The process that Sphinx starts forks before it imports anything large.  The child becomes the
 worker.  The parent is its *keeper*: it runs no user code, adopts what the worker's children
 leave behind, and waits for one of two things.  When the worker ends, it kills what is left
-and ends in the same way, so that Sphinx sees how.  When Sphinx ends, however that comes, the
+and ends in the same way, so that Sphinx sees how.  When Sphinx ends, for whatever reason, the
 other end of ``life`` closes, and it kills the worker too.
 
-What the worker forks has none of its pipes: a child that stays does not keep them open, and
+A child of the worker gets none of its pipes: a child that stays does not keep them open, and
 Sphinx sees at once when the worker itself has closed them.
 """
 
@@ -23,7 +23,7 @@ from ..tracing.descendants import MARK, end
 
 _PR_SET_PDEATHSIG = 1
 _PR_SET_CHILD_SUBREAPER = 36
-#: What asks the keeper to end.
+#: Signals that ask the keeper to end.
 _ENDING = ("SIGTERM", "SIGINT", "SIGHUP")
 
 
@@ -53,7 +53,7 @@ def keep(life: int, private: Sequence[int]) -> bool:
         signal.signal(getattr(signal, name), handler or signal.SIG_DFL)
     for descriptor in (wakes, wake, *([life] if _is_socket(life) else [])):
         os.close(descriptor)
-    os.setsid()  # what is sent to the worker's group does not meet its keeper
+    os.setsid()  # signals to the worker's group do not reach its keeper
     linked = _control(_PR_SET_PDEATHSIG, signal.SIGKILL)
     if os.getppid() != keeper:
         os._exit(1)
@@ -66,12 +66,12 @@ def keep(life: int, private: Sequence[int]) -> bool:
 
 def _keep_from_children(private: Sequence[int]) -> None:
     """Put nothing in the place of these descriptors in whatever is forked from now on."""
-    known = {descriptor: _identity(descriptor) for descriptor in private}
+    identities = {descriptor: _identity(descriptor) for descriptor in private}
 
     def in_child() -> None:
         with contextlib.suppress(OSError):
             null = os.open(os.devnull, os.O_RDWR)
-            for descriptor, identity in known.items():
+            for descriptor, identity in identities.items():
                 with contextlib.suppress(OSError):  # user code closed it
                     if _identity(descriptor) == identity:
                         os.dup2(null, descriptor, inheritable=False)
@@ -109,7 +109,7 @@ class _Keeper:
         os._exit(os.waitstatus_to_exitcode(status) & 0xFF)
 
     def _wait(self) -> int | None:
-        """How the worker ended; ``None`` where it has to end now."""
+        """How the worker ended; ``None`` if it must be ended now."""
         watched = [self.wakes, *([self.life] if self.life >= 0 else [])]
         while True:
             ready = select.select(watched, [], [], 1)[0]
@@ -151,7 +151,7 @@ def _end_by(number: int) -> None:
 
 
 def _is_socket(descriptor: int) -> bool:
-    """Whether ``life`` came through: what starts the interpreter may have closed it."""
+    """Whether ``life`` is open: whatever starts the interpreter may have closed it."""
     try:
         return descriptor >= 0 and stat.S_ISSOCK(os.fstat(descriptor).st_mode)
     except OSError:
@@ -159,7 +159,7 @@ def _is_socket(descriptor: int) -> bool:
 
 
 def _control(option: int, value: int) -> bool:
-    """Linux's ``prctl``; whether there is such a thing."""
+    """Call Linux's ``prctl``; whether the system has it."""
     try:
         import ctypes
 

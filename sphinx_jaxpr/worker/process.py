@@ -1,17 +1,17 @@
 """The process that imports user code and JAX, and answers JSON lines.
 
 It is started by path, under any interpreter that has JAX: the package is
-loaded from beside this file and nothing of Sphinx's environment is needed.
+loaded from this file's folder, and Sphinx's environment is not needed.
 
 Protocol.  In, one JSON object a line: a greeting with ``token``, ``roots``, ``memory`` and
 ``devices``, then one ``{"id", "request"}`` per program.  Out, in frames that carry the token
-(``tracing/frames.py``), so that nothing that user code writes is taken for a message: ``{"ready"}``
-or ``{"broken"}``, then for each request ``{"id", "stage", "module"}`` as work begins and goes on,
+(``tracing/frames.py``), so that no output of user code is taken for a message: ``{"ready"}``
+or ``{"broken"}``, then for each request ``{"id", "stage", "module"}`` as work begins and proceeds,
 and ``{"id", "result" | "error", "deps"}`` at its end.  ``{"id", "again"}`` instead says why this
-process, after what it traced before, can't give what the request gives alone: it is for another.
-An ``id`` is random: who answers a request was sent it.
+process, after what it traced before, can't trace the request as if it were alone, so that another
+process must.  An ``id`` is random, so only a process that was sent a request can answer it.
 
-The pipes come as descriptors 0 and 1.  They are moved at once to numbers that nobody hits by
+The pipes arrive as descriptors 0 and 1.  They are moved at once to numbers that no code uses by
 accident, and are closed in every program that user code starts.
 """
 
@@ -45,28 +45,28 @@ def _load_package() -> None:
 
 
 def _away(descriptor: int) -> int:
-    """A copy of a descriptor with a number that no loop over small numbers meets."""
+    """A copy of a descriptor with a number that no loop over small numbers reaches."""
     try:
         import fcntl
     except ImportError:  # not a Unix
         return os.dup(descriptor)
     for number in (1000 + os.getpid() % 20_000, 900, 200, 50):
-        with contextlib.suppress(OSError):  # more than the process may have
+        with contextlib.suppress(OSError):  # above the limit of the process
             return fcntl.fcntl(descriptor, fcntl.F_DUPFD_CLOEXEC, number)
     return os.dup(descriptor)
 
 
 def _withdraw_package() -> None:
-    """Take the package out of reach: what user code imports of it is another copy.
+    """Take the package out of reach: user code that imports it gets another copy.
 
-    All of it is loaded, and bound where it is used.
+    By now all modules are loaded, and their names are bound where they are used.
     """
     for name in [name for name in sys.modules if name.partition(".")[0] == "sphinx_jaxpr"]:
         del sys.modules[name]
 
 
 def _private_streams() -> tuple[TextIO, int]:
-    """Keep the pipes for the protocol; user code gets no input, its output goes to fd 2."""
+    """Keep the pipes for the protocol; user code has no input, and its output goes to fd 2."""
     requests = os.fdopen(_away(0), "r", encoding="utf-8")
     replies = _away(1)
     null = os.open(os.devnull, os.O_RDONLY)
@@ -79,7 +79,7 @@ def _private_streams() -> tuple[TextIO, int]:
 
 
 def _guard_memory(megabytes: int) -> None:
-    """Let a blow-up be a MemoryError here, not the end of the machine's patience."""
+    """Turn a memory blow-up into a MemoryError here, before the machine suffers."""
     try:
         import resource
     except ImportError:  # not a Unix
@@ -98,14 +98,14 @@ def _guard_memory(megabytes: int) -> None:
 
 
 def _leave_with_parent() -> None:
-    """End when the keeper is gone, where the system does not see to it."""
+    """End when the keeper is gone, if the system does not take care of that."""
     parent = os.getppid()
 
     def watch() -> None:
         while os.getppid() == parent:
             time.sleep(1)
         if hasattr(os, "killpg") and os.getpgrp() == os.getpid():
-            os.killpg(os.getpid(), signal.SIGKILL)  # what user code started goes too
+            os.killpg(os.getpid(), signal.SIGKILL)  # end what user code started too
         os._exit(1)
 
     threading.Thread(target=watch, daemon=True).start()
@@ -125,7 +125,7 @@ def main() -> None:
     token = greeting["token"]
     _guard_memory(greeting["memory"])
     roots = greeting["roots"]
-    # Behind all else while JAX is imported: a project's random.py is not what JAX means.
+    # Last while JAX is imported, which must not get a project's random.py.
     sys.path[:] = [entry for entry in sys.path if entry not in roots] + roots
     try:
         import jax
@@ -145,10 +145,10 @@ def main() -> None:
     else:
         try:
             server.serve(requests)
-        except BaseException:  # the pipe is not as it was
+        except BaseException:  # user code changed the pipe
             traceback.print_exc()
             os._exit(1)
-    os._exit(0)  # threads of user code don't keep the process
+    os._exit(0)  # threads of user code don't keep the process alive
 
 
 if __name__ == "__main__":

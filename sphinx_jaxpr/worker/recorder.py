@@ -1,11 +1,11 @@
 """Which files, folders, modules and distributions a traced program depends on.
 
-Installed in the worker after JAX is imported.  The graph is kept per module,
-so that the order in which requests import shared modules makes no difference:
-what a request depends on is the closure of its target's module.  The same
-holds for opened files: a reader that keeps what it read opens a file for the
-first request alone, so the file belongs to the reader's module as well.  And for
-all else that code asks the file system or its environment for (:mod:`.asking`).
+Installed in the worker after JAX is imported.  The graph is kept per module, so that the
+order in which requests import shared modules doesn't matter: a request depends on the
+closure of its target's module.  The same holds for opened files: a reader with a cache
+opens a file for the first request only, so the file belongs to the reader's module as well.
+It also holds for whatever else code asks of the file system or its environment
+(:mod:`.access`).
 """
 
 from __future__ import annotations
@@ -51,9 +51,9 @@ class DependencyRecorder:
         self.untracked = (*_UNTRACKED, self.package)
         # Importer -> imported modules; an installed package counts as one importer.
         self.edges: dict[str, set[str]] = defaultdict(set)
-        # Module or request -> what it came across: part of the needs, and name.
+        # Module or request -> what it needed: a part of the needs, and a name.
         self.noted: dict[str, set[tuple[str, str]]] = defaultdict(set)
-        self.values: dict[tuple[str, str], str] = {}  # how that was when it was first met
+        self.values: dict[tuple[str, str], str] = {}  # its state when it was first needed
         self.homes: dict[str, str] = {}  # project module -> its file
         self.written: set[str] = set()  # files that the code makes are not among its sources
         self.handed: set[str] = set()  # files that something else reads, and may write
@@ -62,20 +62,20 @@ class DependencyRecorder:
         self.request = ""  # set while a request runs
         self.local = threading.local()
         self.names: dict[str, list[str]] | None = None
-        #: Told of each import statement: the module's full name, and the names wanted of it.
+        #: Called for each import statement with the module's full name and the imported names.
         self.reached: Callable[[str, Sequence[str]], None] = lambda name, names: None
         self.plain_import = builtins.__import__
         self.plain_import_module = importlib.import_module
 
     def install(self) -> None:
-        """Begin to record imports; once a process."""
+        """Begin to record imports; once per process."""
         builtins.__import__ = self._import
         importlib.import_module = self._import_module
         sys.meta_path.insert(0, self)
 
     @contextlib.contextmanager
     def busy(self) -> Iterator[None]:
-        """While it lasts, what this thread asks for is not recorded."""
+        """Record nothing that this thread asks for while the context lasts."""
         before = getattr(self.local, "busy", False)
         self.local.busy = True
         try:
@@ -106,7 +106,7 @@ class DependencyRecorder:
         try:
             full = _full(name, globals, level)
             module = self.plain_import(name, globals, locals, names, level)
-        except BaseException:  # it may be tried, and done without
+        except BaseException:  # the import may be optional
             self._edge(importer, full, names)
             raise
         self.reached(full, names)
@@ -136,7 +136,7 @@ class DependencyRecorder:
         return module
 
     def find_spec(self, name: str, path: Any = None, target: Any = None) -> None:
-        """Note that a module is looked for, as the first of Python's finders; find none."""
+        """Note that a module is searched for; as the first of Python's finders, find nothing."""
         if not self.request or getattr(self.local, "busy", False):
             return
         frame: FrameType | None = sys._getframe(1)
@@ -148,22 +148,22 @@ class DependencyRecorder:
             for part, hit in places.items():
                 self.values.setdefault(("parts", part), hit)
             noted = {("modules", name), *(("parts", part) for part in places)}
-            # And the module itself: whoever finds it loaded does not look.
+            # And the module itself: if it is loaded, nobody searches for it.
             for owner in (name, *self.owners(frame)):
                 self.noted[owner].update(noted)
 
     def _is_machinery(self, frame: FrameType) -> bool:
-        """Whether a frame is one of ours or of the standard library, which import for others."""
+        """Whether a frame is ours or the standard library's, which import for others."""
         if frame.f_code.co_filename.startswith(self.package):
             return True
         name = frame.f_globals.get("__name__", "")
         return str(name).partition(".")[0] in sys.stdlib_module_names
 
     def _places(self, name: str) -> dict[str, str]:
-        """Where a module is looked for now, up to where it is, with what is there.
+        """The folders now searched for a module, up to its own, with what each has of it.
 
-        For one at the top that is each folder that code has put into ``sys.path`` itself: the
-        store knows of the others.
+        For a top-level module these are the folders that code has added to ``sys.path``: the
+        store knows the others.
         """
         parent, _, last = name.rpartition(".")
         if parent:
@@ -187,7 +187,7 @@ class DependencyRecorder:
         if self.home(importer):
             targets = {full, *(f"{full}.{item}" for item in names)}
             parent = full.rpartition(".")[0]
-            while parent:  # where the import failed, these are what was found
+            while parent:  # if the import failed, these are the modules that it found
                 targets.add(parent)
                 parent = parent.rpartition(".")[0]
             modules = (name for name in targets if name in sys.modules or name in self.homes)
@@ -197,7 +197,7 @@ class DependencyRecorder:
             if top in sys.modules:
                 self.edges[importer.partition(".")[0]].add(top)
         else:
-            # A library loads a module of the project, as a lazy loader does: whoever
+            # A library, such as a lazy loader, loads a module of the project: whoever
             # holds the package above it can reach it from now on.
             owners = [full.rpartition(".")[0], *self.owners(sys._getframe(2))]
             for owner in [name for name in owners if self.home(name)] or [importer]:
@@ -215,7 +215,7 @@ class DependencyRecorder:
     # -- what code asks for
 
     def tracked(self, path: str) -> bool:
-        """Whether a path is outside of what is installed."""
+        """Whether a path is outside the installed libraries."""
         return is_project_file(path) and not path.startswith(self.untracked)
 
     def is_project(self, frame: FrameType) -> bool:
@@ -234,7 +234,7 @@ class DependencyRecorder:
             frame = frame.f_back
 
     def note(self, part: str, name: str, frame: FrameType) -> None:
-        """Note one thing that the code above ``frame`` came across, and how it is now."""
+        """Note something that the code above ``frame`` needed, and its present state."""
         look = _LOOK.get(part)
         if look is not None and (part, name) not in self.values:
             with self.busy():
@@ -252,7 +252,7 @@ class DependencyRecorder:
         self.note("files", path, frame)
 
     def digest(self, file: str) -> str:
-        """SHA-256 of a file as it was when first asked for, ``""`` where there is none."""
+        """SHA-256 of a file when first asked for; ``""`` if there was none."""
         if ("files", file) not in self.values:
             with self.busy():
                 self.values["files", file] = file_digest(file)
@@ -261,7 +261,7 @@ class DependencyRecorder:
     # -- what a request depends on
 
     def dependencies(self, modules: Iterable[str], request: str) -> Needs:
-        """All that the closure of ``modules``, and the request itself, came across."""
+        """Everything that the closure of ``modules``, and the request itself, needed."""
         with self.busy():
             seen = self._closure(modules)
             noted = set(self.noted.get(request, ())).union(
@@ -312,11 +312,11 @@ class DependencyRecorder:
             above = os.path.dirname(above)
         if os.path.isfile(above):
             return above
-        # One that was looked for in vain may come; one that is gone was temporary.
+        # A file not found may appear later; one that is gone was temporary.
         return "" if self.digest(file) else file
 
     def _settled(self, part: str, names: set[str]) -> dict[str, str]:
-        """What was listed or asked for, as it was; as it is where the code itself changed it."""
+        """The first state of what was listed or asked for; the present one if code changed it."""
         changed = {os.path.dirname(path) for path in self.written} if part == "folders" else set()
         settled = {}
         for name in sorted(names):
@@ -330,7 +330,7 @@ class DependencyRecorder:
         }
 
     def _is_written(self, path: str) -> bool:
-        """Whether the code made a path, or a folder around it."""
+        """Whether the code created a path, or a folder around it."""
         while path not in self.written:
             path, below = os.path.dirname(path), path
             if path == below:

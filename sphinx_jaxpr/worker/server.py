@@ -1,7 +1,7 @@
-"""Answers the requests that the process is sent.  Imports user code and JAX.
+"""Answers the requests that the process receives.  Imports user code and JAX.
 
-User code may do anything to the modules that it shares with this one, so all
-that is needed here is imported, and bound to a name, before it runs.
+User code may do anything to the modules that it shares with this one, so everything
+needed here is imported, and bound to a name, before it runs.
 """
 
 from __future__ import annotations
@@ -30,16 +30,16 @@ from .isolation.scripts import Refused
 from .recorder import DependencyRecorder
 from .tracer import Tracer
 
-#: Errors that may be the doing of another request: a tracer it left, memory it took.
+#: Errors that another request may have caused: by a leaked tracer, by memory it holds.
 _LEFT_BY_OTHERS = (jax.errors.UnexpectedTracerError, MemoryError)
 
 
 class _Failed(Exception):
-    """A module whose import failed before: it is not run a second time."""
+    """A module whose import failed before, so that it is not run again."""
 
 
 def _whole(data: Any) -> Any:
-    """JSON data with the halves of characters in its texts spelled out."""
+    """JSON data whose texts have lone surrogates spelled out."""
     if isinstance(data, str):
         return data.encode("utf-8", "backslashreplace").decode()
     if isinstance(data, list):
@@ -57,8 +57,8 @@ class Server:
         self.token = token
         self.package_folder = package_folder
         self.pid = os.getpid()
-        self.known: dict[str, int] = {}
-        #: Modules in the order of their import -> how that of the last failed.
+        self.numbers: dict[str, int] = {}
+        #: Modules in the order of their import -> how the import of the last one failed.
         self.failed: dict[tuple[str, ...], Reply] = {}
         has_inside(roots)
         self.recorder = DependencyRecorder(package_folder)
@@ -75,7 +75,7 @@ class Server:
         if os.getpid() != self.pid:
             os._exit(0)
         text = frame(self.token, message)
-        if b"\\ud" in text:  # perhaps a half of a character, which no page can hold
+        if b"\\ud" in text:  # perhaps a lone surrogate, which no page can hold
             spelled = {key: _whole(part) for key, part in message.items() if key != "needs"}
             text = frame(self.token, {**message, **spelled})
         data = memoryview(text)
@@ -90,7 +90,7 @@ class Server:
             self.answer(message["id"], message["request"])
 
     def answer(self, number: int, data: Mapping[str, Any]) -> None:
-        """Carry out one request; whatever happens is the reply to it."""
+        """Carry out one request, and reply whatever happens."""
         request = Request.from_json(data)
         context = self.context.copy()  # context variables are the request's own
         context.run(self._answer, number, request)
@@ -103,7 +103,7 @@ class Server:
                 refusal = self.isolation.verdict() or doubt
         except Refused as refused:
             refusal = str(refused)
-        except BaseException as error:  # what this process relies on is not as it was
+        except BaseException as error:  # user code changed what this process relies on
             refusal = f"{type(error).__name__} in the tracing process's own code"
             self.isolation.spent = refusal
         finally:
@@ -116,7 +116,7 @@ class Server:
             self.say(id=number, **parts, **self.dependencies(request, number))
 
     def _reply(self, number: int, request: Request) -> tuple[Reply, str]:
-        """What came of a request, and why another request may have caused it, or ``""``."""
+        """The reply to a request, and why another request may have caused it, or ``""``."""
         stage = ErrorKind.IMPORT
         loaded: tuple[str, ...] = ()
 
@@ -151,13 +151,13 @@ class Server:
                     self.failed[loaded] = reply
                 return reply, doubt
             return Reply(
-                error=report, known=self.tracer.known if kind is ErrorKind.TRACE else None
+                error=report, known=self.tracer.partial if kind is ErrorKind.TRACE else None
             ), doubt
 
     def _doubt(self, error: BaseException, kind: ErrorKind) -> str:
-        """Why an error may come from what was done here before.
+        """Why an earlier request in this process may have caused an error.
 
-        A module that is missing or no Python is so in every process.
+        A missing module, or one with invalid syntax, fails in every process.
         """
         doubtful = kind is ErrorKind.IMPORT and not is_a(error, (ModuleNotFoundError, SyntaxError))
         if doubtful and self.isolation.strangers:
@@ -167,16 +167,16 @@ class Server:
         return ""
 
     def dependencies(self, request: Request, number: int) -> JsonObject:
-        """A number for the set of dependencies; the set itself the first time."""
+        """A number for a set of dependencies, with the set itself the first time."""
         modules = [path.partition(":")[0] for _, path in request.third_party]
         modules.append(request.module or self._module_of(request.target))
         modules += [name for name in self.tracer.around(request) if name in sys.modules]
         needs = self.recorder.dependencies(modules, f"request {number}").to_json()
         key = dumps(needs, sort_keys=True)
-        if key in self.known:
-            return {"deps": self.known[key]}
-        self.known[key] = len(self.known)
-        return {"deps": self.known[key], "needs": needs}
+        if key in self.numbers:
+            return {"deps": self.numbers[key]}
+        self.numbers[key] = len(self.numbers)
+        return {"deps": self.numbers[key], "needs": needs}
 
     @staticmethod
     def _module_of(target: str) -> str:

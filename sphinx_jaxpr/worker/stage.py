@@ -1,4 +1,4 @@
-"""A function on its way through the transforms, and the call that makes it."""
+"""A function on its way through the transforms, and the call that creates it."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Stage:
     ``fn`` (``jax.grad(lambda x: f(x).sum())``); ``applied`` is that function
     applied to its names (``f(x, n=3)``).  ``tangents`` are the positions of
     arguments that a transform, this one or one before, introduced as tangents.
-    ``own`` has an argument's name as the author knows it where the call has another one;
+    ``own`` has the author's name for an argument if the call uses another;
     ``trees`` the structures of the objects that the page names, and the source of each.
     """
 
@@ -36,7 +36,7 @@ class Stage:
     call: str
     applied: str
     tangents: frozenset[int] = frozenset()
-    result: Any = field(default=None, repr=False)  # abstract; None until known
+    result: Any = field(default=None, repr=False)  # abstract; None until computed
     own: Mapping[str, str] = field(default_factory=dict)
     trees: tuple[tuple[Any, str], ...] = ()
 
@@ -62,7 +62,7 @@ class Stage:
         body: str,
         tangents: frozenset[int] = frozenset(),
     ) -> Stage:
-        """A stage that is ``lambda names: body``; JAX will print it as such."""
+        """A stage for ``lambda names: body``, as which JAX prints it."""
 
         def anonymous(*values: Any) -> Any:
             return fn(*values)
@@ -74,7 +74,7 @@ class Stage:
 
     @property
     def known_as(self) -> tuple[str, ...]:
-        """The names of the arguments for the author, each a word of the language of paths."""
+        """The names of the arguments for the author, each valid in the language of paths."""
         own = (self.own.get(name, name) for name in self.names)
         pairs = zip(own, self.names, strict=True)
         return tuple(name if keyword.iskeyword(word) else word for word, name in pairs)
@@ -89,7 +89,7 @@ class Stage:
         )
 
     def after(self, before: Stage) -> Stage:
-        """This stage behind one whose arguments its own begin with: they stay what they are."""
+        """This stage after one whose arguments its own begin with; those keep their roles."""
         self.tangents |= before.tangents
         self.own = {**before.own, **self.own}
         self.trees = before.trees
@@ -109,11 +109,11 @@ class Stage:
             for names in ([self.own.get(name, name) for name in self.names], self.names):
                 if text in names:
                     return names.index(text)
-            known = self.known_as
+            listed = self.known_as
             raise RequestError(
                 ErrorKind.OPTION,
                 f"{option} names {text!r}, which is not an argument"
-                f"{nearest(text, known)} (arguments: {', '.join(known) or 'none'})",
+                f"{nearest(text, listed)} (arguments: {', '.join(listed) or 'none'})",
             )
         if isinstance(value, int) and not isinstance(value, bool):
             if not -len(self.args) <= value < len(self.args):
@@ -124,7 +124,7 @@ class Stage:
                 )
             return value % len(self.args)
         raise RequestError(
-            ErrorKind.OPTION, f"{option} is an argument's name or position, not {value!r}"
+            ErrorKind.OPTION, f"{option} must be an argument's name or position, not {value!r}"
         )
 
     def positions(self, value: Any, option: str) -> tuple[int, ...] | int:
@@ -134,7 +134,7 @@ class Stage:
         return self.position(value, option)
 
     def need(self, transform: str) -> None:
-        """Refuse a transform that needs an argument where there is none."""
+        """Refuse a transform that needs an argument if there is none."""
         if not self.args:
             raise RequestError(ErrorKind.OPTION, f"{transform} needs a function with an argument")
 
@@ -143,7 +143,7 @@ def positive(options: Options, key: str, default: int) -> int:
     """An option that is a positive number."""
     value = options.get(key, default)
     if not isinstance(value, int) or isinstance(value, bool) or value < 1:
-        raise RequestError(ErrorKind.OPTION, f"{key} is a positive number, not {value!r}")
+        raise RequestError(ErrorKind.OPTION, f"{key} must be a positive number, not {value!r}")
     return value
 
 
@@ -151,7 +151,7 @@ def flag(options: Options, key: str, default: bool) -> bool:
     """An option that is ``True`` or ``False``."""
     value = options.get(key, default)
     if not isinstance(value, bool):
-        raise RequestError(ErrorKind.OPTION, f"{key} is True or False, not {value!r}")
+        raise RequestError(ErrorKind.OPTION, f"{key} must be True or False, not {value!r}")
     return value
 
 

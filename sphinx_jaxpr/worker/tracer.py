@@ -34,12 +34,12 @@ from .transforms.table import BUILTIN
 
 # --- hints for errors that the page can fix
 
-#: What JAX and Python say where a traced value should have been static.
+#: Messages of JAX and Python if a traced value should have been static.
 _STATIC = re.compile(
     r"Non-hashable static arguments|nondiff_argnums|Shapes must be 1D sequences of concrete"
 )
 
-#: What they say where that is only likely.
+#: Messages where that is only likely.
 _LIKELY = re.compile(
     r"unhashable type: '\w*Tracer'|must have __hash__ and __eq__|must (be|have) static"
     r"|unsupported operand type\(s\) for \*: '(list|tuple|str)' and '\w*Tracer'"
@@ -53,7 +53,7 @@ _CONCRETE = (
 
 @contextmanager
 def hinting(request: Request) -> Iterator[None]:
-    """Add a hint to an exception where the request is likely to be its reason."""
+    """Add a hint to an exception that the request is likely to have caused."""
     try:
         yield
     except Exception as error:
@@ -88,7 +88,7 @@ def _holds_array(value: Any) -> bool:
 
 # --- requests
 
-#: Stages kept, so that the variants of one directive share what they build on.
+#: How many stages are cached, so that the variants of a directive share their common steps.
 KEPT_STAGES = 64
 
 
@@ -100,10 +100,10 @@ class Tracer:
         self.roots = list(roots)
         self.stages: OrderedDict[str, Stage] = OrderedDict()
         self.texts: dict[tuple[str, ...], list[ModuleType]] = {}
-        self.known = Result()
+        self.partial = Result()
 
     def prepare(self, request: Request, importing: Callable[[str], None]) -> Target:
-        """Import the target: the part of the work that runs modules' own code.
+        """Import the target: the step that runs the modules' own code.
 
         ``importing`` is called with the name of each module before its import.
         """
@@ -130,32 +130,32 @@ class Tracer:
         """The result of a request for its target.
 
         Raises whatever the function raises while it is traced, and :class:`RequestError` for
-        an option; ``known`` then has the parts of the result that were there before.
+        an option; ``partial`` then has the parts of the result that preceded the error.
         """
         value, module, name = target
-        self.known = Result(jax.__version__)
+        self.partial = Result(jax.__version__)
         if not request.steps:
-            self.known = replace(self.known, source=_source(value))
+            self.partial = replace(self.partial, source=_source(value))
         if is_jaxpr(value) and not request.steps and not request.jit:
-            self.known = replace(self.known, call=name, args=(), inputs=_own_names(value))
-            return replace(self.known, program=_program(value, ()))
+            self.partial = replace(self.partial, call=name, args=(), inputs=_own_names(value))
+            return replace(self.partial, program=_program(value, ()))
         with self._mesh(request, module), hinting(request):
             stage = self._stage(request, value, module, name)
             pairs = zip(stage.known_as, stage.args, strict=True)
-            args = tuple((known, describe(arg)) for known, arg in pairs)
-            self.known = replace(self.known, call=stage.call, args=args)
+            args = tuple((names, describe(arg)) for names, arg in pairs)
+            self.partial = replace(self.partial, call=stage.call, args=args)
             jaxpr, out = jax.make_jaxpr(stage.fn, return_shape=True)(*stage.args)
             stage.result = results(jaxpr, out)
-            self.known = replace(self.known, inputs=stage.inputs)
-            return replace(self.known, program=_program(jaxpr, _tangents(stage)))
+            self.partial = replace(self.partial, inputs=stage.inputs)
+            return replace(self.partial, program=_program(jaxpr, _tangents(stage)))
 
     def around(self, request: Request) -> list[str]:
-        """Names of the modules of the text that a request was read in."""
+        """Names of the modules of the text that contains a request."""
         named = [entry.partition(":")[0] for entry in request.around]
         return named + [module.__name__ for module in self.texts.get(request.around, ())]
 
     def names(self, request: Request, module: ModuleType) -> ReachableNames:
-        """What dotted names in the options of a request mean: ``module`` is its target's."""
+        """The meaning of dotted names in a request's options; ``module`` is that of its target."""
         around = self.texts.get(request.around, [])
         modules = around if request.bare and around else [module, *around]
         return ReachableNames(modules[0], request.allowed, tuple(modules[1:]))
@@ -170,13 +170,13 @@ class Tracer:
             mesh = attribute(self.names(request, module), text, "mesh", text)
             if callable(mesh) and not isinstance(mesh, (jax.sharding.Mesh, AbstractMesh)):
                 mesh = call(self.names(request, module), mesh, text, "mesh")
-                self.known = replace(self.known, mesh=f"{text}()")
+                self.partial = replace(self.partial, mesh=f"{text}()")
         return under(mesh_of(mesh))
 
-    def _stage(self, request: Request, target: Any, module: ModuleType, shown: str) -> Stage:
+    def _stage(self, request: Request, target: Any, module: ModuleType, call_name: str) -> Stage:
         key = f"{request.target} {request.args} {request.static} {request.jit} {request.mesh}"
         key += f" {request.around} {request.allowed}"
-        stage = self._keep(key, lambda: self._base(request, target, module, shown))
+        stage = self._keep(key, lambda: self._base(request, target, module, call_name))
         for step in request.steps:
             key += f" {step}"
             before = stage
@@ -192,19 +192,19 @@ class Tracer:
             self.stages.popitem(last=False)
         return stage
 
-    def _base(self, request: Request, target: Any, module: ModuleType, shown: str) -> Stage:
+    def _base(self, request: Request, target: Any, module: ModuleType, call_name: str) -> Stage:
         if is_jaxpr(target):
-            stage = _from_jaxpr(target, shown)
+            stage = _from_jaxpr(target, call_name)
         elif callable(target):
             names, mesh = self.names(request, module), current()
-            # What the page names may compute, which needs devices.
+            # Objects that the page names may compute, which needs devices.
             with under(NO_MESH if request.mesh else None):
-                stage = bind(target, shown, request.args, request.static, names, mesh)
+                stage = bind(target, call_name, request.args, request.static, names, mesh)
         else:
             raise RequestError(
                 ErrorKind.TARGET,
-                f"{request.target!r} is a {type(target).__name__}: a target is a function,"
-                " another callable or a jaxpr",
+                f"{request.target!r} is of type {type(target).__name__}; a target must be a"
+                " function, another callable or a jaxpr",
             )
         return BUILTIN["jit"](stage, {}).after(stage) if request.jit else stage
 
@@ -248,7 +248,7 @@ class Tracer:
 
 
 def _plain(value: Any) -> Any:
-    """An option as a third-party transform gets it: an argument's name is a string."""
+    """An option as a third-party transform gets it: the name of an argument is a string."""
     if isinstance(value, Name):
         return value.text
     if isinstance(value, dict):
@@ -265,31 +265,31 @@ def _check_options(fn: Callable[..., Any], name: str, options: Options) -> None:
         return
     if any(p.kind is p.VAR_KEYWORD for p in parameters.values()):
         return
-    known = list(parameters)[2:]
+    names = list(parameters)[2:]
     for key in options:
-        if key not in known:
+        if key not in names:
             raise RequestError(
                 ErrorKind.OPTION,
-                f"unknown option {key!r} of {name!r}{nearest(key, known)}"
-                f" (it takes: {', '.join(known) or 'none'})",
+                f"unknown option {key!r} of {name!r}{nearest(key, names)}"
+                f" (it takes: {', '.join(names) or 'none'})",
                 option="transforms",
             )
 
 
-def _from_jaxpr(target: Any, shown: str) -> Stage:
+def _from_jaxpr(target: Any, call_name: str) -> Stage:
     """A ready jaxpr as a function of its inputs."""
     body = open_jaxpr(target)
     if body is target and not hasattr(target, "consts"):
         if body.constvars:
             raise RequestError(
-                ErrorKind.TARGET, f"{shown!r} is an open jaxpr with constants: close it"
+                ErrorKind.TARGET, f"{call_name!r} is an open jaxpr with constants: close it"
             )
         target = jax.extend.core.ClosedJaxpr(target, ())
     args = [plain(var.aval) for var in body.invars]
     texts = [leaf for _, leaf in _own_names(target)]
     if not all(name.isidentifier() for name in texts):
         texts = [f"x{position}" for position in range(len(args))]
-    call = f"jax.extend.core.jaxpr_as_fun({shown})"
+    call = f"jax.extend.core.jaxpr_as_fun({call_name})"
     return Stage.of(jax.extend.core.jaxpr_as_fun(target), args, texts, call)
 
 
@@ -311,13 +311,13 @@ def _source(target: Any) -> FunctionSource | None:
         while isinstance(fn, functools.partial):
             fn = inspect.unwrap(fn.func)
         if not (inspect.isfunction(fn) or inspect.ismethod(fn) or inspect.isclass(fn)):
-            fn = type(fn).__call__  # an object that is called
+            fn = type(fn).__call__  # a callable object
         if not is_python(inspect.getfile(fn)):
             return None
         lines, first = inspect.getsourcelines(fn)
         file = inspect.getsourcefile(fn) or ""
     except Exception:
-        return None  # made by exec, built in, edited meanwhile, or not what it says it is
+        return None  # created by exec, built in, edited meanwhile, or not what it claims to be
     return FunctionSource(textwrap.dedent("".join(lines)).rstrip(), file, first)
 
 

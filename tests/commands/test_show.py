@@ -260,7 +260,7 @@ def test_other_options(shell: Shell, tmp_path: Path) -> None:
         ("show a:b --agrs f32[]", "unknown argument '--agrs', did you mean '--args'?"),
         ("show a:b c", "unknown argument 'c'"),
         ("show a:b --arg f32[]", "unknown argument '--arg', did you mean '--args'?"),
-        ("show a:b --args f32[", "--args: expected a value, found 'the end' at its end"),
+        ("show a:b --args f32[", "--args: expected a value, found the end"),
         ("show a:b --args float32[2]", "--args: unknown dtype 'float32', did you mean 'f32'?"),
         ("show a:b --static n", "--static: expected name=value"),
         ("show a:b --transforms grda", "unknown transform 'grda', did you mean 'grad'?"),
@@ -270,7 +270,7 @@ def test_other_options(shell: Shell, tmp_path: Path) -> None:
         ("show a:b --timeout soon", "--timeout: expected a number of seconds, found 'soon'"),
         (
             "show a:b --open gard --transforms grad",
-            "--open: 'gard' is none of auto, all, none, base",
+            "--open: 'gard' is not one of auto, all, none, base",
         ),
         ("show a:b --path nowhere", "--path: there is no folder 'nowhere'"),
         ("show a:b --own twice", "--own: expected name=module:function, found 'twice'"),
@@ -294,3 +294,20 @@ def test_help(capsys: pytest.CaptureFixture[str]) -> None:
     out = capsys.readouterr().out
     assert all(option in out for option in OPTIONS)
     assert all(command in out for command in COMMANDS)
+
+
+def test_a_module_of_the_working_folder_hides_none_of_ours(tmp_path: Path) -> None:
+    (tmp_path / "random.py").write_text("raise AssertionError('not the library')\n", "utf-8")
+    (tmp_path / "argparse.py").write_text("raise AssertionError('not the library')\n", "utf-8")
+    (tmp_path / "here.py").write_text("def double(x):\n    return 2 * x\n", "utf-8")
+    done = subprocess.run(
+        [sys.executable, "-m", "sphinx_jaxpr", "show", "here:double", "--args", "x=f32[3]"],
+        capture_output=True,
+        text=True,
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(PROJECT)},
+        timeout=200,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "mul" in done.stdout

@@ -72,6 +72,9 @@ def test_the_nearest_words() -> None:
     assert similar("scatteradd", known) == ["scatter-add"]
     assert similar("GATHER", known) == ["Gather"]
     assert similar("", known) == similar("qqqqqqqq", known) == []
+    # Half of its letters in common doesn't make a word a suggestion.
+    assert similar("NOTHING", ["wrong"]) == similar("gone", ["Net"]) == []
+    assert similar("dense", ["set", "len", "dot_general"]) == []
     assert similar("tanhh", known, count=2) == ["tanh", "tan"]
     assert nearest("tahn", ["add", "tanh"]) == ", did you mean 'tanh'?"
     assert nearest("tanhh", known, 2, str) == ", did you mean tanh or tan?"

@@ -99,7 +99,7 @@ def test_chains_and_labels() -> None:
 
 
 REFUSED: list[tuple[Any, str, str, int]] = [
-    (arguments, "x=", "expected a value, found 'the end'", 2),
+    (arguments, "x=", "expected a value, found the end", 2),
     (arguments, "x y", "expected ',' before 'y'", 2),
     (arguments, "x=f32[-1]", "a dimension of f32[...] is a number", 2),
     (arguments, "x=f32[True]", "a dimension of f32[...] is a number", 2),
@@ -129,7 +129,7 @@ REFUSED: list[tuple[Any, str, str, int]] = [
     (static, "n=f(2)", "'n' is a call", 0),
     (static, "n=1, n=2", "'n' is given twice", 5),
     (static, "a.b=2", "expected name=value", 0),
-    (transforms, "grad |", "expected the name of a transform, found 'the end'", 6),
+    (transforms, "grad |", "expected the name of a transform, found the end", 6),
     (transforms, "| grad", "expected the name of a transform", 0),
     (transforms, "grad(w)", "an option of 'grad' is written option=value", 5),
     (transforms, "grad(sum=True, sum=False)", "option 'sum' of 'grad' is given twice", 14),

@@ -243,7 +243,7 @@ def test_results_from_the_folder(tmp_path: Path) -> None:
     state = file.stat()
     file.write_bytes(b"x" * state.st_size)
     os.utime(file, (1, 1))
-    assert "not a whole lock file" in folder(tmp_path).look("dense.json", REQUEST, "a")[1]
+    assert "not a complete lock file" in folder(tmp_path).look("dense.json", REQUEST, "a")[1]
 
 
 def test_another_request_is_told(tmp_path: Path) -> None:

@@ -204,6 +204,16 @@ def test_mask() -> None:
     assert mask("<Thing default:0x7fa86f3e0090>") == "<Thing default:0xXXXXXXXXXXXX>"
 
 
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [("This BatchTracer with object id ", " was created"), ("Var(id=", "):f32[]"),
+     ("<DynamicJaxprTracer ", "> is referred to by")],
+)  # fmt: skip
+def test_identities_in_the_messages_of_jax_are_masked(before: str, after: str) -> None:
+    assert mask(f"{before}140174330{after}") == f"{before}XXXXXXXXXXXX{after}"
+    assert mask("f[ id=140174330 ] scan[length=140174330]").count("140174330") == 2
+
+
 def test_module_is_the_one_that_an_import_would_find(tmp_path: Path) -> None:
     roots = [tmp_path / name for name in ("docs", "one", "two")]
     for root in roots:

@@ -209,7 +209,7 @@ def test_what_is_shown_is_the_same_each_time() -> None:
     frames.take()
     with pytest.raises(Unusable) as raised:
         frames.take()
-    assert str(raised.value) == "it wrote '{\"id\": 1' where a message has to begin"
+    assert str(raised.value) == "it wrote '{\"id\": 1' where a message should begin"
 
 
 def test_random_bytes_never_raise_anything_else() -> None:
@@ -309,9 +309,9 @@ def test_a_set_of_dependencies_is_not_replaced(play: Any) -> None:
     ("start", "says"),
     [
         ([{"raw": "hello\n{}\n"}], ""),
-        ([{"raw": "y\n" * NOISE}], "can't be understood at its start: it wrote 'y"),
-        ([{"say": {"ready": 1}}], "could not start JAX: it does not say why"),
-        ([{"say": {"broken": ["x"]}}], "could not start JAX: it does not say why"),
+        ([{"raw": "y\n" * NOISE}], "sent something unreadable at its start: it wrote 'y"),
+        ([{"say": {"ready": 1}}], "could not start JAX: it gave no reason"),
+        ([{"say": {"broken": ["x"]}}], "could not start JAX: it gave no reason"),
         ([{"say": {"broken": "x" * 9000}}], "could not start JAX: xxx"),
     ],
 )
@@ -328,7 +328,7 @@ def test_hostile_starts(play: Any, start: list[Any], says: str) -> None:
         ("/bin/cat", "ended with exit status 1"),
         ("/bin/echo", "ended with exit status 0 at its start: "),
         ("/bin/true", "ended with exit status 0 at its start: no output"),
-        ("yes", "can't be understood at its start"),
+        ("yes", "sent something unreadable at its start"),
     ],
 )
 def test_interpreters_that_are_not_python(tmp_path: Path, python: str, says: str) -> None:

@@ -122,7 +122,7 @@ def test_a_kind_that_is_not_listed_is_an_error() -> None:
     }  # fmt: skip
     with pytest.raises(ValueError, match="other"):
         TraceError.from_json({**ERROR, "kind": "other"})
-    assert "error.kind is none of crash, import" in error_problem({**ERROR, "kind": "other"})
+    assert "error.kind is not one of crash, import" in error_problem({**ERROR, "kind": "other"})
 
 
 def test_remarks_are_of_programs() -> None:

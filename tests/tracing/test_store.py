@@ -137,10 +137,10 @@ def _install(folder: Path) -> None:
 CHANGES: dict[str, tuple[Callable[[Folder], object], str]] = {
     "a file in a folder that was listed": (
         lambda f: (f.docs / "data/b.csv").touch(),
-        "what the folder data holds changed",
+        "the contents of the folder data changed",
     ),
     "the folder is gone": (lambda f: (f.docs / "data").rename(f.docs / "gone"), "data is gone"),
-    "a path comes": (lambda f: (f.docs / "flag").touch(), "flag is there now"),
+    "a path comes": (lambda f: (f.docs / "flag").touch(), "flag now exists"),
     "a path goes": (lambda f: (f.docs / "asked").unlink(), "asked is gone"),
     "a file is a folder": (
         lambda f: ((f.docs / "asked").unlink(), (f.docs / "asked").mkdir()),
@@ -149,23 +149,23 @@ CHANGES: dict[str, tuple[Callable[[Folder], object], str]] = {
     "a size": (lambda f: (f.docs / "sized").write_text("22"), "sized changed"),
     "a missed submodule": (
         lambda f: (f.docs / "pk/fast.py").touch(),
-        "the module 'fast' is found now: pk/fast.py",
+        "the module 'fast' is now found: pk/fast.py",
     ),
     "a submodule that others hide": (
         lambda f: ((f.docs / "pk/slow").mkdir(), (f.docs / "pk/slow/__init__.py").touch()),
-        "the module 'slow' is pk/slow/__init__.py now, it was pk/slow.py",
+        "the module 'slow' is now pk/slow/__init__.py, it was pk/slow.py",
     ),
     "a missed module": (
         lambda f: (f.docs / "helper.py").touch(),
-        "the module 'helper' is found now: helper.py",
+        "the module 'helper' is now found: helper.py",
     ),
     "a module is installed": (
         lambda f: f.installed.add("optional_mod"),
-        "the module 'optional_mod' is installed now",
+        "the module 'optional_mod' is now installed",
     ),
     "what is installed": (
         lambda f: _install(f.docs / "plug-1.0.dist-info"),
-        "the distributions that are installed changed",
+        "the installed distributions changed",
     ),
     "a variable": (
         lambda f: f.environment.update(TOKEN="another secret"),
@@ -173,7 +173,7 @@ CHANGES: dict[str, tuple[Callable[[Folder], object], str]] = {
     ),
     "a variable is set": (
         lambda f: f.environment.update(UNSET=""),
-        "the environment variable UNSET is set now",
+        "the environment variable UNSET is now set",
     ),
     "further files": (
         lambda f: f.depends.update({"*.csv": "2"}),
@@ -181,7 +181,7 @@ CHANGES: dict[str, tuple[Callable[[Folder], object], str]] = {
     ),
     "a further pattern": (
         lambda f: f.depends.update({"*.txt": ""}),
-        "jaxpr_depends has '*.txt', which is new",
+        "jaxpr_depends has the new pattern '*.txt'",
     ),
 }
 

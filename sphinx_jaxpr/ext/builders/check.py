@@ -1,4 +1,4 @@
-"""``jaxpr-check``: a builder that writes no pages and says what is true of them."""
+"""``jaxpr-check``: a builder that writes no pages but reports what is wrong with them."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class CheckBuilder(PagelessBuilder):
 
     @property
     def policy(self) -> TracePolicy:
-        """Pages are judged as they are shown, from the lock too, unless all is traced afresh."""
+        """Judge pages as readers see them, from the lock too, unless all is traced afresh."""
         fresh = self.settings.fresh
         return TracePolicy(records=fresh, fresh=fresh, judges_afresh=True)
 
@@ -94,7 +94,7 @@ class CheckBuilder(PagelessBuilder):
 def _changed_programs(
     session: BuildSession, directives: Mapping[str, list[DirectiveRecord]]
 ) -> Iterator[Finding]:
-    """Stored programs that a fresh trace does not give again."""
+    """Findings about stored programs that a fresh trace does not reproduce."""
     seen: set[str] = set()
     for directive in (directive for page in directives.values() for directive in page):
         for block in directive.blocks:
@@ -108,16 +108,15 @@ def _changed_programs(
                 reason = differences(before.settings, settings_now) or _UNSEEN
                 yield Finding(
                     "trace",
-                    f"{block.name}: a fresh trace gives another program than the one that was"
-                    f" stored; {reason}",
+                    f"{block.name}: a fresh trace differs from the stored program; {reason}",
                     directive.source,
                     block.line,
                 )
 
 
 _UNSEEN: Final = (
-    "it depends on something that can't be seen (the time, the system's randomness, the network,"
-    " or what another block left behind in an object of the code)"
+    "it depends on something that a build can't see (the time, the system's randomness, the"
+    " network, or what another block left behind in an object of the code)"
 )
 
 
@@ -129,7 +128,7 @@ class Checked:
     drifts: Mapping[str, Drift]
 
     def write(self, folder: Path, srcdir: Path) -> None:
-        """The two files, and a summary for the terminal."""
+        """Write the two files; the answer is a summary for the terminal."""
         data: dict[str, Any] = spelled_all(self.to_json(srcdir))
         folder.mkdir(parents=True, exist_ok=True)
         lines = [_line(finding) for finding in data["findings"]]
@@ -142,7 +141,7 @@ class Checked:
             logger.info("%s", line)
 
     def to_json(self, srcdir: Path) -> dict[str, Any]:
-        """All of it as plain data; files are relative to the folder of the pages."""
+        """The report as plain data; files are relative to the folder of the pages."""
         checker = self.judged.checker
         statements = [
             (page, statement, verdict)
@@ -184,7 +183,7 @@ class Checked:
         }
 
     def _pages(self, statements: list[_Judged]) -> dict[str, dict[str, dict[str, int]]]:
-        """For each page how many sentences of each kind are true, false, wrong, not judged."""
+        """How many sentences of each kind are true, false, wrong or not judged, by page."""
         pages: dict[str, dict[str, Counter[str]]] = {}
         for page, statement, verdict in statements:
             counts = pages.setdefault(page, {}).setdefault(statement.role, Counter())
@@ -203,7 +202,7 @@ class Checked:
         }
 
     def _blocks(self, statements: list[_Judged]) -> Iterator[tuple[str, _Coverage]]:
-        """For each block its equations, and those that no sentence points at."""
+        """The equations of each block, and those that no sentence points at."""
         pointed_at: dict[tuple[str, str], set[int]] = {}
         for page, _, verdict in statements:
             target = self.judged.checker.verdicts.target(page, verdict) if verdict else None
@@ -216,7 +215,7 @@ class Checked:
                     if note.block:
                         key = (page, note.block.identity)
                         pointed_at.setdefault(key, set()).add(note.start)
-                for block in (block for block in directive.blocks if block.shown):
+                for block in (block for block in directive.blocks if block.is_shown):
                     traced = self.judged.session.traced(directive, block)
                     if traced.has_program:
                         starts = pointed_at.get((page, block.identity), set())
@@ -286,7 +285,7 @@ def _summary(data: dict[str, Any]) -> list[str]:
         counts = ", ".join(f"{states[state]} {state}" for state in _STATES if states[state])
         lines.append(f"  {names.get(kind, kind + 's')}: {counts}")
     if "claim" in total:
-        lines.append(f"  claims that hold of nothing: {data['claims_of_nothing']}")
+        lines.append(f"  vacuously true claims: {data['claims_of_nothing']}")
     blocks = data["blocks"].values()
     equations = sum(block["equations"] for block in blocks)
     pointed = sum(block["pointed_at"] for block in blocks)

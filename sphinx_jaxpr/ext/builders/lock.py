@@ -1,7 +1,7 @@
-"""The builders ``jaxpr-lock`` and ``jaxpr-record``: what is traced, as files.
+"""The builders ``jaxpr-lock`` and ``jaxpr-record``: they write traced programs to files.
 
-Both trace all blocks that some builder shows.  ``jaxpr-lock`` is the only one that
-writes into the source folder, and only if nothing is wrong.
+Both trace every block that some builder shows.  Only ``jaxpr-lock`` writes into the source
+folder, and only if nothing is wrong.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-#: Findings with which no lock is written.
+#: Types of findings that prevent writing a lock.
 REFUSED: Final = frozenset({"trace", "timeout", "raises", "option", "lock"})
 
 
 class _Recording(PagelessBuilder):
-    """What both share: the blocks to record."""
+    """The common part: the blocks to record."""
 
     @property
     def domain(self) -> JaxprDomain:
@@ -47,7 +47,7 @@ class JaxprRecord(_Recording):
 
     name = "jaxpr-record"
     epilog = "The recordings are in %(outdir)s."
-    needs_programs = False  # it traces whatever the pages do
+    needs_programs = False  # it traces whatever jaxpr_mode says
 
     def finish(self) -> None:
         """Write a file for each block, and remove those of blocks that are gone."""
@@ -72,19 +72,19 @@ class JaxprRecord(_Recording):
 
 
 class JaxprLock(_Recording):
-    """Traces afresh and rewrites the lock, and prints what is accepted with it."""
+    """Traces everything again, rewrites the lock, and prints the changes that it accepts."""
 
     name = "jaxpr-lock"
     epilog = ""
 
     @property
     def policy(self) -> TracePolicy:
-        """Everything is traced afresh; of locked blocks those that :meth:`traces` names."""
+        """Trace everything again, except locked blocks that :meth:`traces` leaves out."""
         return TracePolicy(records=True, fresh=True, judges_afresh=True, forces=self.traces)
 
     @property
     def only(self) -> tuple[str, ...]:
-        """The names of the blocks to make; empty: all."""
+        """The names of the blocks to update; empty for all."""
         return self.settings.lock_only
 
     def is_named(self, block: Block) -> bool:
@@ -99,14 +99,14 @@ class JaxprLock(_Recording):
         }
 
     def traces(self, block: Block, locks: LockFolder) -> bool:
-        """A locked block is traced where it is named, or missing in the lock."""
+        """Whether a locked block is traced: if it is named, or missing in the lock."""
         if block.request is None:
             return False
         return self.is_named(block) or bool(locks.look(block.lock, block.request, block.digest)[1])
 
     def finish(self) -> None:
-        """Write the lock and print what is accepted, or say why nothing is written."""
-        from .lock_changes import plan  # with all that compares programs
+        """Write the lock and print the accepted changes, or say why nothing is written."""
+        from .lock_changes import plan  # it loads everything that compares programs
 
         if self.judged is None:
             return
@@ -122,11 +122,11 @@ class JaxprLock(_Recording):
             self.leave(problem)
 
     def chosen(self) -> list[tuple[DirectiveRecord, Block]]:
-        """The blocks to make."""
+        """The blocks to update."""
         return [pair for pair in self.blocks() if not self.only or self.is_named(pair[1])]
 
     def expected(self) -> set[str] | None:
-        """Files of blocks that tags hide; ``None`` where nothing is an orphan."""
+        """Files of blocks that tags hide; ``None`` if no file counts as an orphan."""
         if self.only:
             return None
         visible = {block.lock for _, block in self.blocks()}
@@ -151,7 +151,7 @@ class JaxprLock(_Recording):
         return ""
 
     def leave(self, message: str) -> None:
-        """Say that the lock could not be made."""
+        """Report that the lock could not be written."""
         location = self.settings.location("jaxpr_lock_")
         logger.warning("%s", on_one_line(message), location=location, type="jaxpr", subtype="lock")
         self.fail()

@@ -1,6 +1,6 @@
 """The lock against what this build traced: the findings of ``jaxpr-check``, and ``jaxpr-lock``.
 
-It loads all that compares programs, which no other build needs.
+Importing it loads everything that compares programs, which no other build needs.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ def compare_with_lock(
     for file in lock.stored(session.locks.folder):
         if file not in asked:
             damaged = session.locks.data(file) is None
-            more = "it is not a whole lock file either" if damaged else f"{_MAKE} removes it"
+            more = "it is not a complete lock file either" if damaged else f"{_MAKE} removes it"
             message = f"no block asks for it; {more}"
             path = str(Path(session.locks.folder) / file)
             comparison.findings.append(Finding("lock", message, path, 1))
@@ -103,11 +103,11 @@ def recorded(name: str, file: LockFile) -> TracedBlock:
 def _words(block: Block, drift: Drift, locked: TracedBlock, traced: TracedBlock) -> str:
     assert locked.result is not None and traced.result is not None
     then, now = locked.result.jax, traced.result.jax
-    versions = f"JAX {then} there, {now} here" if then != now else f"both of JAX {now}"
+    versions = f"JAX {then} there, {now} here" if then != now else f"JAX {now} in both"
     named = "; ".join(difference.words(block.name) for difference in drift.highest[:NAMED])
     more = len(drift.highest) - NAMED
     rest = f"; and {more} more" if more > 0 else ""
-    return f"another program than in the lock ({versions}): {named}{rest}; {_MAKE} accepts it"
+    return f"differs from the program in the lock ({versions}): {named}{rest}; {_MAKE} accepts it"
 
 
 # --- what ``jaxpr-lock`` does to the files, and its report
@@ -130,13 +130,13 @@ class LockChange:
 
     @property
     def drift(self) -> Drift:
-        """How the program differs from that in the lock."""
+        """How the program differs from the one in the lock."""
         if self.old is None or self.new is None:
             return Drift(Level.SAME)
         return compare(recorded(self.block, self.old), recorded(self.block, self.new))
 
     def lines(self) -> Iterator[str]:
-        """What is accepted with it."""
+        """The changes that the new file accepts."""
         if self.state == NEW:
             yield f"{self.block}: new"
         elif self.state == CHANGED and self.old is None:
@@ -159,7 +159,7 @@ class LockChange:
 
 @dataclass(frozen=True)
 class Plan:
-    """All that ``jaxpr-lock`` is about to do."""
+    """Everything that ``jaxpr-lock`` is about to do."""
 
     locks: LockFolder
     changes: list[LockChange]
@@ -171,20 +171,20 @@ class Plan:
         for change in self.changes:
             yield from change.lines()
         for file in self.orphans:
-            yield f"{self.locks.shown}/{file}: removed, no block asks for it"
+            yield f"{self.locks.display_name}/{file}: removed, no block asks for it"
         for file in self.strange:
             reason = "it is not a lock file and no block asks for it"
-            yield f"{self.locks.shown}/{file}: left alone, {reason}"
+            yield f"{self.locks.display_name}/{file}: left alone, {reason}"
         states = Counter(change.state for change in self.changes)
         counts = [f"{states[s]} {s}" for s in (NEW, CHANGED, UNCHANGED, KEPT) if states[s]]
         if self.orphans:
             counts.append(f"{len(self.orphans)} removed")
         drifts = [c.drift for c in self.changes if c.state == CHANGED]
         levels = f"; changes: {counted(drifts)}" if drifts else ""
-        yield f"lock in {self.locks.shown}: {', '.join(counts) or 'no blocks'}{levels}"
+        yield f"lock in {self.locks.display_name}: {', '.join(counts) or 'no blocks'}{levels}"
 
     def write(self) -> str:
-        """Do it; what went wrong, or ``""``."""
+        """Write and remove the files; what went wrong, or ``""``."""
         for folder, _, _ in os.walk(self.locks.folder):
             remove_temporary(Path(folder), time.time())
         done = 0
@@ -198,12 +198,13 @@ class Plan:
             for file in self.orphans:
                 path = self.locks.folder / file
                 path.unlink()
-                with contextlib.suppress(OSError):  # others are in there
+                with contextlib.suppress(OSError):  # it holds other files
                     for parent in path.relative_to(self.locks.folder).parents[:-1]:
                         (self.locks.folder / parent).rmdir()
         except OSError as error:
             reason = error.strerror or str(error)
-            return f"{self.locks.shown}/{file} can't be written: {reason} ({done} were before it)"
+            path_name = f"{self.locks.display_name}/{file}"
+            return f"{path_name} can't be written: {reason} ({done} were before it)"
         return ""
 
 

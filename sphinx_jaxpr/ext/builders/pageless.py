@@ -1,4 +1,4 @@
-"""What the builders share that look at all blocks and write no page."""
+"""The base of builders that inspect all blocks and write no pages."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Judged:
-    """What was judged of all pages: the directives and statements looked at, the findings."""
+    """The result of judging all pages: the directives and statements, and the findings."""
 
     build: RunningBuild
     directives: Mapping[str, list[DirectiveRecord]]
@@ -33,32 +33,32 @@ class Judged:
 
     @property
     def session(self) -> BuildSession:
-        """What was traced."""
+        """The session with the traced blocks."""
         return self.build.session
 
 
 class PagelessBuilder(Builder):
-    """Reads all pages; its own work is done when they are judged, or at the end.
+    """Reads all pages; does its own work when they are judged, or at the end.
 
-    ``judged`` is what was found out about them; ``None`` where the builder is refused.
+    ``judged`` is the result for all pages; ``None`` if the builder is refused.
     """
 
     allow_parallel: ClassVar[bool] = True
     judged: Judged | None = None
-    needs_programs = True  # nothing can be said where jaxpr_mode is skip
+    needs_programs = True  # with jaxpr_mode skip there is nothing to judge
 
     @property
     def settings(self) -> ProjectSettings:
-        """What conf.py says."""
+        """The settings of conf.py."""
         return settings_of(self.env)
 
     @property
     def is_refused(self) -> bool:
-        """Whether the settings leave nothing to look at, so that success would mislead."""
+        """Whether the settings leave nothing to inspect, so that success would mislead."""
         return self.needs_programs and self.settings.mode == "skip"
 
     def refuse(self) -> None:
-        """Say so, and what to set."""
+        """Report that, and which setting to change."""
         message = (
             f"jaxpr_mode is 'skip', so {self.name} has no programs to look at; set it to 'trace'"
             f" or 'locked', or run sphinx-build -b {self.name} -D jaxpr_mode=trace"
@@ -67,8 +67,8 @@ class PagelessBuilder(Builder):
         logger.warning("%s", message, location=location, type="jaxpr", subtype="option")
 
     def fail(self) -> None:
-        """Let the build end with exit status 1."""
-        # Sphinx 9 deprecates to ask a builder for the application.
+        """Make the build end with exit status 1."""
+        # Sphinx 9 deprecates asking a builder for the application.
         cast("JaxprDomain", self.env.get_domain("jaxpr")).app.statuscode = 1
 
     @property
@@ -82,19 +82,19 @@ class PagelessBuilder(Builder):
         directives: Mapping[str, list[DirectiveRecord]],
         declared: Mapping[str, list[DirectiveRecord]],
     ) -> list[Finding]:
-        """Further findings, of ``directives`` or of all that are ``declared`` in the project."""
+        """Further findings about ``directives``, or about all ``declared`` in the project."""
         return []
 
     def directives(self, domain: JaxprDomain) -> dict[str, list[DirectiveRecord]]:
-        """The directives to look at: what any builder shows."""
+        """The directives to inspect: those that any builder shows."""
         return domain.visible_anywhere(self.tags)
 
     def get_outdated_docs(self) -> str | set[str]:
-        """All of them: what is true of a page may have changed."""
+        """All pages, since what is true of a page may have changed."""
         return set(self.env.found_docs)
 
     def get_target_uri(self, docname: str, typ: str | None = None) -> str:
-        """No page is written, so none has an address."""
+        """Empty: pages that aren't written have no address."""
         return ""
 
     def prepare_writing(self, docnames: Set[str]) -> None:

@@ -1,1 +1,1 @@
-"""From what pages ask for to outcomes, verdicts and findings: one build's traces and checks."""
+"""Traces what pages ask for, judges their statements, and reports findings."""

@@ -1,4 +1,4 @@
-"""What a running build knows, as one bundle: made when pages have been read."""
+"""The parts of a running build, bundled when pages have been read."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .verdicts import VerdictCache
 
 @dataclass(frozen=True)
 class RunningBuild:
-    """The parts of one build; those who show pages take from it what they need.
+    """The parts of one build, for the code that shows pages.
 
     ``session`` has the traced blocks, ``verdicts`` judge statements, ``targets`` resolve the
     paths of directives, ``meanings`` explain primitives, ``ids`` are those that trees show.

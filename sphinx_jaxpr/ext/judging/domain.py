@@ -51,8 +51,8 @@ BUILDERS: Final = (
 class JaxprDomain(PageDomain):
     """What pages ask for, by page.
 
-    ``settings`` are what conf.py says, from the event ``builder-inited`` on.  ``build`` is
-    what the running build knows of the pages, ``ids`` are those that its trees show.
+    ``settings`` are those of conf.py, from the event ``builder-inited`` on.  ``build`` has the
+    parts of the running build, and ``ids`` those that its trees show.
     """
 
     name = "jaxpr"
@@ -74,7 +74,7 @@ class JaxprDomain(PageDomain):
     settings: ProjectSettings
 
     def setup(self) -> None:
-        """Begin without a build."""
+        """Start without a build."""
         super().setup()
         self.build: RunningBuild | None = None
         self.ids = ShownIds()
@@ -100,7 +100,7 @@ class JaxprDomain(PageDomain):
                 continue
             seen.add(directive.name)
             for block in directive.blocks:
-                if block.shown:
+                if block.is_shown:
                     yield block.name, block.name, "block", docname, block.identity, 1
 
     def resolve_any_xref(
@@ -129,7 +129,7 @@ class JaxprDomain(PageDomain):
                 yield docname, directive
 
     def keep(self, docname: str, page: PageRecords) -> None:
-        """Keep what a page asks for, until it is read again or gone."""
+        """Store what a page asks for, until it is read again or removed."""
         for kind, records in (
             ("directives", page.directives),
             ("lists", page.lists),
@@ -140,7 +140,7 @@ class JaxprDomain(PageDomain):
         self.note(docname, list(page.findings))
 
     def note(self, docname: str, findings: list[Finding]) -> None:
-        """Keep what is wrong on a page: every build reports it."""
+        """Store the findings of a page, which every build reports."""
         if findings:
             self.data["findings"].setdefault(docname, []).extend(findings)
 
@@ -153,12 +153,12 @@ class JaxprDomain(PageDomain):
         }
 
     def reading_findings(self) -> list[Finding]:
-        """What was wrong on pages when they were read, beside their blocks."""
+        """The findings from reading the pages, beside those about blocks."""
         pages: dict[str, list[Finding]] = self.data["findings"]
         return [finding for page in sorted(pages) for finding in pages[page]]
 
     def visible(self, tags: Any) -> dict[str, list[DirectiveRecord]]:
-        """The directives that this build shows: those in ``only`` may not be."""
+        """The directives that this build shows, without those in a false ``only``."""
         return {page: self.visible_directives(tags, page) for page in sorted(self.all_directives)}
 
     def visible_directives(self, tags: Any, page: str) -> list[DirectiveRecord]:
@@ -225,12 +225,12 @@ def are_met(conditions: tuple[str, ...], tags: Any) -> bool:
 def _holds(condition: str, tags: Any) -> bool:
     try:
         return bool(tags.eval_condition(condition))
-    except Exception:  # Sphinx says what is wrong with it, and keeps the content
+    except Exception:  # Sphinx reports the condition, and keeps the content
         return True
 
 
 def _same_directive(first: DirectiveRecord, other: DirectiveRecord) -> bool:
-    """A docstring that autodoc shows twice, or a file that two pages include: no clash."""
+    """Whether two are one: a docstring that autodoc shows twice, or a file included twice."""
     # Autodoc may name the file of the module that re-exports the object.
     documented = {directive.source.rpartition(":docstring of ")[1:] for directive in (first, other)}
     if len(documented) == 1 and all(documented.pop()):
@@ -240,7 +240,7 @@ def _same_directive(first: DirectiveRecord, other: DirectiveRecord) -> bool:
 
 
 def _asked(directive: DirectiveRecord) -> list[str]:
-    """What a docstring asks for, whatever module it is shown in."""
+    """The requests of a docstring, whatever module it is shown in."""
     digests = []
     for block in directive.blocks:
         request = block.request

@@ -26,7 +26,7 @@ def add_events(app: Sphinx) -> None:
 
 def is_awaited(app: Sphinx, event: str) -> bool:
     """Whether a handler is connected; if none is, nothing is loaded for the event."""
-    # Sphinx documents connecting and emitting, not asking: if in doubt, it is awaited.
+    # Sphinx documents how to connect and emit, not how to ask; if in doubt, assume a handler.
     listeners: Mapping[str, object] | None = getattr(app.events, "listeners", None)
     return listeners is None or bool(listeners.get(event))
 
@@ -41,7 +41,7 @@ def emit_traced(
         blocks = [(directive, block) for directive in page for block in directive.blocks]
         session.mend(blocks)  # handlers read every result
         for directive, block in blocks:
-            if block.shown and block.pasted is None:
+            if block.is_shown and block.pasted is None:
                 app.emit(BLOCK_TRACED, docname, report_of(session, directive, block))
         session.release()
 
@@ -60,7 +60,7 @@ def emit_figures(
 
 
 def report_of(session: BuildSession, directive: DirectiveRecord, block: Block) -> BlockReport:
-    """What other extensions learn of a block."""
+    """The report about a block for other extensions."""
     traced = session.traced(directive, block)
     error = traced.error if session.mode != "skip" else None
     if block.pasted is not None:

@@ -30,7 +30,7 @@ MAX_FINDING = 1_500
 
 
 def report(findings: list[Finding], srcdir: str, family: str = "jaxpr") -> list[Finding]:
-    """Warn of each finding once, at its line; the findings without doubles, cut to length."""
+    """Warn of each finding once, at its line; the findings without duplicates, cut to length."""
     cut = (replace(each, message=message(each.message, MAX_FINDING)) for each in findings)
     reported = list(dict.fromkeys(cut))
     for finding in reported:
@@ -54,10 +54,10 @@ _SUBTYPES: Final = {
     ErrorKind.TIMEOUT: "timeout",
     ErrorKind.LOCK: "lock",
 }
-#: Failures of a whole module or of the worker: reported once, with a count.
+#: Failures of a whole module or of the worker are reported once, with a count.
 _WIDE: Final = (ErrorKind.IMPORT, ErrorKind.WORKER)
 
-#: The origin of an error: errors of one cause are one finding.
+#: The origin of an error; errors with the same origin are one finding.
 _Cause = tuple[ErrorKind, str, tuple[str, int] | str, str]
 
 
@@ -138,7 +138,7 @@ class BlockFindings:
         return Finding(_subtype(outcome.error), text, directive.source, line)
 
     def _base_matters(self, directive: DirectiveRecord) -> bool:
-        """A hidden base that can't be traced alone is no fault where its variants can.
+        """Whether a failed base is a fault: not if it is hidden and its variants can be traced.
 
         (A function that uses an axis name traces only under the transform that binds it.)
         """
@@ -149,7 +149,7 @@ class BlockFindings:
         return all(outcome is None or outcome.error is not None for outcome in outcomes)
 
     def _unmet(self, directive: DirectiveRecord, block: Block) -> str:
-        """How a block differs from the error that is expected of it, or ``""``."""
+        """How a block differs from its expected error, or ``""``."""
         self.session.mend([(directive, block)])
         return self.session.traced(directive, block).unmet
 
@@ -186,7 +186,7 @@ def _cause(error: TraceError) -> _Cause:
 
 
 def _line(directive: DirectiveRecord, block: Block, error: TraceError) -> int:
-    """The line of the option that is at fault, or of the directive."""
+    """The line of the option at fault, or of the directive."""
     if error.option == "transforms" or error.kind is ErrorKind.LOCK:
         return block.line
     return directive.line_of(error.option)
@@ -215,7 +215,7 @@ def ambiguous_modules(
 
 
 def _ambiguity(masker: PathMasker, module: str) -> str:
-    """Between which files an import of a module chooses, ``""`` where there is one at most."""
+    """Which files an import of a module must choose between; ``""`` if there is at most one."""
     files = masker.places(module)
     if len(files) < 2:
         return ""
@@ -283,14 +283,14 @@ class StatementChecker:
     def judged(self, page: str) -> Iterator[tuple[Statement, Verdict | None]]:
         """The statements of a page that count, each with its verdict; ``None`` without one.
 
-        Statements in a part that is left out are not judged.
+        Statements in an omitted part are not judged.
         """
         for statement in self.statements.get(page, ()):
             if all(self.is_kept(page, condition) for condition in statement.when):
                 yield statement, None if statement.problem else self.verdicts.of(page, statement)
 
     def is_kept(self, page: str, condition: str) -> bool:
-        """Whether a part under a condition is shown: also where that can't be judged."""
+        """Whether a part under a condition is shown, as it is if the condition can't be judged."""
         if self.session.mode == "skip" or not condition:
             return True
         return self.verdicts.of(page, Statement("when", condition, "", "", 0)).state != FALSE
@@ -309,7 +309,10 @@ class StatementChecker:
             kind = "claim" if statement.role == "claim" else "path"
             return Finding(
                 kind,
-                f"jaxpr:{statement.role}: {statement.problem}",
+                # A directive names itself in its messages; a role is named here.
+                statement.problem
+                if statement.role == "when"
+                else f"jaxpr:{statement.role}: {statement.problem}",
                 statement.source,
                 statement.line,
             )
@@ -329,7 +332,7 @@ class StatementChecker:
         return Finding(kind, message, statement.source, statement.line) if message else None
 
     def _version(self, page: str, statement: Statement) -> str:
-        """On which JAX a claim is false: on none, where its programs were pasted."""
+        """The version on which a claim is false; empty if its programs were pasted."""
         if self.verdicts.is_pasted(page, statement):
             return ""
         jax = self.verdicts.versions.get("jax", "")
@@ -337,13 +340,13 @@ class StatementChecker:
 
     def _hidden(self, page: str, statement: Statement, verdict: Verdict) -> str:
         target = self.verdicts.target(page, verdict)
-        if target is None or target.block.shown:
+        if target is None or target.block.is_shown:
             return ""
         link = f"{_NAMES[statement.role]} {clipped(statement.expression, _ECHO)!r}"
         return f"{link}: `{verdict.block}` is hidden by base: hide, so there is nothing to link to"
 
     def digests(self) -> dict[str, str]:
-        """For each page a digest of all that it shows of its statements."""
+        """A digest, for each page, of how its statements are shown."""
         return {page: digest([*map(list, self._visible(page))])[:20] for page in self.statements}
 
     def _visible(self, page: str) -> Iterator[tuple[str, ...]]:
@@ -355,5 +358,5 @@ class StatementChecker:
             if target is not None:
                 outcome = self.session.outcome(target.block)
                 program = outcome.seen.program if outcome else ""
-                is_shown, start = str(target.block.shown), str(verdict.start)
+                is_shown, start = str(target.block.is_shown), str(verdict.start)
                 yield target.page, target.block.identity, is_shown, start, program

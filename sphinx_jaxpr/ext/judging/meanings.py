@@ -1,8 +1,8 @@
-"""What the primitives of a block mean, and where to read more.
+"""The meanings of primitives, and links to read more.
 
 A term of the project's glossary comes first, then an inventory of JAX that
-intersphinx has loaded, then the definitions that come with the package.  None
-of these links warns where its target is missing: then there is no link.
+intersphinx has loaded, then the definitions of this package.  If
+the target of a link is missing, there is no link and no warning.
 """
 
 from __future__ import annotations
@@ -65,11 +65,11 @@ class Meanings:
 
     @property
     def digest(self) -> str:
-        """Changes with whatever may change a link."""
+        """A digest that changes with anything that may change a link."""
         return hashlib.sha256(repr(sorted(self.terms.items())).encode()).hexdigest()[:12]
 
     def href(self, primitive: str, page: str) -> tuple[str, bool]:
-        """The address of a primitive's meaning as seen from a page, and whether it leads away."""
+        """The address of a primitive's meaning, relative to a page, and whether it is external."""
         return self._href(primitive, self.glossary.entry(primitive), page)
 
     def _href(self, primitive: str, entry: Entry | None, page: str) -> tuple[str, bool]:
@@ -91,7 +91,7 @@ class Meanings:
             return ""
 
     def in_inventories(self, name: str, kinds: Iterable[str] = _PYTHON) -> str:
-        """The address of an object in what intersphinx has loaded, if anything."""
+        """The address of an object in the inventories of intersphinx, if any."""
         inventory: Mapping[str, Any] = getattr(self.env, "intersphinx_inventory", {})
         for kind in kinds:
             item = inventory.get(kind, {}).get(name)

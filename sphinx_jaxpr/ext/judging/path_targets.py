@@ -1,4 +1,4 @@
-"""The equations that paths of a directive lead to: those of its notes, and of ``elide``."""
+"""The equations that the paths of a directive name: of its notes and of ``elide``."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .verdicts import VerdictCache
 
 @dataclass(frozen=True)
 class PathTarget:
-    """A path with the block and the equations (by their ``start``) that it leads to."""
+    """A path with the block and the equations (by their ``start``) that it resolves to."""
 
     note: Note
     block: Block | None
@@ -30,7 +30,7 @@ class PathTargets:
     """Resolves the paths of directives.
 
     ``elide`` are the words that conf.py folds away; in mode ``skip`` nothing is traced, so
-    that no path leads anywhere.
+    no path resolves.
     """
 
     def __init__(self, verdicts: VerdictCache, mode: Mode, elide: frozenset[str]) -> None:
@@ -53,7 +53,7 @@ class PathTargets:
         return self.elide
 
     def lost(self, directive: DirectiveRecord) -> list[Finding]:
-        """Paths that lead nowhere, or to more than they may."""
+        """Findings about paths that resolve to nothing, or to too many equations."""
         targets = [*self.notes(directive), *self.elided(directive)]
         return [
             Finding("path", target.problem, target.note.source, target.note.line)
@@ -75,7 +75,7 @@ class PathTargets:
                 targets.append(PathTarget(path, blocks[verdict.block], verdict.starts))
                 continue
             problem = ""
-            if verdict.text:  # else the block could not be traced, which is a finding already
+            if verdict.text:  # otherwise the block could not be traced, which is a finding already
                 problem = f"{prefix} {clipped(path.path, 100)!r}: {verdict.text}"
             targets.append(PathTarget(path, None, (), problem))
         return targets

@@ -18,7 +18,7 @@ def page_digests(
     lists: Mapping[str, list[PrimitiveList]],
     statements: Mapping[str, str],
 ) -> dict[str, str]:
-    """For each page a digest of all that its blocks, statements and lists show.
+    """A digest, for each page, of everything that its blocks, statements and lists show.
 
     ``meanings`` is the digest of what primitives mean, ``statements`` that of what a page
     shows of its statements.
@@ -34,7 +34,7 @@ def page_digests(
                     parts.append(outcome.seen.source)
         pages[docname] = hashlib.sha256("\n".join(parts).encode()).hexdigest()[:20]
     blocks = [
-        (docname, block.name, block.identity, block.shown)
+        (docname, block.name, block.identity, block.is_shown)
         for docname, records in directives.items()
         for directive in records
         for block in directive.blocks

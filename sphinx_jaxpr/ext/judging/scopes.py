@@ -1,4 +1,4 @@
-"""What the expressions of a page may name: its own blocks first, then the project's."""
+"""The names in expressions of a page: its own blocks first, then the project's."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _WORD = re.compile(r"[^\W\d]\w*")
 
 
 class Scopes:
-    """Names and programs for all pages of a build; a program is read when first asked for.
+    """Names and programs for all pages of a build; a program is read on first use.
 
     ``directives`` are those that this build shows, ``declared`` all of the project, both by
     page; ``own_primitives`` are those that the project explains.
@@ -41,7 +41,7 @@ class Scopes:
 
     @cached_property
     def versions(self) -> dict[str, str]:
-        """Versions of what traces."""
+        """The versions of the tracing environment."""
         return self.session.versions()
 
     @cached_property
@@ -75,7 +75,7 @@ class Scopes:
         return self._names[page]
 
     def visible(self, page: str, inside: DirectiveRecord | None) -> dict[str, BlockOnPage]:
-        """What may be named on a page, or inside of a directive: by a note, its own blocks."""
+        """The names for a page, or inside a directive, whose notes see its own blocks."""
         if inside is None:
             return self.names(page)
         return {block.name: BlockOnPage(page, inside, block) for block in inside.blocks}
@@ -83,7 +83,7 @@ class Scopes:
     def mentioned(
         self, page: str, text: str, inside: DirectiveRecord | None = None
     ) -> list[BlockOnPage]:
-        """The blocks that an expression may ask of, by the words in it."""
+        """The blocks that an expression may use, by the words in it."""
         words = set(_WORD.findall(text))
         targets = self.visible(page, inside).values()
         return [target for target in targets if inside or target.directive.name in words]
@@ -98,7 +98,7 @@ class Scopes:
         return Scope(blocks, self.versions, primitives, self.left_out(page))
 
     def left_out(self, page: str) -> frozenset[str]:
-        """Names of directives that a page might name, did this build show them."""
+        """Names of directives that a page could use if this build showed them."""
         if page not in self._left_out:
             own = {directive.name for directive in self.declared.get(page, ())}
             seen = {target.directive.name for target in self.names(page).values()}
@@ -128,7 +128,7 @@ class Scopes:
 
 
 class _Blocks(Mapping[str, "QueryBlock"]):
-    """Programs by name, each read when it is first asked for."""
+    """Programs by name, each read on first use."""
 
     def __init__(self, session: BuildSession, targets: Mapping[str, BlockOnPage]) -> None:
         self.session = session

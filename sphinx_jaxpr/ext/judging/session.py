@@ -1,4 +1,4 @@
-"""One build's traces: each request is looked up, or traced; its outcome is kept for all phases."""
+"""One build's traces: looks each request up or traces it, and keeps its outcome for all phases."""
 
 from __future__ import annotations
 
@@ -26,18 +26,18 @@ from .storage import Storage
 if TYPE_CHECKING:
     from ...block import TracedBlock
 
-# What only tracing and writing need is imported where they begin: a build in
-# which nothing changed is over before it would be loaded.
+# Modules that only tracing and writing need are imported where these begin, so
+# that a build without changes never loads them.
 
 logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of a request: a stored result under ``key``, or an error.
+    """The outcome of a request: a stored result under ``key``, or an error.
 
     ``seen`` changes with what a reader would see.  ``lock_file`` is the file of the lock
-    that the result comes from, ``""`` where it was traced.
+    that the result comes from, ``""`` if it was traced.
     """
 
     key: str
@@ -65,7 +65,7 @@ class TracePolicy:
     forces: Callable[[Block, LockFolder], bool] = _never
 
 
-#: Of builders that write pages.
+#: The policy of builders that write pages.
 PAGES: Final = TracePolicy()
 
 
@@ -97,11 +97,11 @@ class BuildSession:
         self.verbosity = verbosity
         #: Builders that make or compare recordings trace, whatever the pages come from.
         self.mode: Mode = "trace" if policy.records else settings.mode
-        #: By the digest of the request: results that this build replaces.
+        #: Results that this build replaces, by the digest of the request.
         self.replaced: dict[str, Replaced] = {}
         self._limit = Limit(settings.total_timeout)
         self._outcomes: dict[str, Outcome] = {}
-        self._tolerated: set[str] = set()  # keys of programs whose failure may be no fault
+        self._tolerated: set[str] = set()  # keys of programs whose failure is tolerated
         self._locks: LockFolder | None = None
         self._sources: dict[tuple[str, str], str] = {}
         self._blocks: dict[tuple[str, str, str, str], TracedBlock] = {}
@@ -109,7 +109,7 @@ class BuildSession:
     # -- tracing
 
     def prepare(self, directives: Iterable[DirectiveRecord]) -> None:
-        """Have an outcome for every block of ``directives``: looked up, or traced now."""
+        """Find or trace an outcome for every block of ``directives``."""
         if self.mode == "skip":
             return
         misses: dict[bool, dict[str, Job]] = {False: {}, True: {}}
@@ -133,10 +133,10 @@ class BuildSession:
             self._locks.flush()
 
     def mend(self, blocks: Iterable[tuple[DirectiveRecord, Block]]) -> None:
-        """Trace again what was damaged since it was looked up, before results are read.
+        """Trace again results that were damaged since they were looked up.
 
-        The look-up reads an index alone.  Readers of results start no process: to them a
-        damaged result is an error.
+        The look-up reads only an index.  Code that reads results starts no process, and
+        treats a damaged result as an error.
         """
         misses: dict[bool, dict[str, Job]] = {False: {}, True: {}}
         for directive, block in blocks:
@@ -165,7 +165,7 @@ class BuildSession:
         return Job(key, request, directive.timeout or self.settings.timeout)
 
     def _tolerate(self, directive: DirectiveRecord, block: Block, request: Request) -> str:
-        """Note whether a failure is no fault in this directive; the key of the result."""
+        """Note whether this directive tolerates a failure; the key of the result."""
         key = self.storage.key(request, block.digest)
         if directive.tolerates(block):
             self._tolerated.add(key)
@@ -189,7 +189,7 @@ class BuildSession:
 
         digests = {job.key: request_digest for request_digest, job in jobs.items()}
         ordered = list(jobs.values())
-        if self.replaced:  # another order than the one that made them, or it might go unnoticed
+        if self.replaced:  # in reverse order, or a dependency on the order might go unnoticed
             ordered = backwards(ordered)
         progress = status_iterator(
             run(self.settings.worker(x64), ordered, self._limit),
@@ -203,7 +203,7 @@ class BuildSession:
             self._outcomes[digests[job.key]] = self._keep(job, reply)
 
     def _keep(self, job: Job, reply: Reply) -> Outcome:
-        """Store a result at once; an expected error is a result, any other is not."""
+        """Store a result at once; among errors, only an expected one is a result."""
         error = self._cleaned(reply.error) if reply.error is not None else None
         traced = error is None or error.kind is ErrorKind.TRACE
         if error is None or (traced and job.request.expects_error):
@@ -215,7 +215,7 @@ class BuildSession:
             made = self.storage.made(job.request.x64)
             return Outcome(job.key, self.store.save(job.key, job.request, result, needs, made))
         if job.key in self._tolerated and traced and reply.needs is not None:
-            # Or every build would try again what nobody misses.
+            # Otherwise every build would retry what nobody misses.
             made = self.storage.made(job.request.x64)
             self.store.save(job.key + FAILED, job.request, Result(error=error), reply.needs, made)
         return Outcome(job.key, Seen(digest(error.on_page().to_json()), ""), error)
@@ -232,7 +232,7 @@ class BuildSession:
 
     @property
     def locks(self) -> LockFolder:
-        """The lock of this project, opened when first asked for."""
+        """The lock of this project, opened on first use."""
         if self._locks is None:
             folder = self.settings.lock_folder
             self._locks = LockFolder(folder, self.masker.stored(str(folder)), self.storage.cache)
@@ -243,7 +243,7 @@ class BuildSession:
         return self._source(block).startswith("lock:")
 
     def _source(self, block: Block) -> str:
-        """What an outcome is kept under: blocks of one request share one, but for the lock."""
+        """The key of an outcome: blocks with the same request share one, except under the lock."""
         if (self.mode == "trace" and not block.locked) or block.pasted is not None:
             return block.digest
         key = (block.lock, block.digest)
@@ -256,12 +256,12 @@ class BuildSession:
         seen, problem = self.locks.look(block.lock, request, block.digest)
         error = None
         if problem:
-            # Without a lock all blocks have one error.
+            # Without a lock all blocks have the same error.
             error = TraceError(ErrorKind.LOCK, problem, whole_module=not self.locks.exists)
         return Outcome(f"lock:{block.lock}", seen, error, block.lock)
 
     def _locked_versions(self) -> dict[str, str]:
-        """The versions that made the lock; one file is as good as another."""
+        """The versions that wrote the lock, from any of its files."""
         for file in lock.stored(self.locks.folder):
             data = self.locks.data(file)
             if data is not None:
@@ -271,7 +271,7 @@ class BuildSession:
     # -- the store
 
     def _stored(self, key: str, request: Request, tolerated: bool) -> Outcome | None:
-        """What the store has: a result, or a failure that the page does not mind."""
+        """The stored outcome: a result, or a failure that the page tolerates."""
         seen = self.store.fresh(key, raises=request.expects_error)
         if seen is not None:
             return Outcome(key, seen)
@@ -287,7 +287,7 @@ class BuildSession:
         """The results of this project, opened when first asked for."""
         return self.storage.store
 
-    # -- what the other phases ask: nothing here starts a process
+    # -- for the other phases; nothing here starts a process
 
     def outcome(self, block: Block) -> Outcome | None:
         """The outcome of a block, if its request was understood and traced."""
@@ -296,9 +296,9 @@ class BuildSession:
         return self._outcomes.get(self._source(block)) if block.request else None
 
     def traced(self, directive: DirectiveRecord, block: Block) -> TracedBlock:
-        """A block of a directive with all that follows from its result.
+        """A block of a directive, with its parsed result.
 
-        Kept until :meth:`release`, since parsing is what costs.
+        Kept until :meth:`release`, since parsing is expensive.
         """
         base = directive.blocks[0]
         # Blocks whose request could not be understood have no digest of their own.
@@ -328,7 +328,7 @@ class BuildSession:
         return {block.identity: self.traced(directive, block) for block in directive.blocks}
 
     def release(self) -> None:
-        """Let go of the programs that were read; a page that was written needs none any more."""
+        """Drop the programs that were read, which a written page no longer needs."""
         self._blocks.clear()
 
     def _failure(self, block: Block) -> TraceError | None:
@@ -351,7 +351,7 @@ class BuildSession:
         return self.locks.result(locked) if locked else self.store.load(outcome.key)
 
     def versions(self) -> dict[str, str]:
-        """The versions that an expression may ask for, as far as they are known."""
+        """The versions that an expression may use, as far as they are known."""
         if self.mode == "locked":
             return self._locked_versions()
         installed = self.store.installed

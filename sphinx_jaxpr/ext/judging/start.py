@@ -1,4 +1,4 @@
-"""Puts the parts of a build together: the one place that hands them settings."""
+"""Assembles the parts of a build: the only place that passes settings to them."""
 
 from __future__ import annotations
 
@@ -47,6 +47,6 @@ def start(
 
 
 def running(app: Sphinx) -> RunningBuild:
-    """The build that runs; one is begun where a tree is shown outside of any."""
+    """The running build; one is started if a tree is shown outside a build."""
     domain = cast(JaxprDomain, app.env.get_domain("jaxpr"))
     return domain.build or start(app, domain.visible(app.tags))

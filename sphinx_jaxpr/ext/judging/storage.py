@@ -29,7 +29,7 @@ class Storage:
     """The store of one build, with what enters its keys.
 
     ``outdir`` and ``doctreedir`` are Sphinx's; ``is_fresh`` says that Sphinx reads every
-    page, since it has no environment of an earlier build or may not use it.
+    page, because the environment of an earlier build is missing or must not be used.
     """
 
     def __init__(
@@ -61,19 +61,19 @@ class Storage:
         )
 
     def log(self, text: str) -> str:
-        """Keep a traceback; its file as messages name it, ``""`` where it can't be kept."""
+        """Keep a traceback; its file as messages name it, or ``""`` if it can't be kept."""
         name = f"tracebacks/{hashlib.sha256(text.encode(errors='replace')).hexdigest()[:12]}.log"
         file = self.cache.folder / name
         if not self.cache.write(name, text):
             return ""
-        with contextlib.suppress(OSError):  # it is in use, however old its text is
+        with contextlib.suppress(OSError):  # it is in use, however old it is
             if file.stat().st_mtime < time.time() - 24 * 3600:
                 os.utime(file)
         return self.masker.stored(str(file))
 
     @property
     def store(self) -> Store:
-        """The results of this project, opened when first asked for."""
+        """The results of this project, opened on first use."""
         if self._opened is None:
             setup = self.settings.worker(x64=False)
             installed = Installed(setup.python, setup.environment, self.cache, self.masker)
@@ -83,7 +83,7 @@ class Storage:
         return self._opened
 
     def flush(self) -> None:
-        """Write what changed, and say what was damaged."""
+        """Write the changes, and report what was damaged."""
         if self._opened is not None:
             self._opened.flush()
             if self._opened.damaged:
@@ -103,12 +103,12 @@ class Storage:
         logger.warning("%s", text, location=location, type="jaxpr", subtype="option")
 
     def key(self, request: Request, request_digest: str) -> str:
-        """What the result of a request is stored under."""
+        """The key under which the result of a request is stored."""
         text = request_digest + self._environment(request.x64)[0]
         return hashlib.sha256(text.encode()).hexdigest()[:40]
 
     def made(self, x64: bool) -> dict[str, str]:
-        """What enters the keys beside the requests, in parts to speak of."""
+        """The other parts of the keys beside the requests, by name."""
         return self._environment(x64)[1]
 
     def _environment(self, x64: bool) -> tuple[str, dict[str, str]]:
@@ -128,7 +128,7 @@ class Storage:
         if self.settings.fresh:
             return True
         elsewhere = self.settings.cache_dir is not None
-        # Without this file the build is the first, or the one before was cut short.
+        # Without this file the build is the first, or the previous one was interrupted.
         pickled = self.doctreedir / ENV_PICKLE_FILENAME
         return self.is_fresh and not elsewhere and pickled.exists()
 

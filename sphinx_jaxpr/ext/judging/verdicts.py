@@ -1,8 +1,8 @@
-"""What became of each statement: judged once for the same programs, reported at every build.
+"""The verdict on each statement: judged once for the same programs, reported in every build.
 
 Verdicts of earlier builds are kept with the pages, in Sphinx's own environment, under a
-digest.  They spare a build in which nothing changed from reading programs; a page that
-is written shows what this build judges.
+digest.  With them a build without changes needn't read programs; a page that
+is written shows verdicts of this build only.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 
 # --- where a primitive is explained, for links that authors write
 
-#: Where JAX documents its functions, for a project whose intersphinx does not say.
+#: Where JAX documents its functions, for a project without its inventory.
 _PAGES: Final = "https://docs.jax.dev/en/latest/_autosummary/{}.html"
 
 
@@ -71,7 +71,7 @@ class Addresses:
         self._explained: dict[str, dict[str, str]] = {}
 
     def link(self, page: str, name: str) -> nodes.reference | None:
-        """An empty link on ``page`` to what ``name`` means."""
+        """An empty link on ``page`` to the meaning of ``name``."""
         href, away = self.meanings.href(name, page)
         if href:
             return nodes.reference("", "", internal=not away, refuri=href)
@@ -85,8 +85,8 @@ class Addresses:
         return None
 
     def address(self, page: str, name: str) -> str:
-        """The target of that link, ``""`` where there is none."""
-        if not isinstance(self.builder, StandaloneHTMLBuilder):  # others write every page
+        """The target of that link; ``""`` if there is none."""
+        if not isinstance(self.builder, StandaloneHTMLBuilder):  # other builders write every page
             return ""
         reference = self.link(page, name)
         if reference is None:
@@ -127,7 +127,7 @@ class Addresses:
             first: dict[str, str] = {}
             for directive in self.directives.get(page, ()):
                 for block in directive.blocks:
-                    outcome = self.session.outcome(block) if block.shown else None
+                    outcome = self.session.outcome(block) if block.is_shown else None
                     for name in outcome.seen.names if outcome else ():
                         first.setdefault(name, block.identity)
             self._explained[page] = first
@@ -143,7 +143,7 @@ class _Entry(NamedTuple):
 
 
 class VerdictCache:
-    """Judges statements; what the last build judged of the same programs counts.
+    """Judges statements; verdicts of the last build on the same programs count.
 
     ``kept`` is what :meth:`kept` of the last build returned.
     """
@@ -177,12 +177,12 @@ class VerdictCache:
         return {} if self.session.policy.judges_afresh else unsealed(self._before)
 
     def kept(self) -> str:
-        """What this build asked for, for the next one; ``""`` where it asked for nothing."""
+        """The verdicts that this build used, for the next build; ``""`` if there are none."""
         verdicts = {key: entry.verdict for key, entry in self._used.items()}
         return sealed(verdicts) if verdicts else ""
 
     def begin_writing(self) -> None:
-        """From now on believe only what this build judges."""
+        """From now on use only verdicts of this build."""
         self._writing = True
 
     def of(self, page: str, statement: Statement) -> Verdict:
@@ -271,7 +271,7 @@ class VerdictCache:
         return outcome.seen.program + (outcome.seen.source if lines else "")
 
     def _judge(self, page: str, statement: Statement, inside: DirectiveRecord | None) -> Verdict:
-        # What judges is loaded where something is new.
+        # Modules that judge are loaded only if there is something new.
         from ...program.query.evidence import SaysNothing
         from ...program.query.syntax import NoProgram, PathError
 
@@ -304,7 +304,7 @@ class VerdictCache:
 
 _LINE: Final = re.compile(r"\bline\b")  # of the source, which programs don't show
 
-#: What is kept of a verdict; an address is of the build that makes a link of it.
+#: The stored parts of a verdict; addresses depend on the build.
 _FIELDS: Final = ("state", "text", "hints", "block", "starts", "is_empty")
 _STATES: Final = frozenset({TRUE, FALSE, WRONG, UNJUDGED})
 
@@ -316,7 +316,7 @@ def sealed(verdicts: Mapping[str, Verdict]) -> str:
 
 
 def unsealed(text: Any) -> dict[str, Verdict]:
-    """What ``sealed`` made; nothing where the text is damaged or holds anything else."""
+    """The inverse of ``sealed``; empty if the text is damaged or invalid."""
     try:
         seal, _, written = text.partition(" ")
         rows = json.loads(written)
@@ -335,7 +335,7 @@ def _verdict(state: str, text: str, hints: Any, block: str, starts: Any, is_empt
     return Verdict(state, text, tuple(hints), block, tuple(starts), is_empty=is_empty)
 
 
-# --- judges by the kind of statement; what they load is loaded where something is new
+# --- judges by the kind of statement; they load modules only for new statements
 
 
 def _claim(text: str, scope: Scope, inside: str) -> Verdict:

@@ -1,4 +1,4 @@
-"""``jaxpr-claims``: claims that readers do not see."""
+"""``jaxpr-claims``: claims that readers don't see."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from .options import CheckedDirective
 
 
 class JaxprClaims(CheckedDirective):
-    """One expression a line; one that is indented, or closes a bracket, continues the line above.
+    """One expression a line; a line that is indented or closes a bracket continues the one above.
 
-    So does one below a line that ends in a backslash.  Leaves in the doctree::
+    So does a line after a backslash.  Leaves in the doctree::
 
         <jaxpr_claims lines="(12, 'len(dense) == 4') (13, 'dense.grad[tanh]')" findings="...">
     """
@@ -56,7 +56,7 @@ def expressions(lines: Sequence[str]) -> list[tuple[int, str]]:
 
 
 def without_comment(line: str) -> str:
-    """A line up to its comment; a ``#`` in a string doesn't begin one."""
+    """A line up to its comment; a ``#`` in a string doesn't start one."""
     if "#" not in line:
         return line
     try:
@@ -66,7 +66,7 @@ def without_comment(line: str) -> str:
     except (
         tokenize.TokenError,
         SyntaxError,
-    ):  # it continues below, or isn't Python: a finding later
+    ):  # it continues below, or isn't Python, which is a finding later
         quoted = line.partition("#")
         return quoted[0] if quoted[0].count('"') % 2 == quoted[0].count("'") % 2 == 0 else line
     return line

@@ -1,4 +1,4 @@
-"""What a page asks for, collected from its doctree, with ids that are unique on the page."""
+"""Collects the records of a page from its doctree, with ids that are unique on the page."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from . import statements
 
 
 def collect(docname: str, doctree: nodes.document) -> PageRecords:
-    """The records of a page; its nodes keep those that are theirs, and the page's name."""
+    """The records of a page; its nodes keep their own, and the page's name."""
     taken: set[str] = set()
     directives = []
     for node in doctree.findall(jaxpr_blocks):
@@ -50,7 +50,7 @@ def _unique(directive: DirectiveRecord, taken: set[str]) -> DirectiveRecord:
 
 
 def _with_files(directive: DirectiveRecord, docname: str) -> DirectiveRecord:
-    """The file of each block in the lock: a name that holds for a page alone is in its folder."""
+    """The file of each block in the lock: a name local to a page is in the page's folder."""
     blocks = []
     for block in directive.blocks:
         local = block.identity.removeprefix("jaxpr-")

@@ -1,4 +1,4 @@
-"""The option ``elide``: words for what says little, and paths to equations, to fold away."""
+"""The option ``elide``: what to fold away, as words for noise and paths to equations."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ..values import ELIDED
 
 NONE: Final = "none"
 WORDS: Final = ELIDED
-#: Single words that are paths into the base's own program.
+#: Single words that are paths into the base program.
 _PATHS: Final = frozenset("all forward tangent transpose recomputed kept reshaped added".split())
 
 
@@ -23,7 +23,7 @@ class Parts(NamedTuple):
 
 
 def read(text: str, blocks: Collection[str]) -> Parts:
-    """The option's words and paths; ``blocks`` are the labels and the name that a path may be."""
+    """The option's words and paths; ``blocks`` are the labels and the name that paths use."""
     words: list[str] = []
     paths: list[tuple[str, int]] = []
     problems: list[tuple[str, int]] = []
@@ -43,7 +43,7 @@ def read(text: str, blocks: Collection[str]) -> Parts:
 
 
 def split(text: str) -> list[tuple[str, int]]:
-    """The parts between commas and blanks outside of brackets and quotes, with their offsets."""
+    """The parts between commas and blanks outside brackets and quotes, with their offsets."""
     parts: list[tuple[str, int]] = []
     depth, quote, start = 0, "", -1
     for offset, sign in enumerate(f"{text} "):

@@ -30,7 +30,7 @@ class JaxprGlossary(CheckedDirective):
         scope = self.options.get("scope", "project").strip()
         if scope not in SCOPES:
             message = (
-                f"scope: {shorten(scope)} is none of {', '.join(SCOPES)}{nearest(scope, SCOPES)}"
+                f"scope: {shorten(scope)} is not one of {', '.join(SCOPES)}{nearest(scope, SCOPES)}"
             )
             self.add_finding(message, "glossary", option="scope")
             scope = "project"

@@ -1,4 +1,4 @@
-"""What MyST does to options that rST would take as written, and the right form."""
+"""How MyST misreads options that rST takes as written, and the right form."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from sphinx.util.docutils import SphinxDirective
 
 from .source_lines import SourceSpan
 
-#: Options of which an example helps where they are empty.
+#: Examples for options that are empty.
 _EXAMPLES = {
     "args": "x=f32[8]",
     "transforms": "grad, vmap",
@@ -22,14 +22,14 @@ _EXAMPLES = {
 }
 #: Options whose lines are joined with commas.
 _LISTS = ("args", "static", "transforms", "open", "elide")
-#: How MyST's warning begins where it can't read the options.
+#: The beginning of MyST's warning about options that it can't read.
 _UNREAD = "Invalid options format: "
-_MAX = 120  # characters of a value that a message repeats
+_MAX = 120  # longest part of a value that a message repeats
 
 
 @dataclass
 class MystProblems:
-    """What MyST misread in one directive.
+    """The options that MyST misread in one directive.
 
     ``messages`` have their lines.  ``options`` need no other message; with ``body`` neither
     does the body, which holds options.
@@ -46,10 +46,10 @@ class MystProblems:
 
 
 def myst_problems(directive: SphinxDirective, span: SourceSpan) -> MystProblems:
-    """What MyST misread in the options of a directive; nothing in rST.
+    """The problems that MyST has with the options of a directive; none in rST.
 
-    MyST reads option lines as a kind of YAML: a ``#`` begins a comment, a value in quotes ends
-    with them, and an indented line doesn't continue a value.
+    MyST reads option lines as a kind of YAML: a ``#`` starts a comment, a quoted value ends
+    with its quote, and an indented line doesn't continue a value.
     """
     problems = MystProblems()
     if not span.markdown:
@@ -121,7 +121,7 @@ def _values(span: SourceSpan, options: Mapping[str, str], problems: MystProblems
 
 
 def _comment(raw: str) -> int:
-    """Where MyST's comment begins: at a ``#`` after a blank."""
+    """Where MyST's comment starts: at a ``#`` after a blank."""
     return raw.find(" #") + 1 or raw.index("#")
 
 
@@ -173,8 +173,8 @@ _NAMED: Final = re.compile(r"'([\w:-]+)': (.*)", re.DOTALL)
 class MystWarnings(logging.Filter):
     """Takes over MyST's warnings about the directives ``names`` while a build reads pages.
 
-    MyST warns once, just before it runs a directive; as findings of the directive the
-    warnings are repeated in every build, with the right form.
+    MyST warns once, just before it runs a directive; as findings of the directive,
+    the warnings are repeated in every build, with the right form.
     """
 
     def __init__(self, app: Sphinx, names: Collection[str]) -> None:
@@ -186,7 +186,7 @@ class MystWarnings(logging.Filter):
         """Filter from when the first page is read until all pages are."""
         self.app.connect("env-before-read-docs", self.install)
         self.app.connect("env-updated", self.remove)
-        self.app.connect("build-finished", self.remove)  # where reading failed
+        self.app.connect("build-finished", self.remove)  # if reading failed
 
     def install(self, app: Sphinx, env: BuildEnvironment, docnames: list[str]) -> None:
         """Begin to filter; parallel readers are forked later."""

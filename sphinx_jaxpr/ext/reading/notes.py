@@ -1,7 +1,7 @@
 """Notes at equations: the body of ``jaxpr-transform``.
 
-A note is a line that is a path, then an indented text in the page's own markup.
-It is shown as a numbered marker at the equation and as text under the block.
+A note is a line with a path, then an indented text in the page's markup.  Readers see a
+numbered marker at the equation and the text under the block.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from ..nodes import jaxpr_note
 def split(content: Sequence[str]) -> tuple[list[tuple[int, str, str]], list[tuple[int, str]]]:
     """The notes of a body as (line, path, text), and its problems as (line, message).
 
-    Lines are counted from 0, the body's first.  A text begins on the line after its path.
+    Lines count from 0, the first line of the body.  A text begins on the line after its path.
     """
     notes: list[tuple[int, str, str]] = []
     problems: list[tuple[int, str]] = []

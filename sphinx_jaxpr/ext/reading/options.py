@@ -1,4 +1,4 @@
-"""Directives that check their own options, and what those that show blocks share."""
+"""Directives that check their own options, and the base of those that show blocks."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _HALF: Final = re.compile("[\ud800-\udfff]")
 class AnyOption(dict[str, Any]):
     """Accepts every option, so that an unknown one is a finding in every build.
 
-    The parsers would drop it, with a message of their own in the build that reads the page.
+    The parsers would drop it, with a message only in the build that reads the page.
     """
 
     def __bool__(self) -> bool:
@@ -51,7 +51,7 @@ class CheckedDirective(SphinxDirective):
     findings: list[Finding]
 
     def begin(self) -> None:
-        """Find out where the directive was written; no findings yet."""
+        """Locate the directive in its file, and clear the findings."""
         self.span = locate(self)
         self.findings = []
 
@@ -91,14 +91,14 @@ def unknown_option(option: str, names: Iterable[str]) -> str:
 
 
 class BlockDirective(CheckedDirective):
-    """What the directives that show blocks have in common."""
+    """The base of directives that show blocks."""
 
     def unknown_option(self, option: str) -> str:
         """The message; blocks are the main thing, so it doesn't name the directive."""
         return unknown_option(option, self.option_names)
 
     def _check_characters(self) -> None:
-        """Replace halves of characters, which YAML can escape and no file can hold."""
+        """Replace lone surrogates, which YAML can escape and no file can hold."""
         for option, text in self.options.items():
             if isinstance(text, str) and _HALF.search(text):
                 self.options[option] = _HALF.sub("\ufffd", text)
@@ -106,7 +106,7 @@ class BlockDirective(CheckedDirective):
                 self.add_finding(message, option=option if option.isprintable() else "")
 
     def _explicit(self) -> str:
-        """The name that the author gave, if it can be one."""
+        """The name that the author gave, if it is valid."""
         given: str = self.options.get("name", "").strip()
         if given:
             problem = check_name(given, "name")
@@ -123,7 +123,7 @@ class BlockDirective(CheckedDirective):
         given = str(self.options[option]).strip()
         if given in choices:
             return given
-        message = f"{option}: {shorten(given)} is none of {', '.join(choices)}"
+        message = f"{option}: {shorten(given)} is not one of {', '.join(choices)}"
         self.add_finding(message, option=option)
         return default
 

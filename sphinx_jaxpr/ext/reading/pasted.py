@@ -1,4 +1,4 @@
-"""``jaxpr``: annotates a jaxpr that the page has as text.  Traces and checks nothing."""
+"""``jaxpr``: annotates a jaxpr in the page's text.  Traces and checks nothing."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ..records import Block, DirectiveRecord, Pasted
 from .options import BlockDirective
 
 OPTIONS: Final = ("caption", "name", "open", "class", "version")
-#: How a block without a name is called on its page.
+#: The name of a block without one.
 LOCAL_NAME: Final = "pasted"
 
 
@@ -76,7 +76,7 @@ class JaxprPasted(BlockDirective):
     def _text(self) -> tuple[str, int]:
         """The body without blanks around it, and the line of the file where it begins.
 
-        Nor are there any at the ends of lines: docutils drops them, MyST does not.
+        Blanks at the ends of lines are dropped too, as docutils does and MyST doesn't.
         """
         lines = [spelled(line).rstrip() for line in self.content]
         blank = next((n for n, line in enumerate(lines) if line.strip()), len(lines))
@@ -87,7 +87,7 @@ class JaxprPasted(BlockDirective):
         return text, self.span.content(lines) + blank
 
     def _read(self, text: str, line: int) -> None:
-        """Add a finding where reading stopped; the text is shown as it is."""
+        """Add a finding where reading stopped; the text is shown unchanged."""
         from ...program.parser.parser import parse
         from ...program.parser.unparsed import unread
 

@@ -10,14 +10,14 @@ from sphinx.util.docutils import SphinxRole
 from ...program.text import clipped
 from ..nodes import jaxpr_statement
 
-#: Roles that titles of sections may have; Sphinx copies titles while it reads pages.
+#: Roles allowed in section titles; Sphinx copies titles while it reads pages.
 IN_TITLES: Final = ("ref", "prim")
 
 
 class StatementRole(SphinxRole):
     """A role of the domain: a link, a value or a claim.
 
-    The first ``<`` ends the words, so that an expression may hold another one.  Leaves::
+    The first ``<`` ends the words, so an expression may contain another one.  Leaves::
 
         <jaxpr_statement role="claim" expression="len(dense) == 4" words="four" raw=... problem="">
             four
@@ -35,7 +35,7 @@ class StatementRole(SphinxRole):
         node["problem"] = self._problem(words, expression)
         node += self._shown(words, expression)
         source, line = self.get_source_info()
-        # A parser may count a block's lines from its parent's: `find_lines` corrects them.
+        # A parser may count lines from the parent block; `find_lines` corrects them.
         node.source, node.line = source, line
         return [node], []
 
@@ -51,9 +51,9 @@ class StatementRole(SphinxRole):
     def _problem(self, words: str, expression: str) -> str:
         form = f"`words <{'len(dense) == 4' if self.role == 'claim' else 'path'}>`"
         if self.role == "claim" and not expression:
-            return f"the claim {clipped(words, 60)!r} has no predicate; write it as {form}"
+            return f"{clipped(words, 60)!r} has no predicate; write it as {form}"
         if self.role == "claim" and not words:
-            return f"the claim of {clipped(expression, 60)!r} has no words; write it as {form}"
+            return f"{clipped(expression, 60)!r} has no words; write it as {form}"
         return "" if expression else f"the role is empty; write a path, or {form}"
 
     def _shown(self, words: str, expression: str) -> nodes.Node:

@@ -1,4 +1,4 @@
-"""Where directives and roles were written: their files and exact lines."""
+"""Finds the files and exact lines of directives and roles."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ _REACH = (0, -1, 1, -2, 2)  # myst-parser 4 is off by one in included files
 class SourceSpan:
     """Where a directive was written: its file and line.
 
-    ``lines`` are the author's own, from the directive's first line on; empty where there is
-    no file to read, as for a docstring.  ``markdown`` is true where MyST reads it.
+    ``lines`` are the author's own, from the directive's first line on; empty if there is
+    no file to read, as for a docstring.  ``markdown`` is true if MyST reads it.
     """
 
     source: str
@@ -113,7 +113,7 @@ def is_markdown(directive: SphinxDirective) -> bool:
 
 
 def locate(directive: SphinxDirective) -> SourceSpan:
-    """Where a directive was written; in the included file, if it comes from one."""
+    """The position of a directive, in the included file if it comes from one."""
     source, line = directive.get_source_info()
     if os.path.exists(source):
         source = os.path.abspath(source)  # docutils names an included file from the current folder
@@ -131,7 +131,7 @@ _DOCSTRING = re.compile(r":docstring of ([\w.]+)$")
 
 
 def documented(directive: SphinxDirective, source: str) -> str:
-    """What a docstring is about, as ``module:object``, or a module; ``""`` for other texts.
+    """The subject of a docstring, as ``module:object`` or a module; ``""`` for other texts.
 
     Autodoc names the object in the source of its text, by the module that defines it, and
     has imported that module.  Other tools write the signature alone, under a module that
@@ -154,7 +154,7 @@ def documented(directive: SphinxDirective, source: str) -> str:
 
 
 def lines_of(source: str) -> tuple[str, ...]:
-    """The lines of a file, none where it can't be read."""
+    """The lines of a file; none if it can't be read."""
     path = Path(source)
     try:
         state = path.stat()
@@ -166,7 +166,7 @@ def lines_of(source: str) -> tuple[str, ...]:
 @lru_cache(maxsize=8)
 def _read(path: Path, mtime: int, size: int) -> tuple[str, ...]:
     try:
-        # Not by splitlines: a form feed ends no line for parsers and editors.
+        # Not splitlines: to parsers and editors a form feed doesn't end a line.
         return tuple(path.read_text("utf-8", errors="replace").split("\n"))
     except OSError:
         return ()
@@ -174,7 +174,7 @@ def _read(path: Path, mtime: int, size: int) -> tuple[str, ...]:
 
 # --- roles: parsers know the line of the paragraph, which may be long
 
-#: What a continued line begins with: indentation, quotes, borders of tables.
+#: The beginning of a continued line: indentation, quotes, borders of tables.
 _BETWEEN = r"[ \t]*(?:[ \t|]*\n[\s>|]*)?"
 
 
@@ -183,8 +183,8 @@ def find_lines(
 ) -> list[nodes.Element]:
     """Set ``source`` and ``line`` of all roles of a kind, and return them in the page's order.
 
-    ``kind`` is the node that the role leaves, with the role as written in ``raw``.  It is
-    searched in its file from the line of its block on; the same text again is the next match.
+    ``kind`` is the node that the role leaves, with the role as written in ``raw``.  Each is
+    searched for from the line of its block on; the same text again is the next match.
     """
     pages: dict[str, _File] = {}
     literals: list[nodes.literal] = []
@@ -205,14 +205,14 @@ def find_lines(
 
 
 def _slack() -> int:
-    """How far above its block's line a role of an included file may stand."""
+    """How far above its block's line a role of an included file may be."""
     version = str(getattr(sys.modules.get("myst_parser"), "__version__", "5"))
-    return 2 if version.startswith("4.") else 0  # it is off by one
+    return 2 if version.startswith("4.") else 0  # the line is off by one
 
 
 @dataclass
 class _File:
-    """A text in which roles are looked for; empty where there is no file."""
+    """A text that is searched for roles; empty if there is no file."""
 
     text: str
     slack: int
@@ -258,7 +258,7 @@ class _File:
 
 
 def _nth(pattern: re.Pattern[str], text: str, start: int, skipped: int) -> re.Match[str] | None:
-    """The match behind ``skipped`` others."""
+    """The match after ``skipped`` others."""
     match = pattern.search(text, start)
     for _ in range(skipped):
         match = match and (pattern.search(text, match.end()) or match)
@@ -266,7 +266,7 @@ def _nth(pattern: re.Pattern[str], text: str, start: int, skipped: int) -> re.Ma
 
 
 def _position(node: nodes.Element) -> tuple[str, int]:
-    """The file and line that the parser gave; a text from a catalogue names the original's."""
+    """The parser's file and line; for a translated text, those of the original."""
     source, line = node.source or "", node.line
     parent = node.parent
     while parent is not None and (not source or line is None):
@@ -284,7 +284,7 @@ _ROLE = re.compile(r"(?::([^`]*):)?`(.*?)`(?::([^`]*):)?", re.DOTALL)
 
 
 def _pattern(raw: str) -> re.Pattern[str]:
-    """A role as files may have it: in either syntax, over several lines, in a quotation."""
+    """A pattern for a role in either syntax, over several lines, in a quotation."""
     match = _ROLE.fullmatch(raw)
     before, text, after = match.groups() if match else (None, raw, None)
     words = _BETWEEN.join(map(re.escape, text.split()))

@@ -17,7 +17,7 @@ _STATEMENTS = (jaxpr_statement, jaxpr_claims, jaxpr_when)
 
 
 def take_from_titles(doctree: nodes.document) -> list[Finding]:
-    """Leave only the words of roles in titles, which Sphinx copies before anything is traced."""
+    """Keep only the words of roles in titles, which Sphinx copies before anything is traced."""
     findings = []
     for node in find_lines(doctree):
         if node["role"] in IN_TITLES or not in_title(node):

@@ -31,9 +31,9 @@ OPTIONS = (
     "source", "jit", "x64", "raises", "timeout", "locked", "class",
 )  # fmt: skip
 FLAGS = frozenset({"source", "jit", "x64", "locked"})
-#: Options that only the worker, or the result, can prove wrong.
+#: Options that only the worker or the result can prove wrong.
 _JUDGED = ("args", "static", "mesh")
-#: Options in which a substitution would be meant: MyST's, and that of reStructuredText.
+#: Options where authors may try a substitution, of MyST or reStructuredText.
 _PLAIN = ("args", "static", "transforms", "mesh")
 _SUBSTITUTION = re.compile(r"\{\{.+?\}\}|^\s*\|[^\W\d][\w ]*\|\s*$", re.DOTALL)
 
@@ -64,7 +64,7 @@ class JaxprTransform(BlockDirective):
         chains = self._chains(options)
         layout = self._choice("layout", ("stack", COMPARE), "stack")
         hides_base = self._choice("base", ("show", "hide"), "show") == "hide"
-        # Beside its variants the base is always shown.
+        # The base is always shown beside its variants.
         blocks = self._blocks(name, base, chains, hides_base and layout != COMPARE)
         node = jaxpr_blocks()
         self.set_source_info(node)
@@ -99,15 +99,9 @@ class JaxprTransform(BlockDirective):
     def _check_options(self) -> None:
         self._check_characters()
         self.check_option_names()
-        for flag in FLAGS & set(self.options):
-            if self.options[flag]:
-                self.add_finding(
-                    f"option {flag!r} is a flag, without a value; found"
-                    f" {shorten(self.options[flag])}",
-                    option=flag,
-                )
+        self._check_flags()
         misread = self.check_myst_options()
-        #: Options whose problem has a message already.
+        #: Options with a message already.
         self.explained = frozenset(misread.options)
         # A body without an argument is the argument on the wrong line.
         self.has_notes = not misread.body and bool(self.arguments)
@@ -117,6 +111,14 @@ class JaxprTransform(BlockDirective):
             if empty and option not in self.explained:
                 message = f"option {option!r} is empty: leave it out, or give it a value"
                 self.add_finding(message, option=option)
+
+    def _check_flags(self) -> None:
+        for option, value in self.options.items():
+            if option in FLAGS and value:
+                self.add_finding(
+                    f"option {option!r} is a flag, without a value; found {shorten(value)}",
+                    option=option,
+                )
 
     def _check_substitutions(self) -> None:
         for option in _PLAIN:
@@ -196,7 +198,7 @@ class JaxprTransform(BlockDirective):
         return f".. {self.name}:: {argument}"
 
     def _resolve(self, argument: str) -> str:
-        """In a docstring a bare name belongs to its module, ``.name`` to its class."""
+        """Resolve a name in a docstring: a bare one in its module, ``.name`` in its class."""
         module = self.env.ref_context.get("py:module") or ""
         module = module or next(iter(self._around()), "").partition(":")[0]
         if argument.startswith("."):
@@ -222,7 +224,7 @@ class JaxprTransform(BlockDirective):
         return given or (local_name(target) if target else "block"), bool(given)
 
     def _read_options(self) -> TraceOptions:
-        """What decides what is traced, with a finding for each option that can't be read."""
+        """Read the options that affect tracing, with a finding for each that can't be read."""
         text = self.options.get
         options = read_options(
             text("args", ""), text("static", ""), text("transforms", ""), text("mesh", "")
@@ -254,7 +256,7 @@ class JaxprTransform(BlockDirective):
         )
 
     def _chains(self, options: TraceOptions) -> list[tuple[Chain, str]]:
-        """The transforms of each variant, with what is wrong with them."""
+        """The transforms of each variant, with their problems."""
         if not options.is_readable("transforms"):
             return [(Chain((), "variant"), "the transforms could not be read")]
         chains = checked(options.transforms, self.settings.transforms)
@@ -287,11 +289,11 @@ class JaxprTransform(BlockDirective):
             full = f"{name}.{label}" if label else name
             identity = f"jaxpr-{full}" if full not in taken else f"jaxpr-{full}-{number}"
             taken.add(full)
-            shown = bool(label) or not hides_base or len(requests) == 1
+            is_shown = bool(label) or not hides_base or len(requests) == 1
             digest = request.digest if request else ""
             locked = "locked" in self.options
             blocks.append(
-                Block(full, label, identity, request, digest, wrong, shown, line, locked=locked)
+                Block(full, label, identity, request, digest, wrong, is_shown, line, locked=locked)
             )
         return blocks
 

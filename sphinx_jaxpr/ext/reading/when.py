@@ -37,7 +37,7 @@ class JaxprWhen(CheckedDirective):
         node.source, node.line = self.span.source, self.span.line
         if not expression:
             node["problem"] = (
-                f"{self.name} has no condition; write it on the directive's own line, as in"
+                f"{self.name} has no condition; write one on the directive's own line, as in"
                 f' {self.name} jax >= "0.12"'
             )
         self.check_myst_options()  # before other directives run, those of the body
@@ -49,12 +49,12 @@ class JaxprWhen(CheckedDirective):
         return [node]
 
     def _refused(self, node: jaxpr_when) -> list[Finding]:
-        """A finding for each line of the part that has something a page can't do without."""
+        """A finding for each line with something that must not depend on a condition."""
         refused: dict[tuple[str, int], str] = {}
         for noun, inner in _noted(node, self.state.document, self.env):
             source, line = _position(inner, node)
             if isinstance(inner, nodes.target) and inner["names"] and not is_markdown(self):
-                # docutils counts its line in what includes it.
+                # docutils counts its line in the including file.
                 mapped = self.state_machine.get_source_and_line(line)
                 source, line = mapped[0] or source, mapped[1] or line
             if os.path.exists(source):
@@ -74,7 +74,7 @@ class JaxprWhen(CheckedDirective):
 
 
 def _position(inner: nodes.Element, outer: nodes.Element) -> tuple[str, int]:
-    """The file and line of a node: its own, or those of what is around it or in it."""
+    """The file and line of a node: its own, or those of a node around it or inside it."""
     source = str(inner.source or outer.source)
     source = str(outer.source) if source.startswith("<") else source  # generated text
     own = inner
@@ -88,7 +88,7 @@ def _position(inner: nodes.Element, outer: nodes.Element) -> tuple[str, int]:
     within = [child.line for child in inner.findall() if child.line is not None]
     if around is not outer or not within:
         return source, around.line or 1
-    # Many directives leave no line; they are above the first line of their content.
+    # Many directives record no line; they begin above the first line of their content.
     lines = lines_of(source)[: min(within)]
     above = (n for n in range(len(lines), outer.line or 0, -1) if _DIRECTIVE.match(lines[n - 1]))
     return source, next(above, min(within))
@@ -151,7 +151,7 @@ def _labelled(
 
 
 def _is_part(node: nodes.Element) -> bool:
-    """Whether a sibling says more: a description has an index entry, and that has a label."""
+    """Whether a sibling already covers it: a description has an index entry, which has a label."""
     if isinstance(node, addnodes.index):
         return any(isinstance(after, addnodes.desc) for after in _beside(node)[-1:])
     labelled = (addnodes.index, nodes.math_block)
@@ -159,7 +159,7 @@ def _is_part(node: nodes.Element) -> bool:
 
 
 def _flatten(node: nodes.Element) -> None:
-    """Leave the titles of refused headings, but no sections, which contents would list."""
+    """Keep the titles of refused headings, but not the sections, which contents would list."""
     for section in list(node.findall(nodes.section)):
         title = section.next_node(nodes.title)
         if title is not None and title.parent is section:

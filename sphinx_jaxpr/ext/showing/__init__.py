@@ -1,1 +1,1 @@
-"""From outcomes and verdicts to nodes: figures for HTML, standard nodes for other formats."""
+"""Turns traced blocks and judged statements into nodes for every builder."""

@@ -1,4 +1,4 @@
-"""One directive on its way to nodes: what every format shows of it."""
+"""Renders one directive as nodes: the part that all formats share."""
 
 from __future__ import annotations
 
@@ -25,18 +25,18 @@ from ..records import Block, DirectiveRecord
 if TYPE_CHECKING:
     pass
 
-#: Equations of the base that are listed where a variant lacks them.
+#: Most equations of the base that are listed if a variant lacks them.
 MOST_DROPPED: Final = 8
 
 
 def only_in_base() -> str:
-    """What that list begins with."""
+    """The beginning of that list."""
     return _("Only in the base: ")
 
 
 @dataclass(frozen=True)
 class Rendering:
-    """What the directives of one tree are rendered with.
+    """The context for rendering the directives of one tree.
 
     ``page`` is the page that is written; ``format`` and ``builder`` are the builder's;
     ``latex_engine`` is an option of Sphinx.  ``taken`` are the ids that the tree has already.
@@ -74,7 +74,7 @@ class BlockRenderer:
         others = (self.caption, *self.note_nodes)
         self.rest = [child for child in node.children if child not in others]
         self.note_targets = rendering.targets.notes(directive)
-        self.blocks = [block for block in directive.blocks if block.shown]
+        self.blocks = [block for block in directive.blocks if block.is_shown]
         #: Every block with its program, by its id.
         self.traced = rendering.session.traced_blocks(directive)
         #: The id that each block has in this tree, by its own.
@@ -87,14 +87,14 @@ class BlockRenderer:
         self.is_epub = rendering.format == "html" and rendering.builder == "epub"
 
     def render(self) -> list[nodes.Node]:
-        """The blocks, with all that belongs to each."""
+        """The blocks with their captions, notes and listings."""
         raise NotImplementedError
 
     def closing(self) -> list[nodes.Node]:
-        """What follows the last block."""
+        """The nodes after the last block."""
         return []
 
-    # -- what all formats show
+    # -- shared by all formats
 
     @property
     def base(self) -> Block:
@@ -110,7 +110,7 @@ class BlockRenderer:
         return f"{last}, {block.label}" if block.label else last
 
     def context(self, block: Block) -> str:
-        """The statement that the call is to be traced under, where it needs a mesh."""
+        """The ``with`` statement for the call, if it needs a mesh."""
         mesh = block.request.mesh if block.request else None
         if mesh is None:
             return ""
@@ -122,7 +122,7 @@ class BlockRenderer:
         return f"with jax.sharding.use_abstract_mesh({source}):"
 
     def remarks(self, block: Block) -> list[str]:
-        """What is noteworthy of a block."""
+        """The remarks about a block."""
         return self.traced[block.identity].remarks
 
     def version(self, block: Block) -> str:
@@ -133,7 +133,7 @@ class BlockRenderer:
         return version
 
     def error(self, block: Block) -> TraceError | None:
-        """What to show instead of a program."""
+        """The error to show instead of a program."""
         traced = self.traced[block.identity]
         if traced.error is None and traced.raises:
             message = f"expected {traced.raises}, but no error occurred"
@@ -141,7 +141,7 @@ class BlockRenderer:
         return traced.error
 
     def marks(self, block: Block) -> list[tuple[str, str]]:
-        """What colours and gutter show in HTML, as text: a mark, and the letters it is on.
+        """The marks that HTML shows by colours and gutter, each with its letters.
 
         An equation without a letter of its own is named by its primitive.
         """
@@ -151,7 +151,7 @@ class BlockRenderer:
 
     def is_open(self, block: Block) -> bool:
         """Whether a block that can be folded starts open."""
-        if self.is_epub:  # readers of books may not be able to open anything
+        if self.is_epub:  # readers of books may not be able to open folds
             return True
         traced = self.traced[block.identity]
         opened = self.directive.opened
@@ -161,24 +161,24 @@ class BlockRenderer:
             opened = opened or self.rendering.settings.opened
         return starts_open(opened, block.label, traced.printed.text)
 
-    # -- what is folded away
+    # -- folds
 
     @cached_property
     def elided_words(self) -> frozenset[str]:
-        """What is folded, or set apart where nothing can be."""
+        """The words for what is folded, or set apart if nothing can be folded."""
         return self.rendering.targets.elided_words(self.directive)
 
     @cached_property
     def elided_targets(self) -> list[PathTarget]:
-        """The equations that the paths of ``elide`` lead to."""
+        """The equations that the paths of ``elide`` name."""
         return self.rendering.targets.elided(self.directive)
 
     def elides_parameters(self) -> bool:
-        """Whether neutral and huge parameters start folded; in a book nothing may."""
+        """Whether neutral and huge parameters start folded; never in a book."""
         return "params" in self.elided_words and not self.is_epub
 
     def elided(self, block: Block) -> dict[int, str]:
-        """The equations that are folded away, each with its reason; none that has a note."""
+        """The equations that are folded away, each with its reason, except those with notes."""
         traced = self.traced[block.identity]
         if not traced.has_program:
             return {}
@@ -202,9 +202,9 @@ class BlockRenderer:
         ]
 
     def lost_notes(self) -> list[nodes.Node]:
-        """The texts of notes whose equation is not there: nothing that was written is lost."""
+        """The texts of notes whose equation is missing, so that no text is lost."""
         pairs = zip(self.note_targets, self.note_nodes, strict=False)
-        lost = [(t, node, "") for t, node in pairs if t.block is None or not t.block.shown]
+        lost = [(t, node, "") for t, node in pairs if t.block is None or not t.block.is_shown]
         rows = as_list(lost, lambda target: nodes.literal(target.note.path, target.note.path))
         for item in (item for row in rows for item in row.findall(nodes.list_item)):
             item["ids"] = []
@@ -214,7 +214,7 @@ class BlockRenderer:
 
     @cached_property
     def python(self) -> FunctionSource | None:
-        """The function's Python source, where it was asked for and is known."""
+        """The function's Python source, if it was requested and is known."""
         result = self.traced[self.base.identity].result if self.directive.with_source else None
         return result.source if result is not None else None
 
@@ -239,7 +239,7 @@ def _is_inside(node: nodes.Node, kind: type[nodes.Node]) -> bool:
 
 
 def free(identity: str, taken: set[str]) -> str:
-    """An id that is unique also where several pages are put together."""
+    """An id that is unique even if several pages are combined."""
     candidate, count = identity, 2
     while candidate in taken:
         candidate = f"{identity}-{count}"

@@ -24,12 +24,12 @@ from .block import MOST_DROPPED, BlockRenderer, as_list, free, only_in_base
 
 @dataclass(frozen=True)
 class Look:
-    """How a figure differs from one that stands alone.
+    """How a figure differs from one by default.
 
-    ``identity`` is its id, ``side`` has its rows beside another one, ``opened``
-    says how it starts; a ``copy`` of a figure that the page has already repeats no notes,
-    and says what it is ``beside``.
-    ``before`` and ``after`` is the markup around it.
+    ``identity`` is its id, ``side`` has its rows beside another one, and ``opened`` says
+    whether it starts open.  A ``copy`` of an earlier figure of the page doesn't repeat the
+    notes, and names the block that it is ``beside``.  ``before`` and ``after`` are the markup
+    around it.
     """
 
     identity: str = ""
@@ -103,7 +103,7 @@ class HtmlRenderer(BlockRenderer):
         return figure
 
     def parts(self, block: Block, look: Look) -> tuple[str, bool, str, str]:
-        """A class of its own, whether it starts open, the summary and what it folds."""
+        """Its class, whether it starts open, its summary and its folded content."""
         summary = self.title(block)
         if self.is_skipped:
             message = markup.paragraph(_("Not traced: jaxpr_mode is skip."))
@@ -131,7 +131,7 @@ class HtmlRenderer(BlockRenderer):
             names=traced.inputs.leaves,
         )
         body = markup.code(code(printed, facts, identity, marks))
-        if look.side is None:  # else the base stands beside it
+        if look.side is None:  # otherwise the base is beside it
             body += self.only_in_base(block)
         opened = self.is_open(block) if look.opened is None else look.opened
         return "", opened, summary, body
@@ -142,9 +142,9 @@ class HtmlRenderer(BlockRenderer):
         return Explained(self.definitions)
 
     def closing(self) -> list[nodes.Node]:
-        """What the primitives of all blocks do, once."""
+        """The definitions of all primitives of the blocks, once."""
         definitions = self.explained.as_html(self.is_epub, _("What the primitives do"))
-        # Not as raw HTML, which the search would take for words of the page.
+        # Not as raw HTML, which the search would index as words of the page.
         return [jaxpr_figure("", before=definitions, after="")] if definitions else []
 
     def runs(self, block: Block) -> list[Run]:
@@ -155,7 +155,7 @@ class HtmlRenderer(BlockRenderer):
         return runs(traced.printed, self.elided(block))
 
     def only_in_base(self, block: Block) -> str:
-        """The equations that the base has and this block lacks, each a link where it is shown."""
+        """The equations of the base that this block lacks, each linked if it is shown."""
         dropped = self.traced[block.identity].dropped
         if not dropped:
             return ""
@@ -172,7 +172,7 @@ class HtmlRenderer(BlockRenderer):
         return f'<p class="jaxpr-dropped">{head}{", ".join([*listed, *rest])}</p>\n'
 
     def title(self, block: Block) -> str:
-        """What the header begins with."""
+        """The beginning of the header."""
         return markup.context(self.context(block)) + markup.call(self.call(block))
 
     # -- the function's source
@@ -193,16 +193,16 @@ class HtmlRenderer(BlockRenderer):
 
     @property
     def source_id(self) -> str:
-        """What connects the listing of Python with the figures."""
+        """The name that connects the listing of Python with the figures."""
         return self.ids[self.base.identity]
 
     @property
     def lines_id(self) -> str:
-        """What the ids of the lines of Python begin with."""
+        """The prefix of the ids of Python lines."""
         return f"{self.source_id}-line"
 
     def source(self) -> list[nodes.Node]:
-        """The listing; a line has an id, and its number leads to the equations it made."""
+        """The listing; each line has an id, and its number links to its equations."""
         listings, python = super().source(), self.python
         if not listings or python is None:
             return listings
@@ -218,7 +218,7 @@ class HtmlRenderer(BlockRenderer):
         return [jaxpr_source("", listing, source=self.source_id, lines=numbers)]
 
     def number(self, line: int, width: int, made: list[str]) -> str:
-        """The begin of a line of Python, as HTML; ``made`` are the ids of its equations."""
+        """The beginning of a line of Python, as HTML; ``made`` are the ids of its equations."""
         identity, number = f'id="{escape(self.lines_id)}-{line}"', str(line).rjust(width)
         if not made:
             return f'<span {identity}><span class="linenos">{number}</span>'
@@ -229,7 +229,7 @@ class HtmlRenderer(BlockRenderer):
         return f'<span {identity} data-line="{line}"><span class="linenos">{link}</span>'
 
     def equations_by_line(self) -> dict[int, list[str]]:
-        """For lines of Python the ids of the equations that they made, as shown."""
+        """The ids of the shown equations that each line of Python created."""
         by_line: dict[int, list[str]] = {}
         for block in self.blocks:
             lines = self.lines_of(block)
@@ -266,7 +266,7 @@ class CompareRenderer(HtmlRenderer):
     """The base is shown once for each variant: first under its own id, then as a copy."""
 
     def render(self) -> list[nodes.Node]:
-        """Pairs of figures; blocks without a program stand alone."""
+        """Pairs of figures; blocks without a program are shown singly."""
         base, *variants = self.directive.blocks
         if self.is_epub or not variants or not self.traced[base.identity].has_program:
             return super().render()
@@ -303,7 +303,7 @@ class CompareRenderer(HtmlRenderer):
         return [*first, self.figure(block, None, beside), *notes]
 
     def columns(self, base: Block, block: Block) -> tuple[Column | None, Column | None]:
-        """The rows of both programs, where their lines can be put into rows."""
+        """The rows of both programs, if their lines can be put into rows."""
         left, right = self.traced[base.identity], self.traced[block.identity]
         if not (left.printed.program and right.printed.program):
             return None, None

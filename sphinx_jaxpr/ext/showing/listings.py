@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 #: A word longer than this can leave a printed page's margin.
 LONG_WORD: Final = 70
-#: Formats in pages, where a program has a limit.
+#: Paged formats, in which programs are cut at a limit.
 PAGED: Final = ("latex", "texinfo")
 
 
@@ -50,16 +50,16 @@ class NodeRenderer(BlockRenderer):
         return self.listing(block)
 
     def begin(self, block: Block) -> list[nodes.Node]:
-        """The heading line, with the target of links to the block."""
+        """The heading line, with the target for links to the block."""
         heading = self.heading(block)
         if self.rendering.format == "latex" and isinstance(heading[0], nodes.literal_block):
-            # Sphinx leaves a target before a listing to that, which has the id then.
+            # Sphinx moves a target before a listing to the listing, which then has the id.
             heading[0]["ids"].append(block.identity)
             return heading
         return [nodes.target("", "", ids=[block.identity]), *heading]
 
     def notes(self, block: Block) -> list[nodes.Node]:
-        """The notes of a block; in pages each is reached from the block too."""
+        """The notes of a block; in paged formats the block links to each."""
         notes = self.notes_of(block)
         rows = as_list(notes, self.where)
         if not rows or self.rendering.format not in PAGED:
@@ -68,7 +68,7 @@ class NodeRenderer(BlockRenderer):
         items = rows[0].findall(nodes.list_item)
         pairs = zip(items, notes, strict=False)
         for number, (item, (target, _node, identity)) in enumerate(pairs, 1):
-            # Neither format can lead to an item.
+            # Neither format can link to an item.
             item["ids"].remove(identity)
             next(item.findall(nodes.paragraph)).insert(0, nodes.target("", "", ids=[identity]))
             line += nodes.Text(", " if number > 1 else "")
@@ -80,7 +80,7 @@ class NodeRenderer(BlockRenderer):
         return [line, *rows]
 
     def where(self, target: PathTarget) -> nodes.Node:
-        """The equation of a note: its letters, which lead to the block, and the path."""
+        """The equation of a note: its letters, linked to the block, and the path."""
         assert target.block is not None
         name = _letters(self.traced[target.block.identity], target)
         link = nodes.reference("", "", nodes.literal(name, name), internal=True)
@@ -98,7 +98,7 @@ class NodeRenderer(BlockRenderer):
             line += nodes.literal(call, call)
         header = map(_ascii, self.traced[block.identity].header_words)
         about = [*header, *self.remarks(block), self.version(block)]
-        # In a paragraph: a blank line would end it in the midst of TeX's argument.
+        # In a paragraph, a blank line would end it within TeX's argument.
         text = on_one_line("; ".join(filter(None, about)))
         if text:
             line += nodes.Text(f" - {text}" if len(heading) == 1 else text)
@@ -108,7 +108,7 @@ class NodeRenderer(BlockRenderer):
         return heading
 
     def listing(self, block: Block) -> list[nodes.Element]:
-        """The text of a program, and what colours and folds show in HTML."""
+        """The text of a program, with the information that HTML shows by colours and folds."""
         printed = self.traced[block.identity].printed
         end, rest = len(printed.text), 0
         if self.rendering.format in PAGED:
@@ -129,7 +129,7 @@ class NodeRenderer(BlockRenderer):
         return body
 
     def only_in_base(self, block: Block) -> list[nodes.Element]:
-        """The equations that the base has and this block lacks."""
+        """The equations of the base that this block lacks."""
         dropped = self.traced[block.identity].dropped
         if not dropped:
             return []
@@ -145,10 +145,10 @@ class NodeRenderer(BlockRenderer):
     def captioned(
         self, body: list[nodes.Element], caption: nodes.Element | None
     ) -> list[nodes.Element]:
-        """``body`` with the caption in the way that Sphinx captions a listing."""
+        """``body`` with the caption, as Sphinx captions a listing."""
         if caption is None:
             return body
-        # Sphinx's text writer spells a caption in a table out, letter by letter.
+        # Sphinx's text writer prints a caption in a table letter by letter.
         if self.rendering.format == "latex" or not self.in_table:
             for index, node in enumerate(body):
                 if isinstance(node, nodes.literal_block):
@@ -158,7 +158,7 @@ class NodeRenderer(BlockRenderer):
         return [nodes.paragraph("", "", *caption.children), *body]
 
     def in_tex(self, body: list[nodes.Node]) -> list[nodes.Node]:
-        """``body`` with what TeX has to know of its letters, and where it may break lines."""
+        """``body`` with TeX's definitions of its letters, and places for line breaks."""
         listings = [listing for node in body for listing in node.findall(nodes.literal_block)]
         if any(_has_long_word(listing.astext()) for listing in listings):
             body = [
@@ -175,7 +175,7 @@ class NodeRenderer(BlockRenderer):
 
 
 def _ascii(text: str) -> str:
-    """Signs that pdflatex and plain terminals may lack, spelt out."""
+    """Replace signs that pdflatex and plain terminals may lack."""
     return text.replace("\u2192", "to").replace("\u00d7", "x")
 
 
@@ -186,7 +186,7 @@ def _has_long_word(text: str) -> bool:
 def _cut(printed: Printed, limit: int) -> tuple[int, int]:
     """Where to end the text after ``limit`` equations, and how many are left out.
 
-    A shared program or a body counts as it is printed.
+    Shared programs and bodies count as printed.
     """
     starts = [equation.start for equation in printed.walk()]
     if len(starts) <= limit:
@@ -206,16 +206,16 @@ def _error_nodes(error: TraceError, expected: bool) -> list[nodes.Element]:
     return [box]
 
 
-# --- what TeX needs for text that is not the author's: breaks, and letters it lacks
+# --- TeX for text that is not the author's: line breaks, and letters that it lacks
 
 #: Lets TeX break a word that is longer than the line.
 BREAK_ANYWHERE: Final = r"\begingroup\sphinxsetup{verbatimforcewraps=true}"
 END: Final = r"\endgroup"
 
-#: The engine that knows only the letters somebody defined.
+#: The engine that knows only letters with a definition.
 NARROW_ENGINE: Final = "pdflatex"
 
-# Where TeX's name is not Unicode's.
+# Names that differ between TeX and Unicode.
 _GREEK: Final = {"LAMDA": "lambda", "FINAL SIGMA": "varsigma", "OMICRON": "mathit{o}"}
 # Greek capitals that TeX takes from the Latin alphabet.
 _LATIN: Final = {
@@ -225,9 +225,9 @@ _LATIN: Final = {
 
 
 def letter_definitions(text: str) -> str:
-    """TeX that teaches pdfTeX those letters of ``text`` that it does not know.
+    """TeX that defines the letters of ``text`` that pdfTeX lacks.
 
-    A letter that a document defines itself stays as that document has it.
+    Definitions of the document itself take precedence.
     """
     letters = sorted({letter for letter in text if ord(letter) > 0xFF})
     if not letters:

@@ -1,4 +1,4 @@
-"""Pasted blocks on their way to nodes: the same figures and listings, marked as pasted."""
+"""Renders pasted blocks: the same figures and listings, marked as pasted."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from .listings import NodeRenderer
 
 
 def title() -> str:
-    """What the header of a pasted block begins with."""
+    """The beginning of a pasted block's header."""
     return _("Pasted jaxpr")
 
 
 class _Pasted(BlockRenderer):
-    """A text is all that there is, with its author's word for the version."""
+    """A block with only a text, and the author's word for the version."""
 
     def remarks(self, block: Block) -> list[str]:
-        # Readers should know that nobody vouches for the text.
+        # Readers should know that the text is unchecked.
         return [_("pasted, not checked")]
 
     def version(self, block: Block) -> str:
@@ -37,7 +37,7 @@ class PastedHtmlRenderer(_Pasted, HtmlRenderer):
 
 
 class PastedNodeRenderer(_Pasted, NodeRenderer):
-    """For all others."""
+    """For all other builders."""
 
     def heading(self, block: Block) -> list[nodes.Node]:
         header = [part.text for part in self.traced[block.identity].header]

@@ -60,7 +60,7 @@ class ShowBlocks(PageTransform):
         build.session.mend((record, block) for record in records for block in record.blocks)
         rendering = self.rendering(build)
         for node, record in zip(pending, records, strict=True):
-            # What an `only` takes away later defines nothing for others.
+            # A part that `only` removes later can't define anything for others.
             hidden = not are_met(record.only, self.app.tags)
             renderer = self.renderer(record)(
                 rendering, record, node, {**definitions} if hidden else definitions
@@ -71,7 +71,7 @@ class ShowBlocks(PageTransform):
             emit_figures(self.app, build.session, page, record, renderer.figures)
 
     def rendering(self, build: RunningBuild) -> Rendering:
-        """What all directives of the tree are rendered with."""
+        """The context for rendering all directives of the tree."""
         from .block import Rendering
 
         return Rendering(
@@ -88,7 +88,7 @@ class ShowBlocks(PageTransform):
 
     def renderer(self, record: DirectiveRecord) -> type[BlockRenderer]:
         """The class that renders a directive in the format of this build."""
-        # They bring the parser and more, which a build that writes nothing never needs.
+        # They load the parser and more, which a build that writes nothing doesn't need.
         from .figures import CompareRenderer, HtmlRenderer
         from .listings import NodeRenderer
         from .pasted import PastedHtmlRenderer, PastedNodeRenderer
@@ -106,7 +106,7 @@ _CLASSES |= {"val": "jaxpr-value", "claim": "jaxpr-claim"}
 
 
 class ShowStatements(PageTransform):
-    """Replaces the nodes of roles, and keeps or drops parts under a condition.
+    """Replaces the nodes of roles, and keeps or drops conditional parts.
 
     Leaves ``<inline classes="jaxpr-link">`` (in a reference), ``jaxpr-value`` or ``jaxpr-claim``.
     """
@@ -129,7 +129,7 @@ class ShowStatements(PageTransform):
             put(node, self.replacement(node))
 
     def replacement(self, node: nodes.Element) -> list[nodes.Node]:
-        """What a reader sees in place of a node."""
+        """The nodes that replace a statement."""
         if isinstance(node, jaxpr_claims):
             return []
         page = node["docname"]
@@ -146,13 +146,13 @@ class ShowStatements(PageTransform):
         statement = Statement(role, node["expression"], "", "", 0)
         verdict = self.build.verdicts.of(page, statement)
         if role == "val":
-            # A blank line would end the paragraph, in TeX in the midst of an argument.
+            # A blank line would end the paragraph, in TeX even within an argument.
             text = on_one_line(verdict.text) if verdict.state == TRUE else "?"
             return [nodes.inline(text, text, classes=[_CLASSES[role]], translatable=False)]
         if role == "claim":
             return [self.claim(words, verdict)]
         reference = None
-        # LaTeX sets titles once more as running heads, in capitals, with the names of links.
+        # LaTeX repeats titles as running heads, in capitals, with the names of links.
         bare = _in_link(node) or (self.app.builder.format == "latex" and in_title(node))
         if verdict.state == TRUE and not bare:
             reference = self.link(page, verdict, role)
@@ -177,12 +177,12 @@ class ShowStatements(PageTransform):
         if verdict.where:  # in another project
             return nodes.reference("", "", internal=False, refuri=verdict.where)
         target = self.build.verdicts.target(page, verdict)
-        if target is None or not target.block.shown:
+        if target is None or not target.block.is_shown:
             return None
         return link(self.app.builder, page, target.page, self.identity(target, verdict.start))
 
     def identity(self, target: BlockOnPage, start: int) -> str:
-        """The id of a block, or of its equation where the format has such."""
+        """The id of a block, or of its equation if the format has such."""
         identity = self.build.ids.of_block(target.page, target.block.identity)
         if start < 0 or not isinstance(self.app.builder, StandaloneHTMLBuilder):
             return identity
@@ -209,7 +209,7 @@ def put(node: nodes.Element, replacement: list[nodes.Node]) -> None:
     for child in replacement:
         if isinstance(child, nodes.Element):
             child["classes"] += node["classes"]
-    if node["ids"]:  # they stay where the part is left out
+    if node["ids"]:  # they stay if the part is omitted
         replacement = [nodes.inline("", "", ids=node["ids"]), *replacement]
     parent = node.parent
     index = parent.index(node)
@@ -217,7 +217,7 @@ def put(node: nodes.Element, replacement: list[nodes.Node]) -> None:
 
 
 def forget_footnotes(node: nodes.Element) -> None:
-    """Footnotes and citations have no way back to a part that is left out."""
+    """Remove the backlinks of footnotes and citations to an omitted part."""
     around: Any = node
     while around.parent is not None and not isinstance(around, addnodes.start_of_file):
         around = around.parent

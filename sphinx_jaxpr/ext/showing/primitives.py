@@ -37,7 +37,7 @@ def uses_of_primitives(
     """
     uses: dict[str, list[tuple[str, Block]]] = {}
     for docname, directives in pages.items():
-        for block in (b for directive in directives for b in directive.blocks if b.shown):
+        for block in (b for directive in directives for b in directive.blocks if b.is_shown):
             outcome = session.outcome(block)
             # A primitive may be called anything, also nothing.
             for name in filter(str.strip, outcome.seen.names if outcome else ()):

@@ -1,1 +1,1 @@
-"""From a traced jaxpr object to the facts of its equations: phases, types, sources."""
+"""Facts about a traced jaxpr that its printed text does not contain: sources, phases, sizes."""

@@ -1,10 +1,9 @@
-"""Walks a jaxpr object and writes down what its printed text does not say.
+"""Walks a jaxpr object and records what its printed text does not say.
 
 Reads attributes only and imports no JAX, so that a version in which
 ``ClosedJaxpr`` and ``Jaxpr`` have become one is read like any other.
 
-A program that several equations hold is listed once; closed-over arrays of all programs
-are too.
+A program that several equations hold is listed once, and so is each closed-over array.
 """
 
 from __future__ import annotations
@@ -37,7 +36,7 @@ _Queue: TypeAlias = deque[tuple[Any, Source | None]]
 
 #: A parameter whose plain form is longer than this is read from its printed text (characters).
 MAX_PARAMETER = 4_000
-#: Largest integer in a parameter, in bits: Python prints none of more digits than about that.
+#: Largest integer in a parameter, in bits: Python refuses to print much longer ones.
 MAX_BITS = 4_096
 
 #: How an effect on a reference names its variable: by its address.
@@ -75,19 +74,19 @@ def _bytes(aval: Any) -> int:
     itemsize = getattr(getattr(aval, "dtype", None), "itemsize", 0)
     try:
         return int(math.prod(aval.shape)) * int(itemsize)
-    except (AttributeError, TypeError):  # no array, or a symbolic dimension
+    except (AttributeError, TypeError):  # not an array, or a symbolic dimension
         return 0
 
 
 def _identity(value: Any) -> Any:
-    """What tells an array from others: where its memory is, or the object itself.
+    """What distinguishes an array from others: its memory address, or the object itself.
 
     Older JAX wraps a NumPy array again for each program that captures it.
     """
     value = getattr(value, "val", value)
     try:
         seen = value.__array_interface__
-    except Exception:  # no array of NumPy's
+    except Exception:  # not an array of NumPy
         return id(value)
     return (seen["data"], seen["shape"], seen["typestr"], seen["strides"])
 
@@ -106,7 +105,7 @@ def collect(jaxpr: Any, tangent_inputs: Iterable[int] = ()) -> Collected:
 
 @dataclass(slots=True)
 class _Row:
-    """An equation; its phase is known once all programs are."""
+    """An equation; its phase is known once all programs have been visited."""
 
     primitive: str
     source: Source | None
@@ -177,7 +176,7 @@ class _Walk:
     def fill(self, jaxpr: Any, outer: Source | None, queue: _Queue) -> None:
         body = open_jaxpr(jaxpr)
         self.capture(jaxpr)
-        # JAX keeps what it traced of its own functions: their equations may name
+        # JAX caches traces of its own functions: their equations may name
         # the line that happened to call them first.
         foreign = _is_foreign(body)
         rows = self.equations[self.index[id(body)]]
@@ -209,7 +208,7 @@ class _Walk:
         return plain, inner
 
     def source(self, info: Any, outer: Source | None) -> Source | None:
-        """The innermost frame of the user's code, else that of the outer equation."""
+        """The innermost frame of the user's code, or else the frame of the outer equation."""
         trace = getattr(info, "traceback", None)
         if trace is None:
             return outer
@@ -247,7 +246,7 @@ def _is_foreign(body: Any) -> bool:
 
 
 def _is_of_numpy(value: Any) -> bool:
-    """Whether it is a number of numpy, which need not be one of Python's."""
+    """Whether a value is a NumPy number, which need not be a Python number."""
     package = type(value).__module__.partition(".")[0]
     return package in ("numpy", "ml_dtypes") and hasattr(value, "item") and value.shape == ()
 

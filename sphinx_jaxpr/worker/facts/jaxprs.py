@@ -1,6 +1,6 @@
-"""Reads jaxpr objects of any JAX by their attributes: imports none.
+"""Reads jaxpr objects of any JAX by their attributes, without importing JAX.
 
-``ClosedJaxpr`` and ``Jaxpr`` are two kinds in older JAX and one in newer.
+``ClosedJaxpr`` and ``Jaxpr`` are two classes in older JAX and one in newer JAX.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ import functools
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-#: How deep, and in how many objects, programs of a parameter are looked for.
+#: How deep, and in how many objects, a parameter is searched for programs.
 MAX_DEPTH: Final = 12
 MAX_OBJECTS: Final = 10_000
 
@@ -55,8 +55,8 @@ def primitive_name(equation: Any) -> str:
 def parameters_of(equation: Any) -> Mapping[str, Any]:
     """The parameters that an equation prints, by their names.
 
-    Newer JAX has primitives of which each is an object with parameters of its own; it is
-    that object's name that is printed, and its parameters.
+    Newer JAX has primitives that wrap an object with parameters of its own; JAX prints
+    the name and the parameters of that object.
     """
     params: Mapping[str, Any] = equation.params
     operation = params.get(_OPERATION)
@@ -71,7 +71,7 @@ def parameters_of(equation: Any) -> Mapping[str, Any]:
 
 
 class HeldJaxpr:
-    """The programs of equations, looked for once."""
+    """The programs that equations hold, each searched for once."""
 
     def __init__(self) -> None:
         self._known: dict[int, dict[str, list[Any]]] = {}
@@ -98,7 +98,7 @@ def _programs_of(equation: Any) -> dict[str, list[Any]]:
 def jaxprs_in(value: Any) -> list[Any]:
     """The programs inside a value, at any depth, in the order in which it prints them."""
     jaxprs: list[Any] = []
-    seen: set[int] = set()  # the objects being looked into: one may hold itself
+    seen: set[int] = set()  # the objects being searched: one may hold itself
     left = MAX_OBJECTS
 
     def look(item: Any, depth: int) -> None:
@@ -143,8 +143,8 @@ def _parts(item: Any) -> Iterator[Any]:
 
 
 def _shows_a_program(item: Any) -> bool:
-    """Whether an object of any kind prints a program: only then is it looked into."""
+    """Whether printing an object shows a program; only then is it searched."""
     try:
         return _LAMBDA in str(item)
-    except Exception:  # the printing of a user's object may do anything
+    except Exception:  # printing a user's object may do anything
         return False

@@ -2,10 +2,11 @@
 
 Marks follow the data: from operands to the programs inside an equation, and to its results.
 
-Reads attributes only and imports no JAX.  A mark is a set of bits; a value has
-those of all that it depends on.  Which operand is which input of a program is
-known by what the primitive means, never by position alone; where that isn't
-known, what depends on a marked operand is marked with :data:`MAYBE`.
+Marks on operands flow through the programs inside an equation to its results.  Reads
+attributes only and imports no JAX.  A mark is a set of bits; a value has
+the bits of everything that it depends on.  The primitive's meaning, never position alone,
+decides which operand is which input of a program.  Where that is unknown, whatever
+depends on a marked operand is marked with :data:`MAYBE`.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from .stacks import REMAT, Context
 
 SURE: Final = 1
 MAYBE: Final = 2
-#: The first of the bits that callers may give a meaning to.
+#: The first bit that callers may use.
 FREE: Final = 2
 
 Marks: TypeAlias = tuple[int, ...]
@@ -48,10 +49,10 @@ _Programs: TypeAlias = dict[str, list[Any]]
 
 def flow(equation: Any, operands: Marks, programs: dict[str, list[Any]]) -> Flow:
     """From the marks of an equation's operands through its programs to its results."""
-    known = _KNOWN.get(primitive_name(equation))
-    if known is None:
-        known = _call if _is_like_a_call(equation, programs) else _unknown
-    return known(equation, operands, programs)
+    propagate = _KNOWN.get(primitive_name(equation))
+    if propagate is None:
+        propagate = _call if _is_like_a_call(equation, programs) else _unknown
+    return propagate(equation, operands, programs)
 
 
 def union(marks: Sequence[int]) -> int:
@@ -63,7 +64,7 @@ def union(marks: Sequence[int]) -> int:
 
 
 def unsure_of(mark: int) -> int:
-    """A mark of which it isn't known whether it gets there."""
+    """Marks that may or may not arrive."""
     return (mark & ~SURE) | MAYBE if mark else 0
 
 
@@ -72,7 +73,7 @@ def _or(first: Sequence[int], second: Sequence[int]) -> Marks:
 
 
 def _written(equation: Any, operands: Marks, mark: int) -> Marks:
-    """Operands where whatever is done may write ``mark`` to references."""
+    """The operands after an unknown program that may write ``mark`` to references."""
     return tuple(
         operand | mark if is_reference(var) else operand
         for operand, var in zip(operands, equation.invars, strict=True)
@@ -80,13 +81,13 @@ def _written(equation: Any, operands: Marks, mark: int) -> Marks:
 
 
 def plain(equation: Any, operands: Marks) -> Answer:
-    """What an equation without programs makes: every result depends on every operand."""
+    """Marks of an equation without programs: every result depends on every operand."""
     mark = union(operands)
     return Answer((mark,) * len(equation.outvars), _written(equation, operands, mark))
 
 
 def _unknown(equation: Any, operands: Marks, programs: _Programs) -> Flow:
-    """No claim where a marked operand may go anywhere."""
+    """Claim nothing, since a marked operand may go anywhere."""
     mark = union(operands)
     unsure = unsure_of(mark)
     for name, held in programs.items():
@@ -99,7 +100,7 @@ def _unknown(equation: Any, operands: Marks, programs: _Programs) -> Flow:
 
 
 def _is_like_a_call(equation: Any, programs: _Programs) -> bool:
-    """Whether each program takes the operands as they are and gives the results."""
+    """Whether each program takes the operands as they are and returns the results."""
 
     def types(variables: Sequence[Any]) -> list[str]:
         return [short_type(var.aval) for var in variables]
@@ -110,7 +111,7 @@ def _is_like_a_call(equation: Any, programs: _Programs) -> bool:
 
 
 def _call(equation: Any, operands: Marks, programs: _Programs) -> Flow:
-    """Operands are the inputs, outputs the results."""
+    """The operands are the inputs, and the outputs are the results."""
     results: Marks = (0,) * len(equation.outvars)
     for name, held in programs.items():
         for index, program in enumerate(held):
@@ -135,7 +136,7 @@ def _cond(equation: Any, operands: Marks, programs: _Programs) -> Flow:
 
 
 def _scan(equation: Any, operands: Marks, programs: _Programs) -> Flow:
-    """Carries go round until nothing changes."""
+    """Pass the carries through the body until no mark changes."""
     counts = _scan_counts(parameters_of(equation), len(operands))
     if counts is None:
         return (yield from _unknown(equation, operands, programs))
@@ -179,13 +180,13 @@ def _while(equation: Any, operands: Marks, programs: _Programs) -> Flow:
         if (again, again_own) == (carries, own):
             break
         carries, own = again, again_own
-    # How often the body runs is what the condition depends on.
+    # The condition decides how often the body runs.
     decided = union(asked.outputs)
     return Answer(tuple(carry | decided for carry in carries), (*consts, *own, *carries))
 
 
 def _reducer(equation: Any, operands: Marks, programs: _Programs) -> Flow:
-    """A program that combines elements: both of its sides may be made of any of them."""
+    """A program that combines elements: either of its inputs may derive from any of them."""
     mark = union(operands)
     for name, held in programs.items():
         for index, program in enumerate(held):
@@ -219,7 +220,7 @@ def _linear_solve(equation: Any, operands: Marks, programs: _Programs) -> Flow:
         answer = yield Ask(("jaxprs", [p is program for p in inner].index(True)), program, inputs)
         if name == "solve":
             results = answer.outputs[: len(results)]
-            # The other programs are applied to what is being solved for.
+            # The other programs are applied to the unknown of the system.
             if len(side) == len(results):
                 side = _or(side, results)
     return Answer(results, operands)
@@ -243,7 +244,7 @@ def _pallas(equation: Any, operands: Marks, programs: _Programs) -> Flow:
 
 
 def _run_state(equation: Any, operands: Marks, programs: _Programs) -> Flow:
-    """What the references hold in the end are the results."""
+    """The results are the final contents of the references."""
     body = programs["jaxpr"][0]
     count = len(operands)
     if count != len(equation.outvars) or count != len(open_jaxpr(body).invars):
@@ -277,7 +278,7 @@ _KNOWN: dict[str, _Kind] = {
 # --- the phase of every equation: forward, tangent, transpose, recomputed, or none
 
 _Key: TypeAlias = tuple[int, Context, Marks]
-# Asks for a program in a context, and whether to write down what is found.
+# Asks for a program in a context, and whether to record what is found.
 _Visit: TypeAlias = tuple[Any, Context, Marks, bool]
 _Run: TypeAlias = Generator[_Visit, Answer, Answer]
 
@@ -302,12 +303,12 @@ class _Phases:
         self.held = held
         self.has_remat = has_remat
         self.phases: dict[int, str] = {}
-        self.known: dict[_Key, Answer] = {}
+        self.answers: dict[_Key, Answer] = {}
         self.written: set[_Key] = set()
         self.contexts: dict[tuple[Context, int, bool, bool], Context] = {}
 
     def visit(self, first: _Visit) -> None:
-        """Visit a program; iterative, since programs nest deeper than Python's stack."""
+        """Visit a program; iterative, since programs may nest deeper than Python's stack."""
         stack = [self.program(*first)]
         answer: Answer | None = None
         while stack:
@@ -319,8 +320,8 @@ class _Phases:
                 continue
             body, context, marks, write = asked
             key = (id(body), context, marks)
-            if key in self.known and (not write or key in self.written):
-                answer = self.known[key]
+            if key in self.answers and (not write or key in self.written):
+                answer = self.answers[key]
             else:
                 answer = None
                 stack.append(self.program(body, context, marks, write))
@@ -350,16 +351,16 @@ class _Phases:
         ends = (
             tuple(marks.get(id(var), 0) for var in some) for some in (body.outvars, body.invars)
         )
-        answer = self.known[key] = Answer(*ends)
+        answer = self.answers[key] = Answer(*ends)
         if write:
             self.written.add(key)
         return answer
 
     def context(self, around: Context, equation: Any) -> Context:
-        """What is known at an equation; stacks are shared by many."""
+        """The context of an equation; many share a stack."""
         stack = getattr(equation.source_info, "name_stack", "")
         is_remat = primitive_name(equation) in REMAT
-        # Only the program of one that was differentiated is computed again.
+        # Only the program of a differentiated remat is recomputed.
         again = is_remat and bool(equation.params.get("differentiated", True))
         key = (around, id(stack), is_remat, again)
         if key not in self.contexts:
@@ -367,7 +368,7 @@ class _Phases:
         return self.contexts[key]
 
     def equation(self, equation: Any, context: Context, operands: Marks, write: bool) -> _Run:
-        """Follow the marks; then, once they are final, write down what is inside."""
+        """Follow the marks; once they are final, record what is inside."""
         programs = self.held.of(equation)
         following = flow(equation, operands, programs)
         last: dict[tuple[str, int], Ask] = {}

@@ -1,8 +1,7 @@
-"""What JAX's record of transforms and named scopes says of an equation's phase.
+"""What JAX's name stacks, of transforms and named scopes, say about an equation's phase.
 
-Each equation has its own name stack; those of the equations around it come
-before.  Reads attributes only: where a JAX has no ``stack`` of items, its text
-is taken apart.
+Each equation has its own name stack, preceded by those of the equations around it.  Reads
+attributes only: in a JAX without a ``stack`` of items, its text is parsed.
 """
 
 from __future__ import annotations
@@ -11,7 +10,7 @@ import re
 from collections.abc import Iterator
 from typing import Any, Final, NamedTuple
 
-#: Primitives whose programs are computed again where they are differentiated.
+#: Primitives whose programs are recomputed when they are differentiated.
 REMAT: Final = frozenset({"remat", "remat2", "checkpoint"})
 
 _REMATTED: Final = "rematted_computation"
@@ -23,12 +22,12 @@ _WORD: Final = re.compile(r"([\w.]+)\((?=.*\))|[^/()]+")
 
 
 def scope(side: str, level: int) -> str:
-    """The name of a scope: ``outside`` or ``inside`` a transform that makes tangents."""
+    """The name of a scope: ``outside`` or ``inside`` a transform that creates tangents."""
     return f"sphinx-jaxpr-{side}-{level}"
 
 
 class Context(NamedTuple):
-    """What is known at an equation, or at the program around it.
+    """The context of an equation, or of the program around it.
 
     ``backward`` is ``"transpose"``, ``"recomputed"`` or ``""``; ``linear`` whether
     JAX differentiates forward here; ``outside`` and ``inside`` have a bit for each
@@ -44,11 +43,11 @@ class Context(NamedTuple):
 
     @property
     def between(self) -> int:
-        """The levels at which tangents are made here."""
+        """The levels at which tangents are created here."""
         return self.outside & ~self.inside
 
     def at(self, name_stack: Any, is_remat: bool, dissolves: bool, again: bool) -> Context:
-        """That of an equation with this stack, in a program with this context.
+        """The context of an equation with this stack, in a program with this context.
 
         ``dissolves``: there may be equations here that were in a remat.  ``again``: it
         is a remat that computes its program a second time.
@@ -62,7 +61,7 @@ class Context(NamedTuple):
                 backward = "transpose"
             elif is_transform:
                 linear = linear or name == "jvp"
-                # What JAX differentiates here takes the tangents that were made before.
+                # What JAX differentiates here takes the tangents created before.
                 inside |= outside * (name == "jvp")
             elif match := _SCOPE.fullmatch(name):
                 bit = 1 << int(match[2])
@@ -70,9 +69,9 @@ class Context(NamedTuple):
                 inside |= bit * (match[1] == "inside")
                 continue
             elif name == _REMATTED:
-                # JAX's own scope begins the stacks inside of a remat; where a second
+                # JAX's own scope begins the stacks inside a remat; where a second
                 # derivative has dissolved the remat, it is right behind the transforms.
-                # Anywhere else somebody has named a scope so.
+                # Anywhere else it is a scope that a user gave this name.
                 first = self.in_remat and before != "scope"
                 dissolved = differentiated_twice and before == "transform" and not is_remat
                 if first or (dissolved and dissolves):

@@ -1,1 +1,1 @@
-"""Puts the state of the process back before each request, or refuses the request."""
+"""Keeps requests apart in one process: notes what code changes, and puts it back."""

@@ -1,15 +1,12 @@
-"""Keeps what one request changes from the others.
+"""Hides what one request changes from the others.
 
-One process traces many requests, each of which must give what it gives alone
-in its own process.  So before each request all state that is known is as
-it was at the start, and what the imports of its own modules set is set again
-where the module was imported before: each module has a script of what its
-body changed and imported, in order, and a module that is imported a second
-time has its script played.
+One process traces many requests, each of which must have the result that it has alone in a
+process of its own.  So before each request all known state is reset to that of the start.
+Imports set state too: each module has a script of what its body changed and imported, in
+order, and where a later request imports the module again, its script is replayed.
 
-That gives the same state, but not the same module: its body ran in the state of the
-first import.  Where that was another state than the one in which it is imported
-now, or where something was done that can't be undone, the request is
+That restores the state, but not the module: its body ran in the state of the first import.
+If that state differed from the present one, or if something can't be undone, the request is
 *refused*, and traced in another process.
 """
 
@@ -46,7 +43,7 @@ from .settings import all_settings, seed
 from .state import MISSING, ClassSlot, Foreign, Namespace, StateSlot, same
 from .system import stop_timers
 
-# --- keeps what one request changes from the others
+# --- one process and its requests
 
 _clear_caches: Final = jax.clear_caches  # code may set another
 
@@ -81,7 +78,7 @@ class Isolation:
         self.running = False
 
     def install(self) -> None:
-        """Note the state as it is now; watch imports from here on."""
+        """Note the present state; watch imports from here on."""
         seed()
         self.registrations.install()
         self.kept: list[Any] = []
@@ -91,7 +88,7 @@ class Isolation:
             loader.exec_module = self._watching(loader.exec_module)
         loaded = dict.fromkeys(sys.modules)
         public = [name for name in loaded if is_public(name)]
-        self.known: dict[tuple[int, str], StateSlot] = {}
+        self.slots_by_part: dict[tuple[int, str], StateSlot] = {}
         self.named = all_settings()
         self.settings = [slot for slot, _ in self.named]
         self.near = [slot for _, slot in namespaces(public)]
@@ -131,7 +128,7 @@ class Isolation:
         self.load: list[str] = []  # modules that one import ran
 
     def prepared(self) -> Pairs:
-        """Before a trace: forget what was computed in another state; the settings of this one."""
+        """Before a trace: forget results of another state; return the present settings."""
         if not self.calm:
             self._flush()
         self.calm = False
@@ -154,13 +151,13 @@ class Isolation:
         return tuple(sorted(pairs))
 
     def _wonder(self, why: str) -> None:
-        """Perhaps it was this request that had JAX look for devices."""
+        """Note that this request may have made JAX look for devices."""
         if why and not self.devices.settled:
             self.spent = why
 
     @property
     def forgets(self) -> bool:
-        """Whether the state is another than that in which the last request was traced."""
+        """Whether the state differs from the one in which the last request was traced."""
         return not equal(self.traced_in, self.now)
 
     def _end(self) -> None:
@@ -171,10 +168,10 @@ class Isolation:
         if not self.calm:
             self._wonder(self.devices.others(self.now))
         for slot in self.touched.values():
-            with contextlib.suppress(Exception):  # what it is set with was changed
+            with contextlib.suppress(Exception):  # the function that sets it was changed
                 if slot.put_back():
                     continue
-            self.spent = f"{slot.name} can't be put back"
+            self.spent = f"{slot.name} can't be restored"
         self.spent = self.spent or self.replaced
         for slot in self.current:
             if isinstance(slot, FunctionCache):
@@ -184,7 +181,7 @@ class Isolation:
                 sys.modules[name] = module
 
     def verdict(self) -> str:
-        """Why the outcome of this request may be another than alone, or ``""``."""
+        """Why the outcome of this request may differ from its outcome alone, or ``""``."""
         if self.refusal:
             return self.refusal
         if foreign := self.registrations.foreign(self.active, self.base, self.request):
@@ -198,11 +195,11 @@ class Isolation:
 
     @property
     def strangers(self) -> bool:
-        """Whether modules ran here that are none of this request's."""
+        """Whether modules ran here that this request doesn't import."""
         return any(name not in self.active for name in self.scripts)
 
     def _by_whom(self) -> tuple[str, int] | None:
-        """Whose body runs, and for which request; ``None`` where none does."""
+        """The module whose body runs, and for which request; ``None`` if none runs."""
         if not self.running:
             return None
         return self.stack[-1].module if self.stack else "", self.request
@@ -210,7 +207,7 @@ class Isolation:
     # -- changes
 
     def _flush(self) -> None:
-        """Note what changed since the last look, as done by the module that runs."""
+        """Note what changed since the last look, as changes by the running module."""
         self._look(self.alert.values())
         self._look(self.current)
         if self.meddled:
@@ -223,7 +220,7 @@ class Isolation:
         for slot in slots:
             try:
                 changes = () if slot.unchanged() else slot.changes()
-            except Exception as error:  # what it is read with was changed
+            except Exception as error:  # the function that reads it was changed
                 self.spent = f"{slot.name} can't be read: {type(error).__name__}"
                 continue
             for key, _, new in changes:
@@ -234,13 +231,13 @@ class Isolation:
         if slot.name == "builtins" and key in slot.base:
             self.replaced = f"{slot.label(key)} was replaced while other code ran"
         if isinstance(slot, Namespace) and self._is_submodule(slot.name, key, new):
-            return  # follows from the import
+            return  # a consequence of the import
         self._set(slot, key, new)
         if script is not None:
             script.steps.append(StateChange(slot, key, new))
 
     def _look_far(self) -> None:
-        """Look at everything, where there is reason to."""
+        """Look at everything, if there is a reason to."""
         if self.unseen:
             self._look(self.far)
             self.unseen = False
@@ -262,7 +259,7 @@ class Isolation:
     # -- imports
 
     def reached(self, name: str, names: Any = ()) -> None:
-        """An import statement, or a page, asked for a module and perhaps for some inside it."""
+        """An import statement, or a page, asked for a module and perhaps for submodules."""
         if name.partition(".")[0] in self.base or not self.running:
             return
         if threading.get_ident() != self.thread:
@@ -289,7 +286,7 @@ class Isolation:
                 self.stack[-1].imports(module)
 
     def _play(self, name: str) -> None:
-        """Do again what the body of a module did to the state."""
+        """Repeat what the body of a module did to the state."""
         if name in self.active:
             return
         script = self.scripts[name]
@@ -302,7 +299,7 @@ class Isolation:
             elif self._again(step):
                 self._set(step.slot, step.key, step.new)
             else:
-                self._refuse(f"{step.slot.label(step.key)} can't be set again as {name} does it")
+                self._refuse(f"{step.slot.label(step.key)} can't be set again as {name} sets it")
 
     def _again(self, step: StateChange) -> bool:
         self.touched[id(step.slot)] = step.slot
@@ -315,7 +312,7 @@ class Isolation:
                 slot, name = key
                 then = slot.base.get(name, MISSING) if then is MISSING else then
                 return f"{slot.label(name)} was {_shown(then)}"
-        return "the state was another"
+        return "the state was different"
 
     def _activate(self, name: str) -> None:
         self.active.add(name)
@@ -323,13 +320,13 @@ class Isolation:
         package, _, last = name.rpartition(".")
         module, above = self.modules.get(name), self.modules.get(package)
         if module is not None and above is not None and last not in vars(above):
-            slot = self.known.get((id(above), ""))
+            slot = self.slots_by_part.get((id(above), ""))
             if slot is not None:
                 self.touched[id(slot)] = slot
                 slot.put(last, module)
 
     def _attend(self, name: str) -> None:
-        """Look at what a module holds from now on in this request."""
+        """Watch what a module holds from now on in this request."""
         for slot in self.slots.get(name, ()):
             (self.functions if isinstance(slot, (Function, ClassSlot)) else self.current).append(
                 slot
@@ -407,7 +404,8 @@ class Isolation:
         self.modules[name] = module
         if self.ours(name):
             walk = Walk(
-                self.known, lambda name_met: name_met in self.scripts and bool(self.ours(name_met))
+                self.slots_by_part,
+                lambda name_met: name_met in self.scripts and bool(self.ours(name_met)),
             )
             self.slots[name] = walk.module(module)
             self.kept.append(walk.kept)
@@ -417,7 +415,7 @@ class Isolation:
 
     def _ran(self, script: Script) -> None:
         self._flush()
-        if len(self.stack) == 1:  # a whole import: look at what is too much to look at each time
+        if len(self.stack) == 1:  # after a whole import: check what is too much for each step
             count = len(script.steps)
             self._look_far()
             if len(script.steps) > count:
@@ -432,7 +430,7 @@ class Isolation:
         if name not in self.spaces and isinstance(getattr(module, "__dict__", None), dict):
             self.spaces[name] = Foreign(name, vars(module))
             self.far.append(self.spaces[name])
-            self.known[id(module), ""] = self.spaces[name]
+            self.slots_by_part[id(module), ""] = self.spaces[name]
 
 
 def _shown(value: Any) -> str:
@@ -445,7 +443,7 @@ def _shown(value: Any) -> str:
     return text if len(text) <= 80 else text[:80] + "..."
 
 
-# --- what code may change of others, as far as its names and instructions tell
+# --- what code may change in other modules, judged by its names and instructions
 
 _SETTING: Final = frozenset(dis.opmap[name] for name in ("STORE_ATTR", "DELETE_ATTR"))
 _WORD: Final = re.compile(r"\w+")
@@ -461,7 +459,7 @@ _NAMES: Final = frozenset(
 
 
 def words(code: CodeType) -> set[str]:
-    """The names that a module's code uses, and the words of the short texts in it."""
+    """The names that a module's code uses, and the words of its short strings."""
     names: set[str] = set()
     for block in _all(code):
         for name in block.co_names:
@@ -499,7 +497,7 @@ def _sets_others(code: CodeType) -> bool:
     if not _NAMES.isdisjoint(names) or any("interpreters" in name for name in names):
         return True
     raw = code.co_code
-    becomes = "__class__" in names  # an object that becomes another is one for its holders
+    becomes = "__class__" in names  # an object whose class is set changes for all its holders
     return any(
         op in _SETTING and (becomes or not _of_first_argument(code, raw, position * 2))
         for position, op in enumerate(raw[::2])
@@ -507,8 +505,8 @@ def _sets_others(code: CodeType) -> bool:
 
 
 def _of_first_argument(code: CodeType, raw: bytes, position: int) -> bool:
-    """Whether the object was just loaded as the function's first argument: ``self``."""
+    """Whether the object just loaded is the function's first argument: ``self``."""
     before = dis.opname[raw[position - 2]] if position >= 2 else ""
-    # Two loads in one instruction have two numbers in it, the last one lower.
+    # An instruction with two loads packs two numbers, the last one in the low bits.
     argument = raw[position - 1] & 15 if before.count("LOAD_FAST") == 2 else raw[position - 1]
     return bool(code.co_argcount) and before.startswith("LOAD_FAST") and argument == 0

@@ -30,11 +30,11 @@ from .state import (
     ValueSlot,
 )
 
-# --- what functions hold: what can be set of them, and what those with a cache keep
+# --- functions: their settable parts, and their caches
 
 
 class Function(StateSlot):
-    """What can be set of a function: its code, its defaults, its names, its attributes."""
+    """The settable parts of a function: its code, its defaults, its names, its attributes."""
 
     _NAMES: ClassVar = (
         *("__code__", "__defaults__", "__kwdefaults__"),
@@ -51,13 +51,13 @@ class Function(StateSlot):
         return (*(getattr(fn, name) for name in self._NAMES), *fn.__dict__.values())
 
     def read(self) -> Content:
-        """Those of the language and the attributes."""
+        """The parts that Python defines, and the attributes."""
         return {name: getattr(self.function, name) for name in self._NAMES} | dict(
             self.function.__dict__
         )
 
     def unchanged(self) -> bool:
-        """The fast way: the same objects."""
+        """Compare by identity, which is fast."""
         parts = self._parts()
         if len(parts) == len(self.parts) and all(map(operator.is_, parts, self.parts)):
             return True
@@ -65,7 +65,7 @@ class Function(StateSlot):
         return False
 
     def write(self, content: Content) -> None:
-        """What differs."""
+        """Set what differs."""
         now = self.read()
         for key in now:
             if key not in content:
@@ -81,10 +81,10 @@ class Function(StateSlot):
 
 
 class FunctionCache(StateSlot):
-    """A function that keeps what it computed.
+    """A function that caches its results.
 
-    How full it is says nothing to a program, but what is in it may: it was
-    computed for another program, perhaps while that was being traced.
+    A program can't tell how full the cache is, but may get a result from it that was
+    computed for another program, perhaps during its trace.
     """
 
     def __init__(self, name: str, function: Any) -> None:
@@ -93,15 +93,15 @@ class FunctionCache(StateSlot):
         super().__init__(name)
 
     def read(self) -> Content:
-        """Nothing that can be compared."""
+        """Nothing: a cache can't be compared."""
         return {}
 
     def unchanged(self) -> bool:
-        """What it keeps can't be seen."""
+        """Never sure: the content of a cache can't be seen."""
         return True
 
     def write(self, content: Content) -> None:
-        """Forget, where more was kept since."""
+        """Clear the cache if it has grown."""
         if self.function.cache_info().currsize > self.size:
             self.function.cache_clear()
             self.size = 0
@@ -109,10 +109,10 @@ class FunctionCache(StateSlot):
 
 # --- the slots of one module
 
-#: How deep the objects of a module are looked into, and how many of them.
+#: How deep the objects of a module are searched, and how many of them.
 DEPTH: Final = 8
 MOST: Final = 5_000
-#: Bytes of an array up to which what it holds is compared.
+#: Largest array, in bytes, whose content is compared.
 ARRAY_BYTES: Final = 2**16
 
 _PACKAGE: Final = f"{__name__.partition('.')[0]}."
@@ -123,23 +123,23 @@ _OPAQUE: Final = (ModuleType, jax.Array, np.dtype, np.generic, CellType)
 
 
 class Walk:
-    """Finds the slots of one module; ``known`` are those of others, by identity and part."""
+    """Finds the slots of one module; ``others`` has other modules' slots, by identity and part."""
 
     def __init__(
-        self, known: dict[tuple[int, str], StateSlot], ours: Callable[[str], bool]
+        self, others: dict[tuple[int, str], StateSlot], ours: Callable[[str], bool]
     ) -> None:
-        self.known = known
+        self.others = others
         self.ours = ours  # whether a module of that name is one of the project
         self.met: set[int] = set()
-        self.kept: list[Any] = []  # what was met, lest its identity be used again
+        self.kept: list[Any] = []  # visited objects, kept alive so that no identity is reused
         self.slots: list[StateSlot] = []
 
     def module(self, module: ModuleType) -> list[StateSlot]:
-        """The module's own names, and what is behind them."""
+        """The module's own names, and the objects behind them."""
         name = module.__name__
         self._add(module, lambda: Namespace(name, vars(module)))
         folders = vars(module).get("__path__")
-        if isinstance(folders, list):  # where the modules of a package are looked for
+        if isinstance(folders, list):  # where the modules of a package are searched for
             self._add(folders, lambda: ListSlot(f"{name}.__path__", folders))
         todo = collections.deque(
             (value, f"{name}.{key}", 0)
@@ -162,21 +162,21 @@ class Walk:
     def _add(self, thing: Any, make: Callable[[], StateSlot], part: str = "") -> None:
         """Note the slot of an object, or of one ``part`` of it."""
         key = (id(thing), part)
-        if key not in self.known:
+        if key not in self.others:
             try:
                 slot = make()
             except Exception:  # an object that can't be read has no slot
                 return
-            self.known[key] = slot
+            self.others[key] = slot
             self.kept.append(thing)
-        self.slots.append(self.known[key])
+        self.slots.append(self.others[key])
 
     def _look(self, value: Any, path: str) -> Iterator[tuple[Any, str]]:
-        """Note what can be set of an object; what is behind it, with its path."""
+        """Note the settable parts of an object; the objects behind it, with their paths."""
         if isinstance(value, (tuple, frozenset)):
             yield from ((item, f"{path}[{n}]") for n, item in enumerate(value))
         elif isinstance(value, FunctionType):
-            # A function that a library made for the project, with what it holds, counts.
+            # A function that a library created for the project counts, with what it holds.
             if self.ours(value.__module__) or (value.__closure__ and not _is_named(value)):
                 yield from self._function(value, path)
         elif isinstance(value, _CACHE):
@@ -243,7 +243,7 @@ class Walk:
 def _is_the_workers(value: Any) -> bool:
     """Whether an object is of this package, as ``from importlib import import_module`` is here.
 
-    What a request leaves in it must stay.
+    Its state must survive a request.
     """
     while type(value) is MethodType:
         value = value.__func__
@@ -285,7 +285,7 @@ def _items(mapping: MutableMapping[Any, Any]) -> list[tuple[Any, Any]]:
 
 
 def _fill(array: Any, content: bytes) -> None:
-    array.ravel()  # an error here is better than half an array
+    array.ravel()  # better an error than half an array
     array[...] = np.frombuffer(content, array.dtype).reshape(array.shape)
 
 
@@ -302,7 +302,7 @@ def _refill(value: Any, content: bytes) -> None:
 
 
 def _generator(path: str, value: Any) -> ValueSlot:
-    """The state of one of NumPy's generators; its text is compared."""
+    """The state of a NumPy generator, compared as text."""
     bits = getattr(value, "bit_generator", None) or value._bit_generator
     states: dict[str, object] = {}
 
@@ -338,11 +338,11 @@ def _slots(value: Any) -> Content:
     return found_slots
 
 
-# -- what belongs to others
+# -- objects of libraries
 
 
 def is_public(name: str) -> bool:
-    """Whether a module of JAX, NumPy or Python itself is one that users name."""
+    """Whether a module of JAX, NumPy or Python is public."""
     top, *rest = name.split(".")
     return top in ("jax", "numpy", "builtins") and not any(part[:1] == "_" for part in rest)
 
@@ -366,7 +366,7 @@ def registries(names: Iterable[str]) -> Iterator[StateSlot]:
 
 
 def details(names: Iterable[str]) -> Iterator[StateSlot]:
-    """Classes of public modules, and objects that have attributes, as ``jax.nn.relu`` has."""
+    """Classes of public modules, and objects with attributes, such as ``jax.nn.relu``."""
     met: set[int] = set()
     for name in names:
         for key, value in list(vars(sys.modules[name]).items()):
@@ -383,9 +383,9 @@ def details(names: Iterable[str]) -> Iterator[StateSlot]:
 
 
 def traced_kinds() -> Iterator[StateSlot]:
-    """The classes of what functions get while they are traced: ``type(x)`` of an argument.
+    """The classes of the arguments that traced functions get: ``type(x)``.
 
-    Public modules do not name them, but code that is traced has one in its hands.
+    Public modules do not name them, but traced code can reach one.
     """
     met: list[type] = []
 

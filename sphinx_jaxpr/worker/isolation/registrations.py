@@ -14,36 +14,36 @@ import jax
 from .scripts import State, equal
 from .state import StateSlot
 
-# --- JAX looks for devices once in a process: what the settings were then decides for all requests
+# --- devices: JAX looks for them once, and the settings of that moment decide for all requests
 
 
 class Devices:
-    """Under which settings this process looks, or looked, for devices."""
+    """The settings under which this process looks, or looked, for devices."""
 
     def __init__(self) -> None:
         self.settings: State | None = None
         self.settled = False  # whether it surely did
 
     def others(self, now: State) -> str:
-        """Why the devices may be others than ``now`` asks for, or ``""``."""
+        """Why the devices may differ from those that ``now`` asks for, or ``""``."""
         asked = {key: new for key, new in now.items() if _decide(*key)}
         if self.settings is None:
             self.settings = asked
         if equal(self.settings, asked):
             return ""
         slot, name = next(iter(asked or self.settings))
-        return f"{slot.label(name)} was another when JAX looked for devices"
+        return f"{slot.label(name)} had another value when JAX looked for devices"
 
     def settle(self) -> None:
-        """Have JAX look for devices, where a request sets how many there are."""
+        """Make JAX look for devices if a request sets their number."""
         if self.settings and not self.settled:
-            with contextlib.suppress(Exception):  # none of that kind is here
+            with contextlib.suppress(Exception):  # this machine has none of that kind
                 jax.devices()
                 self.settled = True
 
 
 def _decide(slot: StateSlot, key: Hashable) -> bool:
-    """Whether JAX reads a setting when it first looks for devices, and never again."""
+    """Whether JAX reads a setting only when it first looks for devices."""
     if slot.name == "os.environ":
         return str(key).startswith("XLA_")
     return slot.name == "jax.config" and any(word in str(key) for word in _OF_DEVICES)
@@ -52,7 +52,7 @@ def _decide(slot: StateSlot, key: Hashable) -> bool:
 _OF_DEVICES: Final = ("platform", "num_cpu_devices", "_backend", "cpu_collectives", "distributed")
 
 
-# --- types that are registered with JAX, which can't be undone
+# --- types registered with JAX
 
 #: The public functions that register a type with JAX for good; each takes the type first.
 _REGISTERING: Final = (
@@ -68,15 +68,15 @@ _REGISTERING: Final = (
 
 @dataclass(frozen=True)
 class _Registration:
-    by: str  # the module whose body did it, "" for a traced function
+    by: str  # the module whose body registered it, "" for a traced function
     request: int
     type: type
 
 
 class Registrations:
-    """Those of types that are not the registering module's own: others may hold them.
+    """Registrations of types that the registering module doesn't define: others may hold them.
 
-    ``by_whom`` tells the module whose body runs, and the number of the request.
+    ``by_whom`` returns the module whose body runs, and the number of the request.
     """
 
     def __init__(self, by_whom: Callable[[], tuple[str, int] | None]) -> None:
@@ -84,14 +84,14 @@ class Registrations:
         self.all: list[_Registration] = []
 
     def install(self) -> None:
-        """Have JAX's functions note what they register."""
+        """Make JAX's functions note what they register."""
         for name in _REGISTERING:
             plain = getattr(jax.tree_util, name, None)
             if plain is not None:
                 setattr(jax.tree_util, name, self._noting(plain))
 
     def foreign(self, active: Container[str], base: Container[str], request: int) -> str:
-        """What was registered for other requests alone and is within this one's reach."""
+        """A type registered only for other requests that this one can reach, in words."""
         for registration in self.all:
             home = registration.type.__module__
             reachable = home in active or home.partition(".")[0] in base
@@ -117,6 +117,6 @@ class Registrations:
         if who is None:
             return
         home = registered.__module__
-        local = "<locals>" in registered.__qualname__  # nobody else can have it
+        local = "<locals>" in registered.__qualname__  # no other module can have it
         if not local and home != who[0] and home.partition(".")[0] != caller:
             self.all.append(_Registration(*who, registered))

@@ -1,4 +1,4 @@
-"""What the body of a module did to the state of its process."""
+"""What the body of a module changed in its process."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ State = dict[tuple[StateSlot, Hashable], Any]
 
 
 class Refused(BaseException):
-    """This process can't give what the request gives alone; the text says why."""
+    """This process can't trace the request as if it were alone; the text says why."""
 
 
 @dataclass(frozen=True)
 class StateChange:
-    """One entry of one slot, and what a module's body made of it."""
+    """One entry of one slot, and what a module's body changed it to."""
 
     slot: StateSlot
     key: Hashable
@@ -27,7 +27,7 @@ class StateChange:
 
 @dataclass
 class Script:
-    """What the body of a module did: what it changed and which modules it imported, in order."""
+    """What the body of a module changed and which modules it imported, in order."""
 
     module: str
     given: State  # how the state differed from the start's when it began
@@ -35,7 +35,7 @@ class Script:
     blurred: set[str] = field(default_factory=set)  # modules that may have done it instead
 
     def imports(self, name: str) -> None:
-        """Note an import, the first of a name alone: later ones change nothing."""
+        """Note the first import of a name; later ones change nothing."""
         if name not in self.steps:
             self.steps.append(name)
 

@@ -28,18 +28,18 @@ _concrete_mesh: Final[Any] = getattr(jax.sharding, "get_mesh", None)  # not in J
 _set_mesh: Final = jax.set_mesh
 _use_mesh: Final = jax.sharding.use_abstract_mesh
 
-#: What a process begins with, so that one is as another.
+#: The seed of every process, so that all are alike.
 SEED: Final = 0
 
 
 def seed() -> None:
-    """The random state of Python and NumPy: else no two builds would agree."""
+    """Seed the generators of Python and NumPy; otherwise no two builds would agree."""
     random.seed(SEED)
     np.random.seed(SEED)
 
 
 def all_settings() -> list[tuple[StateSlot, frozenset[str]]]:
-    """Every setting that is known, as it is now, and words that code which changes it has."""
+    """Every known setting with its present value, and the words in code that changes it."""
     named: list[tuple[StateSlot, str]] = [
         (_Configuration(), " ".join(_config_words())),
         (_Mesh(), "set_mesh use_mesh use_abstract_mesh Mesh mesh"),
@@ -66,7 +66,7 @@ def all_settings() -> list[tuple[StateSlot, frozenset[str]]]:
 
 
 def _config_words() -> list[str]:
-    """``config``, and the context managers that are named as the settings are."""
+    """``config``, and the context managers named like the settings."""
     return ["config", *(str(name).removeprefix("jax_") for name in _CONFIG.values)]
 
 
@@ -74,11 +74,11 @@ def _config_words() -> list[str]:
 
 
 class _Configuration(Settings):
-    """JAX's configuration as it holds here: what a context manager set counts."""
+    """JAX's configuration in this context, with values set by context managers."""
 
     def __init__(self) -> None:
-        known: Content = dict(_CONFIG.values)
-        self.local = [str(key) for key in known if hasattr(_CONFIG, str(key))]
+        values: Content = dict(_CONFIG.values)
+        self.local = [str(key) for key in values if hasattr(_CONFIG, str(key))]
         self.get = operator.attrgetter(*self.local)
         self.seen: tuple[Any, ...] = ()
         super().__init__("jax.config", self._all, _set_config, "{key}")
@@ -88,7 +88,7 @@ class _Configuration(Settings):
         return {**_CONFIG.values, **dict(zip(self.local, self.seen, strict=True))}
 
     def unchanged(self) -> bool:
-        """All that decides a trace; the rest is read where one of these changed."""
+        """Compare all that affects a trace; the rest is read only if one of these changed."""
         return all(map(operator.is_, self.get(_CONFIG), self.seen))
 
 
@@ -98,11 +98,11 @@ def _set_config(key: str, value: Any) -> None:
 
 
 class _Mesh(ValueSlot):
-    """The mesh in force.  While something is traced JAX tells its abstract form alone."""
+    """The mesh in force.  During a trace JAX returns its abstract form only."""
 
     def __init__(self) -> None:
-        self.met: dict[Any, Any] = {}  # abstract mesh -> itself: equal ones are one
-        self.devices: dict[Any, Any] = {}  # abstract mesh -> the mesh that has it
+        self.met: dict[Any, Any] = {}  # abstract mesh -> itself: equal meshes become one object
+        self.devices: dict[Any, Any] = {}  # abstract mesh -> its concrete mesh
         super().__init__("the mesh", self._mesh, self._set)
 
     def _mesh(self) -> Any:
@@ -111,7 +111,7 @@ class _Mesh(ValueSlot):
             return MISSING
         if mesh not in self.met:
             self.met[mesh] = mesh
-            with contextlib.suppress(Exception):  # where something is traced, or an older JAX
+            with contextlib.suppress(Exception):  # during a trace, or in an older JAX
                 self.devices[mesh] = _concrete_mesh()
         return self.met[mesh]
 
@@ -129,10 +129,10 @@ class _Mesh(ValueSlot):
 
 
 class _System(Foreign):
-    """The names of ``sys`` that are meant to be set: streams, hooks, the lists themselves."""
+    """The names of ``sys`` that may be set: streams, hooks, the lists themselves."""
 
     def counts(self, key: Hashable, old: Any, new: Any) -> bool:
-        """All but what Python notes of the last error."""
+        """All but Python's record of the last error."""
         return not str(key).startswith(("_", "last_", "exc_", "tracebacklimit_"))
 
 
@@ -144,19 +144,19 @@ def _lists() -> list[StateSlot]:
 
 
 class _Paths(ListSlot):
-    """Where modules are looked for."""
+    """Where modules are searched for."""
 
     def write(self, content: Content) -> None:
-        """In place; what the finders remember is of another search."""
+        """Set the paths in place, and drop the finders' caches of another search."""
         super().write(content)
         importlib.invalidate_caches()
 
 
 class _Filters(ListSlot):
-    """The filters of warnings, with what Python derived from them."""
+    """The filters of warnings, with what Python derives from them."""
 
     def write(self, content: Content) -> None:
-        """By way of a function that tells Python that they changed."""
+        """Set the filters, and notify Python that they changed."""
         warnings.resetwarnings()
         super().write(content)
 
@@ -187,7 +187,7 @@ def _set_random_state(state: Any) -> None:
 
 
 def _made_modules() -> Content:
-    """Modules that code put there itself: no import made them."""
+    """Modules that code put there itself, without an import."""
     modules = {}
     for name, module in list(sys.modules.items()):
         spec = getattr(module, "__spec__", None)
@@ -210,8 +210,8 @@ def _set_interpreter(key: str, value: Any) -> None:
 class _Context(Settings):
     """Context variables: decimal's context, NumPy's error state, the user's own.
 
-    A variable can't be unset.  Each request runs in its own context, in
-    which what another set is not there to begin with.
+    A variable can't be unset.  Each request runs in its own context, which doesn't have the
+    variables that others set.
     """
 
     def put_back(self) -> bool:
@@ -242,7 +242,7 @@ def _set_gc(state: tuple[bool, tuple[int, int, int]]) -> None:
 
 
 class _NumpyRandom(ValueSlot):
-    """The state of NumPy's global generator; its memory is compared."""
+    """The state of NumPy's global generator, compared as memory."""
 
     def __init__(self, name: str, get: Callable[[], Any], put: Callable[[Any], None]) -> None:
         super().__init__(name, get, put)
@@ -267,7 +267,7 @@ def _numpy_state() -> Any:
     state = np.random.get_state(legacy=False)
     inner = state["state"]
     if not isinstance(inner, dict) or "key" not in inner:
-        return repr(state)  # another generator in its place
+        return repr(state)  # another generator replaced it
     key = inner["key"].tobytes()
     return (state["bit_generator"], key, inner["pos"], state["has_gauss"], state["gauss"])
 

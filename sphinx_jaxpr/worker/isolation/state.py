@@ -1,8 +1,7 @@
 """Slots of state: each can be read, compared with before, and put back.
 
-A slot has a content, a mapping.  Of objects its values are compared by
-identity, so that comparing runs no code of theirs: what matters is that a
-name was bound to something else, not what that is.
+The content of a slot is a mapping.  Its values are compared by identity, so that no code of
+theirs runs: only the fact that a name was bound to another object matters.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ _PLAIN: Final = frozenset({int, str, bytes, bool, complex, type(None)})
 
 
 def same(first: Any, second: Any) -> bool:
-    """Whether two values are one object, or plain and equal."""
+    """Whether two values are the same object, or plain and equal."""
     if first is second:
         return True
     kind = type(first)
@@ -40,7 +39,7 @@ def same(first: Any, second: Any) -> bool:
 
 
 class StateSlot:
-    """Some state: its content as it was at first, and as it was last seen."""
+    """Some state: its content at the start, and as last seen."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -48,15 +47,15 @@ class StateSlot:
         self.last = self.base
 
     def read(self) -> Content:
-        """What it holds."""
+        """The present content."""
         raise NotImplementedError
 
     def write(self, content: Content) -> None:
-        """Make it hold ``content`` and nothing else."""
+        """Replace the content by ``content``."""
         raise NotImplementedError
 
     def unchanged(self) -> bool:
-        """Whether it surely holds what it last did; ``False`` has it read."""
+        """Whether the content surely is as last seen; after ``False`` it is read."""
         return False
 
     def label(self, key: Hashable) -> str:
@@ -80,7 +79,7 @@ class StateSlot:
         return [change for change in changes if self.counts(*change)]
 
     def put(self, key: Hashable, value: Any) -> bool:
-        """Set one entry as it was seen before; whether that is so now."""
+        """Set one entry to a value seen before; whether that worked."""
         content = dict(self.last)
         if value is MISSING:
             content.pop(key, None)
@@ -94,7 +93,7 @@ class StateSlot:
         return same(self.last.get(key, MISSING), value)
 
     def put_back(self) -> bool:
-        """Make it what it was at first; whether that is so now."""
+        """Restore the content of the start; whether that worked."""
         try:
             self.write(self.base)
             self.last = self.read()
@@ -114,7 +113,7 @@ class StateSlot:
 class MappingSlot(StateSlot):
     """A mapping that is changed in place: a namespace, a registry."""
 
-    ordered: ClassVar = True  # whether programs may see in which order it is
+    ordered: ClassVar = True  # whether programs may see the order of its keys
 
     def __init__(self, name: str, mapping: MutableMapping[Any, Any]) -> None:
         self.mapping = mapping
@@ -129,7 +128,7 @@ class MappingSlot(StateSlot):
         return dict(self.mapping)
 
     def changes(self) -> list[tuple[Hashable, Any, Any]]:
-        """What changed; where that is the order of the keys alone, the first that moved."""
+        """What changed; if only the order of the keys did, the first key that moved."""
         last = self.last
         changes = super().changes()
         if not changes and self.ordered and self.last.keys() == last.keys():
@@ -150,7 +149,7 @@ class MappingSlot(StateSlot):
         return False
 
     def write(self, content: Content) -> None:
-        """Item by item; all items again where the order would differ."""
+        """Set item by item, or all items again if the order would differ."""
         mapping = self.mapping
         for key in [key for key in mapping if key not in content]:
             del mapping[key]
@@ -171,13 +170,13 @@ class Namespace(MappingSlot):
         return f"{self.name}.{key}"
 
     def counts(self, key: Hashable, old: Any, new: Any) -> bool:
-        """All but what Python itself keeps there; where a package looks is for code to set."""
+        """All but what Python itself keeps there, except the path that a package searches."""
         if key == "__path__":
             return True
         return not (isinstance(key, str) and key.startswith("__") and key.endswith("__"))
 
     def write(self, content: Content) -> None:
-        """Item by item: code that is running looks names up here."""
+        """Set item by item: running code looks names up here."""
         mapping = self.mapping
         for key in [key for key in mapping if key not in content]:
             if self.counts(key, mapping[key], MISSING):
@@ -194,13 +193,13 @@ class Namespace(MappingSlot):
 class Foreign(Namespace):
     """The names of a module of a library: functions, classes and numbers that anyone may use.
 
-    What a library keeps for itself, and what it makes when first asked for, is its own affair.
+    Private state of a library, and what it creates on first use, don't count.
     """
 
     ordered: ClassVar = False
 
     def counts(self, key: Hashable, old: Any, new: Any) -> bool:
-        """A function or a number that became another, or was added; a module that is none now."""
+        """A function or a number that was replaced or added; a module that is no longer one."""
         if not isinstance(key, str) or key.startswith("_") or _is_module(new):
             return False
         before = new if old is MISSING else old
@@ -211,7 +210,7 @@ class Public(Foreign):
     """The names of a public module of JAX or NumPy, which code may use as a notice board."""
 
     def counts(self, key: Hashable, old: Any, new: Any) -> bool:
-        """Also a plain value."""
+        """A plain value as well."""
         plain = isinstance(new if old is MISSING else old, (int, str, bytes))
         return super().counts(key, old, new) or (plain and not str(key).startswith("_"))
 
@@ -228,7 +227,7 @@ class AttributesSlot(StateSlot):
         super().__init__(name)
 
     def read(self) -> Content:
-        """Those that are set."""
+        """The attributes that are set."""
         return self.names()
 
     def label(self, key: Hashable) -> str:
@@ -240,7 +239,7 @@ class AttributesSlot(StateSlot):
         return key not in _KEPT_BY_CLASSES
 
     def write(self, content: Content) -> None:
-        """One by one, past a class's own ``__setattr__``."""
+        """Set one by one, bypassing a class's own ``__setattr__``."""
         now = self.read()
         is_class = isinstance(self.owner, type)
         put = type.__setattr__ if is_class else object.__setattr__
@@ -268,7 +267,7 @@ class ListSlot(StateSlot):
         super().__init__(name)
 
     def read(self) -> Content:
-        """All items, under one key: they have indices, not names."""
+        """All items, under a single key, since items have no names."""
         return {"items": tuple(self.items)}
 
     def unchanged(self) -> bool:
@@ -330,7 +329,7 @@ class ClassSlot(StateSlot):
         return before is self.kind
 
     def write(self, content: Content) -> None:
-        """Past the object's own ``__setattr__``."""
+        """Set the class, bypassing the object's own ``__setattr__``."""
         object.__setattr__(self.thing, "__class__", content["__class__"])
 
     def label(self, key: Hashable) -> str:
@@ -339,7 +338,7 @@ class ClassSlot(StateSlot):
 
 
 class ValueSlot(StateSlot):
-    """One value that is read and written as a whole: a cell, a random state, an array's bytes."""
+    """One value read and written as a whole: a cell, a random state, an array's bytes."""
 
     def __init__(
         self, name: str, get: Callable[[], Any], put: Callable[[Any], None] | None
@@ -348,7 +347,7 @@ class ValueSlot(StateSlot):
         super().__init__(name)
 
     def read(self) -> Content:
-        """The value; nothing where it has none."""
+        """The value; empty if there is none."""
         value = self._get()
         return {} if value is MISSING else {"": value}
 
@@ -357,7 +356,7 @@ class ValueSlot(StateSlot):
         return same(self._get(), self.last.get("", MISSING))
 
     def write(self, content: Content) -> None:
-        """The value, where it can be written."""
+        """Set the value, if it can be written."""
         if self._put is None:
             raise TypeError(f"{self.name} can't be written")
         if not same(self._get(), content.get("", MISSING)):
@@ -369,7 +368,7 @@ class ValueSlot(StateSlot):
 
 
 class Settings(StateSlot):
-    """Several settings that are read together, and written one by one."""
+    """Several settings, read together and written one by one."""
 
     def __init__(
         self,
@@ -386,7 +385,7 @@ class Settings(StateSlot):
         return self._read()
 
     def write(self, content: Content) -> None:
-        """Those that differ."""
+        """Set those that differ."""
         now = self._read()
         for key in {*now, *content}:
             value = content.get(key, MISSING)

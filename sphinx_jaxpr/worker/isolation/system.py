@@ -1,4 +1,4 @@
-"""Settings that code changes of the system, or of Python's own libraries, for all others."""
+"""Settings of the system, or of Python's own libraries, that code changes for all others."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from .state import MISSING, Content, Settings, StateSlot, ValueSlot
 
 
 def system_settings() -> list[tuple[StateSlot, str]]:
-    """Those of this file, and words that code which changes them has."""
+    """The settings of this file, and the words in code that changes them."""
     slots: list[tuple[StateSlot, str]] = [
         (_Environment(), "os environ putenv unsetenv environb"),
         (ValueSlot("the working folder", _folder, os.chdir), "chdir fchdir"),
@@ -28,7 +28,7 @@ def system_settings() -> list[tuple[StateSlot, str]]:
         (Settings("signal", _handlers, _restore_handler), "signal"),
         (Settings("logging", _levels, _set_level, "the level of the logger {key!r}"), "logging"),
         (ValueSlot("the umask", _umask, _set_umask), "umask"),
-        # Behind the environment, which it is read from.
+        # After the environment, from which it is read.
         (ValueSlot("the time zone", lambda: (time.tzname, time.timezone), _set_zone), "tzset"),
         (ValueSlot("the standard streams", _closed, None), "close closefd"),
         (Settings("decimal.DefaultContext", _digits, _set_digit), "DefaultContext"),
@@ -39,7 +39,7 @@ def system_settings() -> list[tuple[StateSlot, str]]:
 
 
 def stop_timers() -> None:
-    """End what would interrupt or end the process at a later time."""
+    """Cancel what would interrupt or end the process later."""
     faulthandler.cancel_dump_traceback_later()
     for name in ("ITIMER_REAL", "ITIMER_VIRTUAL", "ITIMER_PROF"):
         if hasattr(signal, name):
@@ -47,7 +47,7 @@ def stop_timers() -> None:
 
 
 class _Environment(Settings):
-    """The environment's variables; Python says when one is set."""
+    """The environment's variables; Python raises an event when one is set."""
 
     def __init__(self) -> None:
         self.reported = True
@@ -79,7 +79,7 @@ def _folder() -> Any:
 
 
 def _levels() -> Content:
-    """Of the loggers that have one, and the level up to which all are silent."""
+    """The levels of loggers that have one, and the level up to which all are silent."""
     named = {"root": logging.root, **logging.root.manager.loggerDict}
     levels: Content = {
         name: logger.level
@@ -100,7 +100,7 @@ def _set_level(name: str, level: Any) -> None:
 
 
 def _umask() -> int:
-    mask = os.umask(0o77)  # to be read it has to be set
+    mask = os.umask(0o77)  # it can only be read by setting it
     os.umask(mask)
     return mask
 
@@ -114,13 +114,13 @@ def _set_zone(zone: Any) -> None:
 
 
 def _closed() -> tuple[Any, ...]:
-    """Which of them were closed: that can't be undone."""
+    """The streams that were closed, which can't be undone."""
     streams = (sys.stdin, sys.stdout, sys.stderr)
     return tuple(getattr(stream, "closed", None) for stream in streams)
 
 
 def _digits() -> Content:
-    """What new contexts of ``decimal`` are copies of."""
+    """The context that new contexts of ``decimal`` copy."""
     return {name: getattr(decimal.DefaultContext, name) for name in _DIGITS}
 
 

@@ -1,1 +1,1 @@
-"""From the names and specs of a page to a callable and its abstract arguments."""
+"""From the names and specs of a page to a function and its abstract arguments."""

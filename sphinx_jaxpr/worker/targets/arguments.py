@@ -32,7 +32,7 @@ from ..avals import (
 from ..failures import RequestError
 from .reach import ReachableNames, Unreachable
 
-# --- from specs to abstract values
+# --- from the specs of a page to abstract values
 
 
 @functools.cache
@@ -43,7 +43,7 @@ def _key_dtype(implementation: str) -> Any:
 def abstract(spec: Aval | Ref, mesh: Any = None, subject: str = "args") -> Any:
     """The abstract array of a spec such as ``bf16[32,64]``, ``key<fry>[2]`` or ``Ref{f32[3]}``.
 
-    ``mesh`` is what dimensions are split over; ``subject`` is the argument, for messages.
+    ``mesh`` is the mesh that dimensions are split over; ``subject`` is the argument, for messages.
     """
     aval = spec.inner if isinstance(spec, Ref) else spec
     struct = jax.ShapeDtypeStruct(aval.shape, _dtype(aval), sharding=split(aval, mesh, subject))
@@ -87,18 +87,18 @@ def attribute(names: ReachableNames, path: str, option: str, subject: str) -> An
 def spec_value(
     value: Value, names: ReachableNames, subject: str, trees: list[tuple[Any, str]]
 ) -> Any:
-    """What a spec means, as a pytree in which types of arrays are as they were written.
+    """The meaning of a spec: a pytree in which the types of arrays are as written.
 
-    ``trees`` gets the structure of each object that is named, and its source.
+    ``trees`` receives the structure and the source of each object that is named.
     """
     if isinstance(value, Name):
         named, text = attribute(names, value.text, "args", subject), value.text
-        # What is called and no pytree can be no argument itself.
+        # A called object that isn't a pytree can't be an argument itself.
         if callable(named) and jax.tree.structure(named) == jax.tree.structure(0):
             named, text = call(names, named, text, "args"), f"{text}()"
         trees.append((jax.tree.structure(named), text))
         return named
-    # Of specs; what is abstract already may be a tree of any other kind.
+    # For specs; an abstract value may already be a tree of any other kind.
     if isinstance(value, dict) and type(value) is dict:
         return {
             key: spec_value(item, names, f"{subject}[{key!r}]", trees)
@@ -111,14 +111,14 @@ def spec_value(
 
 
 def call(names: ReachableNames, function: Any, path: str, option: str) -> Any:
-    """What a function returns that an option names; it must need no argument."""
+    """The result of a function that an option names, which must not need an argument."""
     try:
         names.check_call(function, path)
     except Unreachable as error:
         raise RequestError(ErrorKind.OPTION, f"{option}: {error}", option=option) from None
     try:
         inspect.signature(function).bind()
-    except ValueError:  # it tells nothing of its parameters
+    except ValueError:  # its signature is unknown
         pass
     except TypeError:
         raise RequestError(
@@ -134,7 +134,7 @@ def abstracted(
 ) -> dict[str, object]:
     """Arguments as they are traced: abstract arrays and Python numbers.
 
-    Specs are split over ``mesh``, or over the one that the other arguments are on.
+    Specs are split over ``mesh``, or else over the mesh of the other arguments.
     """
     _check_refs(values, labels)
     trees = {
@@ -158,7 +158,7 @@ def _is_spec(leaf: Any) -> bool:
 
 
 def _check_refs(values: Mapping[str, object], labels: dict[str, str]) -> None:
-    """JAX refuses a mutable array that two arguments share; their types would hide it."""
+    """Refuse a mutable array that two arguments share, as JAX does: types would hide it."""
     owners: dict[int, str] = {}
     for name, tree in values.items():
         for leaf in jax.tree.leaves(tree):
@@ -177,7 +177,7 @@ def _check_refs(values: Mapping[str, object], labels: dict[str, str]) -> None:
 
 
 def static_value(value: Value, names: ReachableNames, subject: str) -> Any:
-    """A static value: literals as they are, dotted names as attributes."""
+    """A static value: a literal itself, or the attribute that a dotted name means."""
     if isinstance(value, Name):
         return attribute(names, value.text, "static", subject)
     if isinstance(value, dict):
@@ -201,14 +201,14 @@ def roots_of(values: Iterable[Value]) -> set[str]:
 
 
 def source_text(value: Value) -> str:
-    """A value as Python source, for the call that is shown."""
+    """A value as Python source, for the displayed call."""
     if isinstance(value, Name):
         return value.text
     return nested_source(value, source_text) or number_source(value)
 
 
 def number_source(value: Any) -> str:
-    """Any other value as source: Python has no literal for what is not finite."""
+    """Any other value as source: Python has no literals for numbers that aren't finite."""
     if isinstance(value, float) and not math.isfinite(value):
         return f'float("{float(value)!r}")'
     if isinstance(value, complex) and not (math.isfinite(value.real) and math.isfinite(value.imag)):
@@ -230,21 +230,21 @@ def describe(value: Any) -> str:
     return type(value).__name__
 
 
-# --- from abstract values to Python source
+# --- abstract arguments as Python source that creates them
 
 
 def abstract_source(value: Any, trees: Sequence[tuple[Any, str]]) -> str:
-    """An abstract argument as Python source that makes it.
+    """An abstract argument as Python source that creates it.
 
     ``trees`` has the structures of objects that the page names, and the source of each:
-    what has one of these, and no literal, is written by its leaves.
+    a value with such a structure, and without a literal, is written by its leaves.
     """
     if _is_leaf(value):
         return _leaf_source(value)
     structure = jax.tree.structure(value)
     if not _is_literal(value):
-        for known, text in trees:
-            if known == structure:
+        for tree, text in trees:
+            if tree == structure:
                 leaves = ", ".join(map(_leaf_source, jax.tree.leaves(value)))
                 return f"jax.tree.unflatten(jax.tree.structure({text}), [{leaves}])"
     if nested := nested_source(value, lambda item: abstract_source(item, trees)):

@@ -39,25 +39,25 @@ class Callee:
     """The parameters of a target, and which of its arguments are known.
 
     An argument of ``*rest`` has the name ``rest0``, ``rest1`` and so on; ``starred`` has
-    the place of each that is given.  A target that is ``unsigned`` tells nothing of its
-    parameters; those that are ``claimed`` are of a function that another one wraps, which
-    may give some itself.  ``spoken`` are the names that the page uses.
+    the position of each that is given.  A target without a readable signature is
+    ``unsigned``.  ``claimed`` parameters belong to a function that another one wraps, and
+    the wrapper may fill some.  ``spoken`` are the names that the page uses.
     """
 
-    shown: str
+    call_name: str
     parameters: dict[str, inspect.Parameter]
     unsigned: bool = False
     claimed: bool = False
     spoken: frozenset[str] = frozenset()
     starred: dict[str, int] = field(default_factory=dict)
-    known: set[str] = field(default_factory=set)
+    given: set[str] = field(default_factory=set)
 
     def __post_init__(self) -> None:
         kinds = {name: p.kind for name, p in self.parameters.items()}
         self.positional = [name for name, kind in kinds.items() if kind in _POSITIONAL]
         self.star = next((n for n, p in self.parameters.items() if p.kind is p.VAR_POSITIONAL), "")
         self.takes_any = any(p.kind is p.VAR_KEYWORD for p in self.parameters.values())
-        # ``*args, **kwargs`` themselves are no names to give an argument by.
+        # ``*args, **kwargs`` can't be given by these names.
         self.named = {
             name for name, p in self.parameters.items()
             if p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)
@@ -70,7 +70,7 @@ class Callee:
             )
             for p in self.parameters.values()
         ]
-        return f"{self.shown}{inspect.Signature(plain)}"
+        return f"{self.call_name}{inspect.Signature(plain)}"
 
     def at(self, position: int) -> str:
         """The name of the argument at a position, ``""`` where there is none."""
@@ -88,11 +88,11 @@ class Callee:
         return name in self.named or self.takes_any
 
     def plan(self) -> list[tuple[str, bool]]:
-        """All known arguments in the order of the call, and whether each goes by keyword."""
+        """All known arguments in the order of the call, and whether each is passed by keyword."""
         steps: list[tuple[str, bool]] = []
         skipped = ""
         for name in self.positional:
-            if name not in self.known:
+            if name not in self.given:
                 skipped = skipped or name
                 continue
             only = self.parameters[name].kind is inspect.Parameter.POSITIONAL_ONLY
@@ -106,24 +106,24 @@ class Callee:
                 raise self._gap(name, skipped)
             steps.append((name, False))
         done = {name for name, _ in steps}
-        rest = [name for name in self.parameters if name in self.known]
-        rest += sorted(self.known - set(self.parameters))
+        rest = [name for name in self.parameters if name in self.given]
+        rest += sorted(self.given - set(self.parameters))
         return [*steps, *((name, True) for name in rest if name not in done)]
 
     def _gap(self, name: str, skipped: str) -> RequestError:
         return RequestError(
             ErrorKind.OPTION,
-            f"{shorten(name)} of {self} goes by position, so {shorten(skipped)} before it needs"
-            " a value too",
+            f"{shorten(name)} of {self} is passed by position, so {shorten(skipped)} before it"
+            " needs a value too",
             option="args",
         )
 
     def complete(self, fn: Callable[..., Any]) -> Callable[..., Any]:
-        """``fn``, where it gets all that it needs; only a call shows that of a wrapped one."""
+        """``fn``, if no argument is missing; for a wrapped function only a call can tell."""
         missing = [
             name
             for name, p in self.parameters.items()
-            if p.default is p.empty and name in self.named and name not in self.known
+            if p.default is p.empty and name in self.named and name not in self.given
         ]
         if not missing:
             return fn
@@ -149,31 +149,31 @@ class Callee:
         return called
 
 
-def callee_of(fn: Callable[..., Any], shown: str) -> Callee:
-    """The parameters of ``fn``, which the page calls ``shown``.
+def callee_of(fn: Callable[..., Any], call_name: str) -> Callee:
+    """The parameters of ``fn``, which the page calls ``call_name``.
 
-    A wrapper's own are the true ones.  Where it takes any, those of the function that it
-    wraps say what they may be.
+    A wrapper's own parameters count.  If it takes any, those of the function that it
+    wraps are claimed.
     """
     try:
         claimed = inspect.signature(fn)
     except (TypeError, ValueError):
         any_ = inspect.Parameter("x", inspect.Parameter.VAR_POSITIONAL)
-        return Callee(shown, {"x": any_}, unsigned=True)
+        return Callee(call_name, {"x": any_}, unsigned=True)
     own = _own_signature(fn)
     if own is None or _kinds(own) == _kinds(claimed):
-        return Callee(shown, dict(claimed.parameters))
+        return Callee(call_name, dict(claimed.parameters))
     kinds = [p.kind for p in own.parameters.values()]
     any_place, any_name = _ANY[0] in kinds, _ANY[1] in kinds
     if not any_place and not any_name:
-        return Callee(shown, dict(own.parameters))
+        return Callee(call_name, dict(own.parameters))
     parameters = dict(claimed.parameters)
     if not any_place:
         count = sum(kind in _POSITIONAL for kind in kinds)
         for name, p in list(parameters.items())[count:]:
             if p.kind is p.POSITIONAL_OR_KEYWORD:
                 parameters[name] = p.replace(kind=p.KEYWORD_ONLY)
-    return Callee(shown, parameters, claimed=True)
+    return Callee(call_name, parameters, claimed=True)
 
 
 def _kinds(signature: inspect.Signature) -> list[tuple[str, Any]]:
@@ -181,7 +181,7 @@ def _kinds(signature: inspect.Signature) -> list[tuple[str, Any]]:
 
 
 def _own_signature(fn: Any) -> inspect.Signature | None:
-    """The signature of the outermost wrapper that is not JAX's: JAX hands on what it gets."""
+    """The signature of the outermost wrapper outside JAX: JAX passes arguments through."""
     while hasattr(fn, "__wrapped__") and not inspect.ismethod(fn) and _is_jax(fn):
         fn = fn.__wrapped__
     try:
@@ -195,12 +195,12 @@ def _is_jax(fn: Any) -> bool:
     return str(home).partition(".")[0] in ("jax", "jaxlib")
 
 
-# --- binds the arguments of a page to the parameters of a target
+# --- the arguments of a page, bound to the parameters of a target
 
 
 def bind(
     fn: Callable[..., Any],
-    shown: str,
+    call_name: str,
     args: Sequence[tuple[str, Value]],
     static: Sequence[tuple[str | int, Value]],
     names_of: ReachableNames,
@@ -208,9 +208,9 @@ def bind(
 ) -> Stage:
     """The target as a function of the traced arguments alone.
 
-    ``mesh`` is the one that specs such as ``f32[4@a,8]`` are split over.
+    ``mesh`` is the mesh that specs such as ``f32[4@a,8]`` are split over.
     """
-    callee = callee_of(fn, shown)
+    callee = callee_of(fn, call_name)
     callee.spoken = frozenset(str(key) for key, _ in (*args, *static))
     fixed = _fixed(callee, static)
     given, labels = _given(callee, args, fixed)
@@ -226,20 +226,20 @@ def bind(
         for name, value in fixed.items()
     }
     order = [name for name, _ in plan if name in values]
-    hidden = {"jax", "sum", "leaf", shown.partition(".")[0], *roots_of(fixed.values())}
+    hidden = {"jax", "sum", "leaf", call_name.partition(".")[0], *roots_of(fixed.values())}
     safe = _safe(order, labels, hidden)
     traced = [values[name] for name in order]
     if not bound and not any(by_name for _, by_name in plan):
-        stage = Stage.of(fn, traced, [safe[name] for name in order], shown)
+        stage = Stage.of(fn, traced, [safe[name] for name in order], call_name)
     else:
-        stage = _written(fn, shown, plan, order, traced, bound, safe)
+        stage = _written(fn, call_name, plan, order, traced, bound, safe)
     stage.trees = tuple(trees)
     stage.own = {safe[name]: labels[name] for name in order if safe[name] != labels[name]}
     return stage
 
 
 def _fixed(callee: Callee, static: Sequence[tuple[str | int, Value]]) -> dict[str, Value]:
-    """What ``static`` gives, by the name of the argument."""
+    """The values in ``static``, by the name of the argument."""
     fixed: dict[str, Value] = {}
     for key, value in static:
         if isinstance(key, int):
@@ -253,7 +253,7 @@ def _fixed(callee: Callee, static: Sequence[tuple[str | int, Value]]) -> dict[st
                 raise _refused(f"static position {str(key)[:20]}: {callee} takes {taken}{hint}")
         elif callee.unsigned:
             raise _refused(
-                f"static names {shorten(key)}, but {callee.shown} does not tell its parameters;"
+                f"static names {shorten(key)}, but {callee.call_name} has no readable signature;"
                 " give a position, as in 0=3"
             )
         elif not callee.takes(key):
@@ -266,12 +266,12 @@ def _fixed(callee: Callee, static: Sequence[tuple[str | int, Value]]) -> dict[st
         if name in fixed:
             raise _refused(f"static gives {shorten(name)} by position and by name")
         fixed[name] = value
-        callee.known.add(name)
+        callee.given.add(name)
     return fixed
 
 
-def _counted(count: int, what: str) -> str:
-    return f"{count} {what}{'' if count == 1 else 's'}"
+def _counted(count: int, noun: str) -> str:
+    return f"{count} {noun}{'' if count == 1 else 's'}"
 
 
 def _refused(message: str) -> RequestError:
@@ -283,7 +283,7 @@ def _given(
     args: Sequence[tuple[str, Value]],
     fixed: dict[str, Value],
 ) -> tuple[dict[str, Value], dict[str, str]]:
-    """What ``args`` gives, by the name of the argument; and the label of each."""
+    """The values in ``args``, by the name of the argument, and the label of each."""
     given: dict[str, Value] = {}
     labels: dict[str, str] = {}
     position = 0
@@ -310,7 +310,7 @@ def _given(
             raise RequestError(ErrorKind.OPTION, message, option="args")
         given[name] = value
         labels[name] = label or name
-        callee.known.add(name)
+        callee.given.add(name)
     return given, labels
 
 
@@ -328,7 +328,7 @@ def _too_many(
 
 
 def _safe(order: Iterable[str], labels: dict[str, str], hidden: set[str]) -> dict[str, str]:
-    """Parameters of the shown lambda: none is a keyword or hides what the call names."""
+    """Parameters of the displayed lambda: none is a keyword or hides a name in the call."""
     safe: dict[str, str] = {}
     for name in order:
         text = labels[name]
@@ -340,14 +340,14 @@ def _safe(order: Iterable[str], labels: dict[str, str], hidden: set[str]) -> dic
 
 def _written(
     fn: Callable[..., Any],
-    shown: str,
+    call_name: str,
     plan: list[tuple[str, bool]],
     order: list[str],
     traced: list[Any],
     bound: dict[str, tuple[Any, str]],
     safe: dict[str, str],
 ) -> Stage:
-    """The target wrapped in a lambda that fills in what is fixed."""
+    """The target wrapped in a lambda that fills in the static arguments."""
     shown_args = []
     for name, by_name in plan:
         text = safe[name] if name in safe else bound[name][1]
@@ -366,5 +366,5 @@ def _written(
         )
 
     return Stage.written(
-        call, traced, [safe[name] for name in order], f"{shown}({', '.join(shown_args)})"
+        call, traced, [safe[name] for name in order], f"{call_name}({', '.join(shown_args)})"
     )

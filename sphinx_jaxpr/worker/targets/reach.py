@@ -1,8 +1,8 @@
 """What names may reach under ``jaxpr_allowed_modules``.  Imports JAX.
 
-Every step of a name and what it ends at is judged by where that was defined: a module that
-is allowed may hold anything of others, which a page must not have called.  What an object
-says of itself is read without running code of it, where that can be had.
+Each step of a name, and the object at its end, is judged by where it was defined: an allowed
+module may hold objects of any other, and a page must not call those.  Where possible, what
+an object says about itself is read without running its code.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ from ...tracing.grammar import nearest
 from ...tracing.request import is_within
 from ..facts.jaxprs import is_jaxpr
 
-# --- what names may reach
+# --- what names may reach: the rules
 
-#: Layers of partials, transforms and decorators that are looked through.
+#: How many layers of partials, transforms and decorators are unwrapped.
 _LAYERS: Final = 50
 
-#: How deep containers are looked into, and at how many of their items.
+#: How deep containers are searched, and how many of their items.
 _DEPTH: Final = 8
 _ITEMS: Final = 10_000
 
@@ -45,8 +45,8 @@ _DOCUMENTED: Final = (
     jax.nn.initializers,
     jax.dtypes,
 )
-#: Modules that are not allowed, and that a name may pass through: of NumPy it finds dtypes.
-_PASSED: Final = {id(one): one for one in (jax, np, jax.checkpoint_policies, *_DOCUMENTED)}
+#: Modules that a name may pass through without being allowed: NumPy, for its dtypes.
+_PASSED: Final = {id(name): name for name in (jax, np, jax.checkpoint_policies, *_DOCUMENTED)}
 
 #: What touches a file, a device, the terminal or another process says so in its name.
 _IMPURE: Final = re.compile(
@@ -57,7 +57,7 @@ _SCALARS: Final = (bool, int, float, complex)
 _ARRAYS: Final = (jax.Array, np.ndarray, np.generic, jax.ShapeDtypeStruct)
 _OF_ARRAYS: Final = frozenset({"T", "dtype", "imag", "mT", "ndim", "real", "shape", "size"})
 _GETTERS: Final = (operator.attrgetter, operator.itemgetter)
-#: They are not values of a program, and everything can be reached through them.
+#: These are not values of a program, and they give access to everything.
 _INNER: Final = (
     types.AsyncGeneratorType,
     types.CodeType,
@@ -68,7 +68,7 @@ _INNER: Final = (
 )
 #: What JAX and the standard library make of a function refers to it as ``__wrapped__``.
 _WRAPPERS: Final = ("jax", "jaxlib", "functools", "contextlib")
-#: Modules of Python whose classes make objects, and nothing else.
+#: Modules of Python whose classes only create objects.
 _BASES: Final = ("abc", "builtins", "collections", "enum", "typing")
 
 
@@ -94,16 +94,16 @@ def _is_dtype(value: Any) -> bool:
     )
 
 
-#: Objects of JAX that a page may pass on, by their identity: as they were before user code ran.
+#: Objects of JAX that a page may pass on, by identity, as they were before user code ran.
 PURE: Final = {id(member): member for member, _ in _documented()}
-#: Of the same, the modules that publish them: a listed one may be such a module.
+#: The modules that publish these objects; an allowed module may be one of them.
 PUBLISHED: Final[dict[int, set[str]]] = {}
 for _found, _module in _documented():
     PUBLISHED.setdefault(id(_found), set()).add(_module)
 
 
 class Permit:
-    """The rules for names where ``allowed`` are the modules that they may lead into."""
+    """The rules for names where names may lead into the ``allowed`` modules only."""
 
     def __init__(self, allowed: tuple[str, ...]) -> None:
         self.allowed = allowed
@@ -112,31 +112,31 @@ class Permit:
     # -- on the way
 
     def ask(self, owner: Any, part: str) -> str:
-        """Why ``owner`` may not be asked for its attribute ``part``, or ``""``."""
+        """Why a name may not take the attribute ``part`` of ``owner``, or ``""``."""
         if part.startswith("__"):
             if self._is_own_method(owner, part):
                 return ""
             return (
-                f"has the name {part!r}: of the names that begin with '__', {self.listed} leaves"
-                " those of methods that a class of these modules defines"
+                f"uses {part!r}: of names that begin with '__', {self.listed} allows only methods"
+                " defined by a class of these modules"
             )
         if not self._is_open(owner, part):
             return (
-                f"asks {_what(owner)} for {part!r}: {self.listed} lets names go through modules,"
-                " classes and objects of these modules"
+                f"asks {_what(owner)} for {part!r}: under {self.listed} a name may only pass"
+                " through modules, and through classes and objects of these modules"
             )
         kind = owner if issubclass(type(owner), type) else type(owner)
         getter = self._getter(owner, part) if self._within(_class_module(kind)) else ""
         return f"gets {part!r} from {getter}, which is outside {self.listed}" if getter else ""
 
     def enter(self, module: types.ModuleType) -> str:
-        """Why no name may lead through a module, or ``""``."""
+        """Why names may not pass through a module, or ``""``."""
         if id(module) in _PASSED or self._within(name_of(module)):
             return ""
-        return f"leads through the module {name_of(module)!r}, which is outside {self.listed}"
+        return f"passes through the module {name_of(module)!r}, which is outside {self.listed}"
 
     def take(self, owner: Any, member: Any) -> str:
-        """Why what JAX's or NumPy's ``owner`` publishes is not a value for a page, or ``""``."""
+        """Why a page may not use what ``owner``, of JAX or NumPy, publishes, or ``""``."""
         if id(owner) not in _PASSED or id(member) in _PASSED or id(member) in PURE:
             return ""
         name = "numpy" if owner is np else "jax"
@@ -145,8 +145,9 @@ class Permit:
         if callable(member) and not self._foreign(member, called=False):
             return ""  # put there by a module that is allowed
         return (
-            f"is {_what(member)}: of JAX, {self.listed} leaves the functions of jax.numpy, jax.lax"
-            " and jax.nn that touch no file, terminal or process, dtypes and checkpoint policies"
+            f"is {_what(member)}: of JAX, {self.listed} allows dtypes, checkpoint policies and"
+            " those functions of jax.numpy, jax.lax and jax.nn that touch no file, terminal or"
+            " process"
         )
 
     def _is_open(self, owner: Any, part: str) -> bool:
@@ -155,7 +156,7 @@ class Permit:
             return self._within(_class_module(owner)) or (
                 id(owner) in PURE and issubclass(owner, enum.Enum)
             )
-        if kind is types.FunctionType:  # what its author hung on it
+        if kind is types.FunctionType:  # attributes that its author set
             return part in owner.__dict__
         if issubclass(kind, types.ModuleType) or kind is types.SimpleNamespace:
             return True
@@ -164,7 +165,7 @@ class Permit:
         return self._within(_class_module(kind))
 
     def _getter(self, owner: Any, part: str) -> str:
-        """What of another module runs to get an attribute of a class or an object, in words."""
+        """The foreign code that runs to get an attribute of a class or an object, in words."""
         is_class = issubclass(type(owner), type)
         definer, member = _defined(owner if is_class else type(owner), part)
         if definer is None:
@@ -201,17 +202,19 @@ class Permit:
     # -- at its end
 
     def call(self, target: Any) -> str:
-        """Why a page may not have ``found`` called, or ``""``."""
+        """Why a page may not call ``target``, or ``""``."""
         return self._in_words(target, called=True)
 
     def value(self, tree: Any) -> str:
-        """Why a page may not pass ``found`` on, or ``""``."""
+        """Why a page may not pass ``tree`` on, or ``""``."""
         for item in _leaves(tree):
             if isinstance(item, types.ModuleType):
                 if not self._within(name_of(item)):
                     return f"is the module {name_of(item)!r}, which is outside {self.listed}"
             elif issubclass(type(item), _INNER):
-                return f"is a {type(item).__name__}, which {self.listed} lets no page pass on"
+                return (
+                    f"is a {type(item).__name__}, which {self.listed} does not let a page pass on"
+                )
             elif callable(item) and not issubclass(type(item), _MESHES):
                 problem = self._in_words(item, called=False)
                 if problem:
@@ -231,7 +234,7 @@ class Permit:
         return type(module) is str and is_within(module, self.allowed)
 
     def _foreign(self, value: Any, *, called: bool, layers: int = _LAYERS) -> str:
-        """What of a callable is of another module, in words; ``""`` where nothing is."""
+        """The part of a callable that another module defines, in words; ``""`` if none is."""
         for left in range(layers, 0, -1):
             if not called and (id(value) in PURE or _is_dtype(value)):
                 return ""
@@ -269,14 +272,14 @@ class Permit:
             if wrapped is None:
                 return ""
             value = wrapped
-        return "wrapped too often to see what is called"
+        return "wrapped too deeply to tell what it calls"
 
     def _foreign_class(self, kind: type, *, called: bool) -> str:
-        """What of the making of an object is of another module."""
+        """The foreign code that creating an object of a class runs, in words."""
         if not self._within(_class_module(kind)):
             return _what(kind)
         makers = [(kind, "__new__"), (kind, "__init__")]
-        if called:  # what JAX and others do with a class they are given is their own affair
+        if called:  # what JAX and others do with a class that they get is up to them
             makers.append((type(kind), "__call__"))
             if _defined(kind, "__dataclass_fields__")[0] is not None:
                 makers.append((kind, "__post_init__"))
@@ -288,7 +291,7 @@ class Permit:
         return ""
 
     def _foreign_call(self, value: Any, *, called: bool, layers: int) -> str:
-        """What of the call of an object is of another module."""
+        """The foreign code that calling an object runs, in words."""
         kind = type(value)
         definer, method = _defined(kind, "__call__")
         if definer is None or not self._within(_class_module(definer)):
@@ -326,7 +329,7 @@ def _leaves(value: Any) -> Iterator[Any]:
 
 
 def _bound(descriptor: Any, value: Any) -> Any:
-    """What is called where a class has a descriptor as its ``__call__``."""
+    """The function that is called where a class has a descriptor as its ``__call__``."""
     kind = type(value)
     bound = type(descriptor).__get__(descriptor, None, kind)
     return bound if callable(bound) else type(descriptor).__get__(descriptor, value, kind)
@@ -342,7 +345,7 @@ def _attributes(value: Any) -> dict[str, object]:
 
 
 def _defined(kind: type, name: str) -> tuple[type | None, Any]:
-    """The class that gives ``kind`` an attribute, and what that is there."""
+    """The class from which ``kind`` gets an attribute, and the attribute's value there."""
     for cls in type.__dict__["__mro__"].__get__(kind):
         names = type.__dict__["__dict__"].__get__(cls)
         if name in names:
@@ -391,23 +394,23 @@ def _what(value: Any) -> str:
 
 
 def name_of(module: Any) -> str:
-    """The name of a module, which its code may have changed or taken away."""
+    """The name of a module, whose code may have changed or deleted it."""
     name = getattr(module, "__name__", "")
     return name if type(name) is str else ""
 
 
 def _named(module: Any) -> str:
-    return f"the module {module!r}" if type(module) is str else "no module that it tells"
+    return f"the module {module!r}" if type(module) is str else "a module that it does not name"
 
 
 # --- dotted names: attributes, step by step, from a module on
 
 
 class Unreachable(Exception):
-    """Why a name leads nowhere.
+    """Why a name can't be resolved.
 
     ``inside`` is the part of it up to the object that has no such attribute, ``""`` for the
-    module itself; ``None`` where the name reaches what it may not be used for.
+    module itself; ``None`` where the name reaches an object that it may not be used for.
     ``module`` is where the name was looked up.
     """
 
@@ -421,7 +424,7 @@ class Unreachable(Exception):
 class ReachableNames:
     """The names of a module; ``allowed`` are the modules that they may lead into, if not all.
 
-    What the module has not is looked up in ``further`` ones, in their order.
+    Names that the module lacks are looked up in ``further`` modules, in their order.
     """
 
     module: ModuleType
@@ -435,7 +438,7 @@ class ReachableNames:
     def find(self, path: str, *, called: bool = False) -> tuple[Any, ModuleType]:
         """The attribute that ``path`` names, and the module that has it.
 
-        What is going to be ``called`` must be of a module that is allowed.
+        An object that will be ``called`` must belong to an allowed module.
         """
         problems: list[Unreachable] = []
         # By identity: a module may have put any object in its place.
@@ -446,18 +449,18 @@ class ReachableNames:
             except Unreachable as error:
                 problems.append(error)
         for problem in problems:
-            if problem.inside != "":  # it leads somewhere there
+            if problem.inside != "":  # the name exists there
                 raise problem
         if len(modules) == 1:
             raise problems[0]
         first = path.partition(".")[0]
-        known = [name for module in modules for name in dir(module) if not name.startswith("__")]
+        names = [name for module in modules for name in dir(module) if not name.startswith("__")]
         others = ", ".join(f"module {module.__name__!r}" for module in modules[1:])
-        text = f"has no attribute {first!r}, nor has {others}{nearest(first, known)}"
+        text = f"has no attribute {first!r}, nor has {others}{nearest(first, names)}"
         raise Unreachable(text, "", self.module.__name__)
 
     def check_call(self, target: Any, path: str) -> None:
-        """:class:`Unreachable` where a page may not have ``found`` called."""
+        """Raise :class:`Unreachable` if a page may not call the object."""
         if self.allowed:
             self._check(path, self.module, Permit(self.allowed).call(target))
 
@@ -472,8 +475,8 @@ class ReachableNames:
             try:
                 value = getattr(owner, part)
             except AttributeError:
-                known = [name for name in dir(owner) if not name.startswith("__")]
-                text = f"has no attribute {part!r}{nearest(part, known)}"
+                names = [name for name in dir(owner) if not name.startswith("__")]
+                text = f"has no attribute {part!r}{nearest(part, names)}"
                 raise Unreachable(text, done, module.__name__) from None
             done = f"{done}.{part}" if done else part
             if permit and isinstance(value, ModuleType):

@@ -23,9 +23,9 @@ from ..failures import RequestError
 from ..recorder import DependencyRecorder
 from .reach import ReachableNames, Unreachable, name_of
 
-# --- targets
+# --- the object that a target names
 
-#: Names that are proposed for a module that was not found.
+#: How many names are proposed for a module that was not found.
 _LISTED: Final = 3
 
 
@@ -45,8 +45,8 @@ def resolve(
 ) -> Target:
     """The object that ``module:qualname`` or ``module.qualname`` names.
 
-    ``load`` imports a module by name.  ``around`` are the modules of the text that the
-    target was read in: a bare name is looked up there.  Raises :class:`RequestError` where
+    ``load`` imports a module by name.  ``around`` are the modules of the text with the
+    target: a bare name is looked up there.  Raises :class:`RequestError` where
     there is no such object, and whatever an import raises.
     """
     target, allowed = request.target, request.allowed
@@ -88,24 +88,24 @@ def longest(
 
 
 def _meant(target: str, around: Sequence[ModuleType], allowed: tuple[str, ...]) -> str:
-    """What to write for a dotted name that belongs to a module of the text, or nothing."""
+    """The right form of a dotted name that belongs to a module of the text, or ``""``."""
     try:
         _, module = ReachableNames(around[0], allowed, tuple(around[1:])).find(target, called=True)
     except Unreachable:
         return ""
     last = target.rpartition(".")[2]
-    return f"in a docstring, write '{module.__name__}:{target}', or '.{last}' inside of its class"
+    return f"in a docstring, write '{module.__name__}:{target}', or '.{last}' inside its class"
 
 
 def check_allowed(name: str, allowed: tuple[str, ...]) -> None:
-    """Refuse a module that a page may not have imported."""
+    """Refuse a module that a page may not import."""
     if not allowed:
         return
     listed = f"jaxpr_allowed_modules ({', '.join(allowed)})"
     if not is_within(name, allowed):
         raise RequestError(ErrorKind.OPTION, f"the module {name!r} is outside {listed}")
     if any(part.startswith("__") for part in name.split(".")):
-        message = f"{name!r} has a name that begins with '__', which is outside {listed}"
+        message = f"{name!r} has a part that begins with '__', which is outside {listed}"
         raise RequestError(ErrorKind.OPTION, message)
 
 
@@ -118,7 +118,7 @@ def _is_submodule(package: ModuleType, name: str) -> bool:
 
 
 def load_module(name: str, recorder: DependencyRecorder, roots: Sequence[str]) -> ModuleType:
-    """Import a module; one that isn't there is the page's mistake."""
+    """Import a module; if it doesn't exist, the page is wrong."""
     try:
         module = recorder.load(name)
     except ModuleNotFoundError as error:
@@ -132,9 +132,9 @@ def load_module(name: str, recorder: DependencyRecorder, roots: Sequence[str]) -
 
 
 def _check_hidden(name: str, module: ModuleType, roots: Sequence[str]) -> None:
-    """Refuse a file of the project that a module of that name is in the way of.
+    """Refuse a file of the project that another module of its name hides.
 
-    What Python and JAX have imported by themselves is there before any root is searched.
+    Modules that Python and JAX have imported are loaded before any root is searched.
     """
     files = Folders().places(name, roots)
     if files and getattr(module, "__file__", None) not in files:
@@ -158,7 +158,7 @@ def _no_module(missing: str, wanted: str, roots: Sequence[str]) -> RequestError:
     elsewhere = [name for name in beneath(last, roots) if name != missing]
     if elsewhere:
         listed = " or ".join(map(repr, elsewhere[:_LISTED]))
-        hint = f"; its file can be named as {listed}"
+        hint = f"; its file is importable as {listed}"
     else:
         hint = nearest(last, sorted(name for name in beside if name.isidentifier()))
     return RequestError(
@@ -178,7 +178,7 @@ def _attribute(names: ReachableNames, path: str, roots: Sequence[str]) -> tuple[
         raise RequestError(ErrorKind.TARGET, f"{where} {error}", searched=list(roots)) from None
 
 
-# --- the modules of a docstring's names; runs code of none of them
+# --- the modules that a docstring's names belong to; runs no code of theirs
 
 #: How a source defines a name, or binds it in the module.
 _DEFINED: Final = r"^[ \t]*((async[ \t]+)?def|class)[ \t]+{name}\b|^{name}[ \t]*[:=]"
@@ -217,7 +217,7 @@ def _modules_around(
 
 
 def _owners(thing: Any, path: str, module: ModuleType) -> Iterator[ModuleType]:
-    """Modules that may hold the text of what ``path`` names in ``module``, the nearest first."""
+    """Modules that may define the object that ``path`` names in ``module``, the nearest first."""
     code = _code_module(thing)
     if code is not None:
         yield code
@@ -240,7 +240,7 @@ def _code_module(thing: Any) -> ModuleType | None:
         thing = thing.func
     try:
         code = inspect.unwrap(thing)
-    except ValueError:  # it wraps itself
+    except ValueError:  # a wrapper of itself
         return None
     if not inspect.isfunction(code):
         return None

@@ -1,1 +1,1 @@
-"""From a function and its arguments to those of its transform: one function for each."""
+"""The built-in transforms: each turns a stage into the next one."""

@@ -21,12 +21,12 @@ _LEVELS = itertools.count()
 
 
 def _scalar(stage: Stage, options: Options) -> Stage:
-    """The stage itself where its result is a scalar, else the sum of its result."""
+    """The stage itself if its result is a scalar, else the sum of its result."""
     out = stage.out
     leaves = jax.tree.leaves(out)
     if not leaves:
         raise RequestError(
-            ErrorKind.OPTION, "the function returns nothing that could be differentiated"
+            ErrorKind.OPTION, "the function returns nothing that can be differentiated"
         )
     single = len(leaves) == 1 and jax.tree.structure(out) == jax.tree.structure(0)
     if not flag(options, "sum", True) or (single and leaves[0].shape == ()):
@@ -65,26 +65,26 @@ def _by_position(
         where = stage.positions(options.get("argnums", 0), "argnums")
         _refuse_refs(stage, where, name)
         inner = prepared(stage, options)
-        shown = "" if where == 0 else f", argnums={where}"
+        options_text = "" if where == 0 else f", argnums={where}"
         apply = _with_tangents_known(transform) if name in _MAKES_TANGENTS else transform
         return Stage.of(
             apply(inner.fn, argnums=where),
             stage.args,
             stage.names,
-            f"jax.{name}({inner.call}{shown})",
+            f"jax.{name}({inner.call}{options_text})",
         )
 
     return differentiate
 
 
-#: They push all basis tangents through the function, and make them themselves.
+#: Transforms that create all basis tangents and push them through the function.
 _MAKES_TANGENTS = frozenset({"jacfwd", "hessian"})
 
 
 def _with_tangents_known(transform: Callable[..., Any]) -> Callable[..., Any]:
     """``transform`` in a named scope, and what it differentiates in another one.
 
-    What JAX makes between the two and hands on are tangents.  Scopes change no text.
+    The values that JAX creates between the two are tangents.  Scopes don't change the text.
     """
 
     def apply(fn: Callable[..., Any], **options: Any) -> Callable[..., Any]:
@@ -116,7 +116,7 @@ def _differentiated(stage: Stage, options: Options, name: str) -> tuple[tuple[in
 
 
 def _refuse_refs(stage: Stage, where: tuple[int, ...] | int, name: str) -> None:
-    """Refuse a mutable array among what varies: its cotangent would be one as well."""
+    """Refuse to differentiate by a mutable array, whose cotangent would be mutable too."""
     for position in where if isinstance(where, tuple) else (where,):
         if any(map(is_ref, jax.tree.leaves(stage.args[position]))):
             names = zip(stage.known_as, stage.args, strict=True)

@@ -31,7 +31,7 @@ def _axes(stage: Stage, value: Any) -> tuple[Any, ...]:
         return tuple(value)
     raise RequestError(
         ErrorKind.OPTION,
-        f"in_axes is an argument's name, a dict or one axis for each of"
+        f"in_axes must be an argument's name, a dict or one axis for each of"
         f" {', '.join(stage.names)}; not {source_text(value)}",
     )
 
@@ -47,7 +47,7 @@ def _with_axis(arg: Any, axis: Any, size: int, name: str) -> Any:
         if not isinstance(at, int) or not -rank <= at < rank:
             raise RequestError(
                 ErrorKind.OPTION,
-                f"in_axes: {name} is {describe(leaf)}, it has no place for axis {at!r}",
+                f"in_axes: {name} is {describe(leaf)}, which cannot gain axis {at!r}",
             )
         return with_axis(leaf, at % rank, size)
 
@@ -71,19 +71,20 @@ def vmap(stage: Stage, options: Options) -> Stage:
     out_axes = options.get("out_axes", 0)
     axis_name = options.get("axis_name")
     if not isinstance(axis_name, (str, Name, type(None))):
-        raise RequestError(ErrorKind.OPTION, f'axis_name is a name such as "i", not {axis_name!r}')
+        text = f'axis_name must be a name such as "i", not {axis_name!r}'
+        raise RequestError(ErrorKind.OPTION, text)
     axis_name = axis_name.text if isinstance(axis_name, Name) else axis_name
     args = [
         _with_axis(arg, axis, size, name)
         for arg, axis, name in zip(stage.args, axes, stage.names, strict=True)
     ]
-    shown = f"in_axes={source_text(axes if len(axes) > 1 else axes[0])}"
+    arguments = f"in_axes={source_text(axes if len(axes) > 1 else axes[0])}"
     if out_axes != 0:
-        shown += f", out_axes={source_text(out_axes)}"
-    shown += f", axis_size={size}"
+        arguments += f", out_axes={source_text(out_axes)}"
+    arguments += f", axis_size={size}"
     more: Options = {}
     if axis_name is not None:
-        shown += f', axis_name="{axis_name}"'
+        arguments += f', axis_name="{axis_name}"'
         more["axis_name"] = axis_name
     fn = jax.vmap(
         stage.fn,
@@ -92,7 +93,7 @@ def vmap(stage: Stage, options: Options) -> Stage:
         axis_size=size,
         **more,
     )
-    return Stage.of(fn, args, stage.names, f"jax.vmap({stage.call}, {shown})")
+    return Stage.of(fn, args, stage.names, f"jax.vmap({stage.call}, {arguments})")
 
 
 def _same_type(first: Any, second: Any) -> bool:
@@ -109,7 +110,7 @@ def _same_type(first: Any, second: Any) -> bool:
 
 
 def _scan_result(stage: Stage, carry: int) -> bool:
-    """Whether the function returns a pair (carry, y); refuses anything but that or the carry."""
+    """Whether the function returns a pair (carry, y); refuse anything but that or the carry."""
     wanted = stage.args[carry]
     if _same_type(stage.out, wanted):
         return False
@@ -161,11 +162,11 @@ def scan(stage: Stage, options: Options) -> Stage:
         )
         return result if pair else result[0]
 
-    shown = _scan_source(stage, carry, over, pair)
-    shown += f", length={length}"
-    shown += ", reverse=True" if reverse else ""
-    shown += f", unroll={unroll}" if unroll != 1 else ""
-    return Stage.written(run, args, names, f"jax.lax.scan({shown})" + ("" if pair else "[0]"))
+    arguments = _scan_source(stage, carry, over, pair)
+    arguments += f", length={length}"
+    arguments += ", reverse=True" if reverse else ""
+    arguments += f", unroll={unroll}" if unroll != 1 else ""
+    return Stage.written(run, args, names, f"jax.lax.scan({arguments})" + ("" if pair else "[0]"))
 
 
 def _scan_source(stage: Stage, carry: int, over: tuple[int, ...], pair: bool) -> str:

@@ -31,7 +31,7 @@ def shard_map(stage: Stage, options: Options) -> Stage:
     given = options.get("in_specs")
     in_specs: tuple[Any, ...]
     if given is None and context is not None and AxisType.Explicit in context.axis_types:
-        in_specs = tuple(_own_spec(arg) for arg in stage.args)  # JAX takes no others
+        in_specs = tuple(_own_spec(arg) for arg in stage.args)  # JAX accepts no others
     else:
         if given is None:
             given = {stage.names[0]: (next(iter(mesh)),)}
@@ -43,19 +43,19 @@ def shard_map(stage: Stage, options: Options) -> Stage:
         if "out_specs" in options
         else _default_out(stage, in_specs)
     )
-    shown = f"in_specs={_source(in_specs)}, out_specs={_source(out_specs)}"
+    arguments = f"in_specs={_source(in_specs)}, out_specs={_source(out_specs)}"
     if context is not None:
         fn = jax.shard_map(stage.fn, in_specs=in_specs, out_specs=out_specs)
     else:
         # Under Explicit axes a plain function would raise.
         over = abstract_mesh(tuple(mesh.values()), tuple(mesh), ["Auto"] * len(mesh))
         fn = jax.shard_map(stage.fn, mesh=over, in_specs=in_specs, out_specs=out_specs)
-        shown = f"mesh={mesh_source(over)}, {shown}"
-    return Stage.of(fn, stage.args, stage.names, f"jax.shard_map({stage.call}, {shown})")
+        arguments = f"mesh={mesh_source(over)}, {arguments}"
+    return Stage.of(fn, stage.args, stage.names, f"jax.shard_map({stage.call}, {arguments})")
 
 
 def _own_spec(arg: Any) -> Any:
-    """How the types of an argument's leaves say that it is split: one spec where all agree."""
+    """How an argument is split according to its leaves' types: one spec if all agree."""
     specs = jax.tree.map(lambda leaf: split_axes(leaf) or PartitionSpec(), arg)
     each = jax.tree.leaves(specs, is_leaf=lambda item: isinstance(item, PartitionSpec))
     same = each and all(spec == each[0] for spec in each)
@@ -73,7 +73,7 @@ def _mesh(value: Any) -> dict[str, int]:
     ):
         raise RequestError(
             ErrorKind.OPTION,
-            f'mesh is a dict of axis names and sizes such as {{"data": 8}}, not'
+            f'mesh must be a dict of axis names and sizes such as {{"data": 8}}, not'
             f" {source_text(value)}",
         )
     return dict(value)
@@ -107,7 +107,7 @@ def _in_specs(stage: Stage, given: Any, mesh: dict[str, int]) -> tuple[Partition
         return tuple(_spec(v, mesh, f"in_specs of {n}") for v, n in pairs)
     raise RequestError(
         ErrorKind.OPTION,
-        f'in_specs is a dict such as {{{stage.names[0]}: ("{next(iter(mesh))}", None)}}, not'
+        f'in_specs must be a dict such as {{{stage.names[0]}: ("{next(iter(mesh))}", None)}}, not'
         f" {source_text(given)}",
     )
 
@@ -170,7 +170,7 @@ def _check_divides(stage: Stage, specs: tuple[PartitionSpec, ...], mesh: dict[st
 
 
 def _default_out(stage: Stage, specs: tuple[Any, ...]) -> PartitionSpec:
-    """Like the first split argument where the results' leading size is its own."""
+    """Like the first split argument, if the results have its leading size."""
     for arg, spec in zip(stage.args, specs, strict=True):
         if isinstance(spec, PartitionSpec) and len(spec) and spec[0] is not None:
             sizes = set(_leading(arg))

@@ -1,7 +1,7 @@
 """The functions of the built-in transforms: each turns a :class:`Stage` into the next one.
 
-What is traced and the call that is shown are built side by side, and a test
-holds that the shown call, run, gives the shown program.
+The traced function and the displayed call are built side by side, and a test holds that
+running the call reproduces the displayed program.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ def _policy(value: Any) -> tuple[Any, str]:
     """A policy of ``jax.checkpoint_policies`` and its source."""
     policies = jax.checkpoint_policies
     name = value.name if isinstance(value, Call) else getattr(value, "text", value)
-    known = [n for n in dir(policies) if not n.startswith("_")]
-    if not isinstance(name, str) or name.rpartition(".")[2] not in known:
+    names = [n for n in dir(policies) if not n.startswith("_")]
+    if not isinstance(name, str) or name.rpartition(".")[2] not in names:
         raise RequestError(
             ErrorKind.OPTION,
-            f"policy is a name of jax.checkpoint_policies, not {source_text(value)}"
-            f"{nearest(str(name), known)} (known: {', '.join(known)})",
+            f"policy must be a name of jax.checkpoint_policies, not {source_text(value)}"
+            f"{nearest(str(name), names)} (known: {', '.join(names)})",
         )
     last = name.rpartition(".")[2]
     policy = getattr(policies, last)
@@ -44,19 +44,19 @@ def _policy(value: Any) -> tuple[Any, str]:
         return policy, f"jax.checkpoint_policies.{last}"
     if not all(isinstance(item, str) for item in value.arguments):
         raise RequestError(ErrorKind.OPTION, f'policy {last} takes strings, as in {last}("a", "b")')
-    shown = ", ".join(f'"{item}"' for item in value.arguments)
-    return policy(*value.arguments), f"jax.checkpoint_policies.{last}({shown})"
+    strings = ", ".join(f'"{item}"' for item in value.arguments)
+    return policy(*value.arguments), f"jax.checkpoint_policies.{last}({strings})"
 
 
 def _checkpoint(name: str) -> Callable[[Stage, Options], Stage]:
     def checkpoint(stage: Stage, options: Options) -> Stage:
         value = options.get("policy")
         if value is None:
-            fn, shown = jax.checkpoint(stage.fn), ""
+            fn, policy_text = jax.checkpoint(stage.fn), ""
         else:
             policy, text = _policy(value)
-            fn, shown = jax.checkpoint(stage.fn, policy=policy), f", policy={text}"
-        return Stage.of(fn, stage.args, stage.names, f"jax.{name}({stage.call}{shown})")
+            fn, policy_text = jax.checkpoint(stage.fn, policy=policy), f", policy={text}"
+        return Stage.of(fn, stage.args, stage.names, f"jax.{name}({stage.call}{policy_text})")
 
     return checkpoint
 

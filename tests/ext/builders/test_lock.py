@@ -279,7 +279,7 @@ def test_each_block_that_is_not_in_the_lock_is_told_at_its_line(project: Project
         text = found["dense.grad"].text
         assert "transforms grad(argnums=x) here, grad(argnums=w) there" in text
         assert "it is not in the lock (_jaxprs/dense.vmap.json)" in found["dense.vmap"].text
-        assert "_jaxprs/index/dense-2.json is not a whole lock file" in found["dense"].text
+        assert "_jaxprs/index/dense-2.json is not a complete lock file" in found["dense"].text
         soup = built.page("index")
         errors = [str(figure["id"]) for figure in soup.select("figure.jaxpr-error")]
         assert errors == ["jaxpr-dense.grad", "jaxpr-dense.vmap", "jaxpr-dense-2"]
@@ -412,7 +412,7 @@ def test_what_the_lock_lacks_and_has_too_much(tmp_path: Path) -> None:
     assert {w.kind for w in warned(built)} == {"lock"}
     assert set(found) == {("index.md", 3), ("index.md", 5), ("old.json", 1)}
     assert "it is not in the lock" in found["index.md", 3]
-    assert "made for another request" in found["index.md", 5]
+    assert "created for another request" in found["index.md", 5]
     assert "no block asks for it" in found["old.json", 1]
     # A block that can't be traced is told as that alone.
     project.write("src/layers.py", "def dense(x, w, b):\n    raise ValueError('x')\n")

@@ -243,12 +243,12 @@ def test_what_was_not_there(tmp_path: Path) -> None:
     found, pages = watched.build("-W", "-v", env={"PASS": "abc"})
     assert found == sorted([*targets[:-1], *secret]) and pages == ["index"]
     for told in (
-        "ways.tried:f is traced: the module 'fast' is found now: ../src/ways/fast.py",
-        "ways.optional:f is traced: the module 'opt' is found now: opt.py",
-        "ways.spec:f is traced: the module 'opt_too' is found now: ../src/opt_too/__init__.py",
-        "ways.listed:f is traced: what the folder ../src/ways/data holds changed",
-        "ways.asked:f is traced: ../src/ways/flag is there now",
-        "ways.shadowed:f is traced: the module 'helper' is helper.py now, it was ../src/helper.py",
+        "ways.tried:f is traced: the module 'fast' is now found: ../src/ways/fast.py",
+        "ways.optional:f is traced: the module 'opt' is now found: opt.py",
+        "ways.spec:f is traced: the module 'opt_too' is now found: ../src/opt_too/__init__.py",
+        "ways.listed:f is traced: the contents of the folder ../src/ways/data changed",
+        "ways.asked:f is traced: ../src/ways/flag now exists",
+        "ways.shadowed:f is traced: the module 'helper' is now helper.py, it was ../src/helper.py",
         "ways.secret:f is traced: the environment variable PASS changed",
     ):
         assert told in watched.last.stdout
@@ -295,7 +295,7 @@ def test_a_module_in_two_import_roots(tmp_path: Path) -> None:
     ), told
     assert sum("import roots" in text for text in told) == 1
     [missing] = [text for text in told if "no module 'other'" in text]
-    assert "its file can be named as 'deep.other'" in missing
+    assert "its file is importable as 'deep.other'" in missing
     [hidden] = [text for text in told if "random" in text]
     assert "'random' is a module of the standard library, which hides random.py" in hidden
 

@@ -372,7 +372,7 @@ WRONG = [
     ("{jaxpr:val}`len(dense) +`", "path", "value 'len(dense) +': this is not a Python expression"),
     ("{jaxpr:val}`dense + 1`", "path", "`+` can't be used"),
     ("{jaxpr:val}`open('x')`", "path", "open"),
-    ("{jaxpr:claim}`words alone`", "claim", "the claim 'words alone' has no predicate"),
+    ("{jaxpr:claim}`words alone`", "claim", "jaxpr:claim: 'words alone' has no predicate"),
     ("{jaxpr:claim}`<len(dense) == 4>`", "claim", "has no words"),
     ("{jaxpr:claim}`w <len(dense) == 5>`", "claim", "`len(dense)` is 4 [len(dense) == 5]"),
     (

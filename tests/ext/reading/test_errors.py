@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from sphinx_jaxpr.ext.reading.source_lines import SourceSpan
+from sphinx_jaxpr.ext.reading.transform import FLAGS, JaxprTransform
 from tests.ext.cases import GOOD, Case, Page, problems, warned
 from tests.support import Project
 
@@ -87,7 +89,7 @@ TEXT = [
     Case("dims", "layers:dense", {"args": "x=f32[n]"}, "option",
          ("a dimension of f32[...] is a number",), at="args"),
     Case("no_close", "layers:dense", {"args": "x=f32[4"}, "option",
-         ("expected ',' or ']'", "at its end"), at="args"),
+         ("expected ',' or ']', found the end",), at="args"),
     Case("string", "layers:dense", {"args": 'x="text"'}, "option",
          ("they belong in static",), at="args"),
     Case("call", "layers:dense", {"args": "x=make(3)"}, "option",
@@ -131,9 +133,9 @@ TEXT = [
          "option", ("open: 'gard' is not a label here, did you mean 'grad'?",), at="open",
          shown=True),
     Case("base_what", "layers:dense", {**GOOD, "base": "hidden"}, "option",
-         ("base: 'hidden' is none of show, hide",), at="base", shown=True),
+         ("base: 'hidden' is not one of show, hide",), at="base", shown=True),
     Case("laid_out", "layers:dense", {**GOOD, "layout": "beside"}, "option",
-         ("layout: 'beside' is none of stack, compare",), at="layout", shown=True),
+         ("layout: 'beside' is not one of stack, compare",), at="layout", shown=True),
     Case("elided", "layers:dense", {**GOOD, "elide": "params, cast"}, "option",
          ("elide: unknown word 'cast', did you mean 'casts'?",), at="elide", shown=True),
     Case("elided_path", "layers:dense", {**GOOD, "elide": "[tan]"}, "path",
@@ -159,7 +161,7 @@ TRACED = [
     Case("static_in_args", "bugs:power", {"args": "x=f32[4], n=3"}, "trace",
          ("Non-hashable static arguments", "hint: args are traced", "in static: n=3")),
     Case("grad_of_nothing", "bugs:nothing", {"args": "f32[3]", "transforms": "grad"}, "option",
-         ("the function returns nothing that could be differentiated",), at="transforms",
+         ("the function returns nothing that can be differentiated",), at="transforms",
          shown=True),
     Case("dotted", "layers.dens", GOOD, "trace",
          ("module 'layers' has no attribute 'dens', did you mean 'dense'?",)),
@@ -185,7 +187,7 @@ TRACED = [
     Case("argument", "layers:dense", {**GOOD, "transforms": "grad(argnums=v)"}, "option",
          ("argnums names 'v', which is not an argument", "x, w, b"), at="transforms", shown=True),
     Case("policy", "layers:dense", {**GOOD, "transforms": "remat(policy=dots)"}, "option",
-         ("policy is a name of jax.checkpoint_policies", "dots_saveable"),
+         ("policy must be a name of jax.checkpoint_policies", "dots_saveable"),
          at="transforms", shown=True),
     Case("third_option", "layers:dense", {**GOOD, "transforms": "rename(sise=2)"}, "option",
          ("unknown option 'sise' of 'rename', did you mean 'size'?",), at="transforms",
@@ -242,3 +244,12 @@ def test_each_mistake_is_one_warning_at_its_line(tmp_path: Path, markdown: bool)
     assert again.traced < len(cases) - len(TEXT) + 5  # what failed, and nothing else
     assert [w.text for w in warned(again)] == [w.text for w in warned(built)]
     assert [w.place for w in warned(again)] == [w.place for w in warned(built)]
+
+
+def test_flags_with_values_are_found_in_the_order_of_the_options() -> None:
+    for flags in (sorted(FLAGS), sorted(FLAGS, reverse=True)):
+        directive = JaxprTransform.__new__(JaxprTransform)
+        directive.options = dict.fromkeys(flags, "yes")
+        directive.span, directive.findings = SourceSpan("index.md", 1, (), True), []
+        directive._check_flags()
+        assert [finding.message.split("'")[1] for finding in directive.findings] == flags

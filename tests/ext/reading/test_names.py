@@ -224,7 +224,7 @@ def test_names_lead_into_no_other_module(tmp_path: Path) -> None:
     told = warned(built)
     assert [w.line for w in told] == [3, 8, 15, 20, 32], built.stderr
     for one in told[:4]:
-        assert "leads through the module" in one.text
+        assert "passes through the module" in one.text
         assert one.text.endswith("which is outside jaxpr_allowed_modules (pkg)")
         assert one.kind == "option"
     assert "'jax.nn' has no attribute 'relo', did you mean 'relu'" in told[4].text

@@ -253,7 +253,7 @@ def test_a_layout_that_is_none(tmp_path: Path) -> None:
     project = Project(tmp_path, {"docs/index.md": text, "src/pairs.py": CODE})
     (told,) = warned(project.build())
     assert (told.line, told.kind) == (5, "option")
-    assert told.text == "layout: 'beside' is none of stack, compare"
+    assert told.text == "layout: 'beside' is not one of stack, compare"
 
 
 def test_a_failing_variant_costs_no_other(tmp_path: Path) -> None:

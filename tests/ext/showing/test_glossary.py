@@ -93,7 +93,7 @@ def test_a_wrong_scope_and_no_blocks(tmp_path: Path) -> None:
     for _ in range(2):
         done = project.build("html")
         (warning,) = done.warnings
-        assert "index.md:4: WARNING: scope: 'projekt' is none of project, page" in warning
+        assert "index.md:4: WARNING: scope: 'projekt' is not one of project, page" in warning
         assert "did you mean 'project'?" in warning
         assert "[jaxpr.glossary]" in warning
     assert "No primitives in this project." in done.page("index").get_text()

@@ -230,7 +230,7 @@ def test_mistakes_are_told_at_their_lines(tmp_path: Path) -> None:
         [
             "unknown option 'naem', did you mean 'name'? (known: caption",
             "name 'while' is a reserved word, try 'while_'",
-            "open: 'base' is none of auto, all, none",
+            "open: 'base' is not one of auto, all, none",
             "'of_dense' precedes the jaxpr",
             "the body is empty",
             "expected a jaxpr, which begins like `{ lambda ; a:f32[8]. let`",

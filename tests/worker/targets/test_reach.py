@@ -138,7 +138,7 @@ TARGETS = [
     ("Made", "house_guest"),
     ("Begun", "house_guest"),
     ("another", "house_guest"),
-    ("endless", "wrapped too often"),
+    ("endless", "wrapped too deeply"),
     # what begins with two underscores
     ("relu.__globals__.clear", "__globals__"),
     ("relu.__call__", "__call__"),
@@ -161,7 +161,7 @@ TARGETS = [
     # that lie, or tell nothing
     ("unsaid", "no module"),
     ("modular", "house_guest"),
-    ("looped", "wrapped too often"),
+    ("looped", "wrapped too deeply"),
     ("lying", "no module"),
 ]
 

@@ -103,7 +103,7 @@ def test_dotted_target(tracer: Tracer) -> None:
 REFUSED = [
     ("dens", "f32[3]", "", "target", "did you mean 'dense'?"),
     ("model.aply", "f32[3]", "", "target", "did you mean 'apply'?"),
-    ("number", "", "", "target", "is a int: a target is a function"),
+    ("number", "", "", "target", "is of type int; a target must be a function"),
     ("dense", "f32[2,3]", "", "option", "no spec for 'w', 'b' of dense(x, w, b)"),
     ("square", "f32[2], f32[3]", "", "option", "args has 2 specs, but square(x) takes 1"),
     ("square", "y=f32[2]", "", "option", "args names 'y', which is not a parameter of square(x)"),

@@ -85,7 +85,8 @@ def _short_digest(text: str) -> str:
 class PageDomain(Domain):
     """A domain that keeps data by page, each kind under a key of ``initial_data``.
 
-    ``initial_data`` has a key ``seal``, and a dict by page for each kind; a value of another
+    A subclass sets ``name``, ``label``, ``data_version`` and ``initial_data``, which has a key
+    ``seal`` with the value ``""``, and a dict by page for each kind; a value of another
     type belongs to the whole project.  Clearing a page, merging what parallel readers found,
     noticing a damaged pickle and writing pages again are done here.  ``connect`` registers
     the domain.  ``app`` is the application that builds: Sphinx 9 deprecates asking an
@@ -193,7 +194,10 @@ class PageDomain(Domain):
 
 
 class PageTransform(SphinxPostTransform):
-    """A post-transform that knows the application through a :class:`PageDomain`."""
+    """A post-transform that knows the application through a :class:`PageDomain`.
+
+    A subclass sets ``domain_name``, the name of that domain; ``app`` is the application.
+    """
 
     #: The name of the domain of the transform's extension.
     domain_name: ClassVar[str]

@@ -10,6 +10,7 @@ import inspect
 import keyword
 import re
 from collections.abc import Callable, Iterable
+from dataclasses import fields, is_dataclass
 from typing import Any, Final
 
 from docutils import nodes
@@ -195,11 +196,14 @@ def extension_api() -> str:
     parts = []
     for name in api.__all__:
         value = getattr(api, name)
-        meaning = CONSTANTS.get(name) or _prose(value)
+        paragraphs = inspect.cleandoc(value.__doc__ or "").split("\n\n")
+        meaning = CONSTANTS.get(name) or "\n\n  ".join(map(_in_markdown, paragraphs))
         rows = [f"- `{_call(getattr(value, m), m)}`: {_prose(getattr(value, m))}"
                 for m in METHODS.get(name, ())]  # fmt: skip
         listed = "".join(f"\n  {row}" for row in rows)
         head = name if name in CONSTANTS or name in METHODS else _call(value, name)
+        if is_dataclass(value):
+            head = f"{name}({', '.join(field.name for field in fields(value))})"
         parts.append(f"`{head}`\n: {meaning}" + (f"\n{listed}" if listed else ""))
     _same("methods", METHODS.keys() - set(api.__all__), ())
     _same("constants", CONSTANTS.keys() - set(api.__all__), ())
@@ -216,7 +220,10 @@ def _call(value: Any, name: str) -> str:
 
 def _prose(value: Any) -> str:
     """The first paragraph of a docstring, in Markdown."""
-    text = inspect.cleandoc(value.__doc__ or "").partition("\n\n")[0]
+    return _in_markdown(inspect.cleandoc(value.__doc__ or "").partition("\n\n")[0])
+
+
+def _in_markdown(text: str) -> str:
     text = re.sub(r":\w+:`~?\.?([\w.]+)`", r"`\1`", text)
     return " ".join(text.replace("``", "`").split())
 

@@ -21,6 +21,7 @@ from .builders.pageless import PagelessBuilder
 from .config import conf_location
 from .judging.domain import JaxprDomain
 from .judging.findings import report
+from .links import link
 from .locale import add_catalog, translator
 from .nodes import (
     HIDDEN,
@@ -55,6 +56,7 @@ __all__ = [
     "find_lines",
     "jaxpr_blocks",
     "jaxpr_figure",
+    "link",
     "locate",
     "nearest",
     "register_node",

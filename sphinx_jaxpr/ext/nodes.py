@@ -56,8 +56,9 @@ def register_node(
 class HtmlNode(nodes.Element):
     """A node with HTML of its own, known to every translator that writes HTML.
 
-    Sphinx hands a translator the visitors registered for the builder's name or else for its
-    format, so that a builder of another format that writes HTML has none.
+    A subclass sets ``html`` to visitors, which append to ``self.body``.  Sphinx hands a
+    translator the visitors registered for the builder's name or else for its format, so that a
+    builder of another format that writes HTML has none.
     """
 
     html: ClassVar[Visitors]

@@ -86,8 +86,9 @@ def _short_digest(text: str) -> str:
 class PageDomain(Domain):
     """A domain that keeps data by page, each kind under a key of ``initial_data``.
 
-    ``initial_data`` has a key ``seal``, and a dict by page for each kind; a value of another
-    type belongs to the whole project.  This class clears pages, merges the data of parallel
+    A subclass sets ``name``, ``label``, ``data_version`` and ``initial_data``.  That has a key
+    ``seal`` with the value ``""``, and a dict by page for each kind; a value of another type
+    belongs to the whole project.  This class clears pages, merges the data of parallel
     readers, detects damaged pickles and has pages written again.  ``connect`` registers the
     domain.  ``app`` is the application that builds: Sphinx 9 deprecates asking an environment
     or a transform for it.
@@ -195,7 +196,10 @@ class PageDomain(Domain):
 
 
 class PageTransform(SphinxPostTransform):
-    """A post-transform that knows the application through a :class:`PageDomain`."""
+    """A post-transform that knows the application through a :class:`PageDomain`.
+
+    A subclass sets ``domain_name``, the name of that domain; ``app`` is the application.
+    """
 
     #: The name of the domain of the transform's extension.
     domain_name: ClassVar[str]

@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple, Protocol, TypeAlias
 
-from .text import clipped, inert, plural
+from .text import clipped, expect, inert, plural
 
 #: Longest ``repr`` of what is here, in characters.
 MAX_REPR: Final = 160
@@ -43,9 +43,11 @@ class Span(Protocol):
 
 
 class Token(NamedTuple):
-    """One coloured piece of the text; ``variable`` is set for binders and uses.
+    """One coloured piece of the text.
 
-    It is the index of a :class:`Variable`, -1 in a use that nothing binds.
+    ``kind`` is ``binder``, ``use``, ``type``, ``primitive``, ``keyword``, ``parameter`` or
+    ``literal``.  ``variable`` is, in a binder or a use, the index of its :class:`Variable`,
+    and -1 in a use that nothing binds.
     """
 
     start: int
@@ -54,7 +56,7 @@ class Token(NamedTuple):
     variable: int = -1
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Variable:
     """One binding.  The same letter in another scope is another variable.
 
@@ -67,6 +69,10 @@ class Variable:
     index: int
     name: str
     type: str
+
+    def __repr__(self) -> str:
+        typed = f":{self.type}" if self.type else ""
+        return f"<Variable {clipped(inert(self.name + typed), MAX_REPR)}>"
 
 
 class Operand(NamedTuple):
@@ -82,6 +88,9 @@ class Operand(NamedTuple):
     text: str
     variable: Variable | None
     type: str
+
+    def __repr__(self) -> str:
+        return f"<Operand {clipped(inert(self.text), MAX_REPR)}>"
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -215,7 +224,10 @@ def walk(program: Program) -> tuple[Equation, ...]:
     >>> printed = parse("{ lambda ; a:f32[]. let b:f32[] = sin a; c:f32[] = cos b in (c,) }")
     >>> [equation.primitive for equation in walk(printed.program)]
     ['sin', 'cos']
+
+    Raises :exc:`TypeError` for anything but a :class:`Program`.
     """
+    expect(program, Program, "a program, such as `printed.program`")
     return _walk([program])
 
 

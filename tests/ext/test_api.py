@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pkgutil
+import re
 from types import SimpleNamespace
 from typing import Any
 
@@ -9,10 +11,28 @@ import pytest
 from sphinx.errors import ExtensionError
 
 from sphinx_jaxpr.ext import api
+from sphinx_jaxpr.ext.builders.check import CheckBuilder
+from sphinx_jaxpr.ext.builders.lock import JaxprLock, JaxprRecord
+from sphinx_jaxpr.ext.judging.events import BLOCK_TRACED, FIGURE
 from sphinx_jaxpr.ext.links import ShownIds
+from tests.support import PROJECT
 
 #: Constants and types of functions have no docstrings: the reference page has words for them.
 CONSTANTS = {"HIDDEN", "PLAIN", "Visitors"}
+
+
+def test_what_the_page_says_is_public_can_be_imported() -> None:
+    page = (PROJECT / "docs" / "reference" / "public.md").read_text("utf-8")
+    listed = re.findall(r"`(sphinx_jaxpr(?:\.\w+)*)`", page.partition("## Sphinx")[0])
+    assert len(set(listed)) == 7
+    for name in listed:
+        thing = pkgutil.resolve_name(name)
+        for public in getattr(thing, "__all__", ()):
+            assert hasattr(thing, public), f"{name}.{public}"
+    assert all(hasattr(pkgutil.resolve_name(name), "__all__") for name in listed[:3])
+    builders = [CheckBuilder.name, JaxprLock.name, JaxprRecord.name]
+    for name in (BLOCK_TRACED, FIGURE, *builders):
+        assert f"`{name}`" in page
 
 
 @pytest.mark.parametrize("name", sorted({*api.__all__} - CONSTANTS))

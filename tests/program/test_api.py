@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import copy
+import dataclasses
 import doctest
 import json
+import pickle  # noqa: TID251 - as callers do, to hand programs to other processes
 import random
 import re
 import subprocess
@@ -12,9 +15,11 @@ from collections.abc import Callable
 from importlib import import_module
 from typing import Any
 
+import jax.numpy as jnp
 import pytest
 
 from sphinx_jaxpr import program
+from sphinx_jaxpr.testing import trace
 from tests.program import recordings
 from tests.support import PROJECT
 
@@ -127,6 +132,39 @@ def test_variants_have_their_base() -> None:
     assert (view.path, view.text) == ("f.grad.added[0]", "c:f32[8] = neg b")
     scope = program.Scope.of(programs, versions={"jax": "0.10.2"})
     assert program.judge('jax >= "0.10"', scope).is_true
+    later = program.Scope.of(scope, versions={"jax": "0.12"})
+    assert program.judge('jax >= "0.12"', later).is_true
+    assert program.Scope.of(later) is later
+    with pytest.raises(ValueError, match=r"`g\.grad` names a variant of `g`, which is not among"):
+        program.evaluate("len(g.grad)", {"f": F, "g.grad": GRAD})
+
+
+def test_views_have_parameters_as_data() -> None:
+    scope = program.Scope.of({"f": NESTED})
+    (outer,) = program.find("f[0]", scope)
+    assert outer.params["name"] == "f" and repr(outer.params["jaxpr"]).startswith("<ProgramView")
+    assert (outer.phase, outer.source) == ("", None)
+    traced = trace(jnp.sin, jnp.ones(8), name="f", transforms="grad(argnums=0), vmap")
+    (view,) = program.find("f[sin]", traced)
+    assert view.params["accuracy"] is None and view.phase == ""
+
+
+def test_models_are_pickled_and_views_are_not() -> None:
+    printed = program.parse(NESTED)
+    found = program.match(printed, program.parse(F))
+    drift = program.drift_between(printed, F)
+    for thing in (printed, found, drift, drift.differences, program.unread(program.parse("x"))):
+        again = pickle.loads(pickle.dumps(thing))  # noqa: S301 - made here
+        assert again == copy.deepcopy(thing) == thing
+    answer = program.evaluate("f", {"f": printed})
+    assert copy.deepcopy(answer) == answer and copy.copy(answer.value) is answer.value
+    with pytest.raises(TypeError, match="pickle its text"):
+        pickle.dumps(answer)
+    with pytest.raises(program.PathError) as caught:
+        program.evaluate("len(f) + g", {"f": F})
+    error = pickle.loads(pickle.dumps(caught.value))  # noqa: S301 - made here
+    assert (type(error), str(error)) == (program.PathError, str(caught.value))
+    assert error.offset == caught.value.offset == 9
 
 
 def test_recordings_of_a_lock_are_compared_with_their_facts() -> None:
@@ -169,7 +207,10 @@ REPRS: dict[str, Callable[[Any], Any]] = {
     "Equations": lambda p: program.evaluate("f[:]", {"f": p}).value,
     "Values": lambda p: program.evaluate("f.inputs", {"f": p}).value,
     "Scope": lambda p: program.Scope.of({"f" * 500: p}),
+    "Variable": lambda p: dataclasses.replace(p.program.inputs[0], type="f32[8]\n" * 99),
+    "Operand": lambda p: p.program.outputs[0]._replace(text="'\x1b\n'" * 99),
     "Drift": lambda p: program.drift_between(p, F),
+    "Difference": lambda p: program.Difference(program.Level.PROGRAM, "", "it", "\n" * 999),
 }
 
 
@@ -196,6 +237,11 @@ WRONG: list[tuple[Callable[[Any], Any], tuple[type[Exception], ...]]] = [
     (lambda thing: program.evaluate("len(f)", {thing: F}), (TypeError, ValueError)),
     (lambda thing: program.drift_between(thing, F), (TypeError, ValueError)),
     (lambda thing: program.drift_between(F, thing), (TypeError, ValueError)),
+    (lambda thing: program.Scope.of({"f": F}, thing), (TypeError,)),
+    (lambda thing: program.Scope.of({"f": F}, {"jax": thing}), (TypeError,)),
+    (lambda thing: program.find("f", {"f": F}, inside=thing), (TypeError, program.PathError)),
+    (lambda thing: program.walk(thing), (TypeError,)),
+    (program.match(program.parse(F), program.parse(F)).partner_of, (TypeError,)),
     (program.to_html, (TypeError,)),
     (lambda thing: program.to_html(program.parse(F), thing), (TypeError,)),
 ]

@@ -38,7 +38,8 @@ class AnyOption(dict[str, Any]):
 class CheckedDirective(SphinxDirective):
     """A directive whose mistakes are findings at their exact lines, in every build.
 
-    ``run`` calls :meth:`begin` first.  ``span`` is then where the directive was written, and
+    A subclass sets ``option_names``, the options that it takes, and its ``run`` calls
+    :meth:`begin` first.  ``span`` is then where the directive was written, and
     ``findings`` collects what is wrong with it: the extension keeps them with the page, for
     example as an attribute of the node, and hands them to ``report`` in every build.
     """

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from docutils import nodes
 
@@ -21,9 +21,6 @@ from ..judging.session import BuildSession
 from ..locale import _
 from ..nodes import jaxpr_blocks, jaxpr_note
 from ..records import Block, DirectiveRecord
-
-if TYPE_CHECKING:
-    pass
 
 #: Most equations of the base that are listed if a variant lacks them.
 MOST_DROPPED: Final = 8

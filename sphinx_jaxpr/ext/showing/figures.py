@@ -160,7 +160,7 @@ class HtmlRenderer(BlockRenderer):
         if not dropped:
             return ""
         printed = self.traced[self.base.identity].printed
-        ids = equation_ids(printed, self.ids[self.base.identity]) if self.base.shown else {}
+        ids = equation_ids(printed, self.ids[self.base.identity]) if self.base.is_shown else {}
         listed = []
         for equation in dropped[:MOST_DROPPED]:
             text = f"<code>{escape(str(equation))}</code>"

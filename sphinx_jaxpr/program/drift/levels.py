@@ -5,6 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import IntEnum
 
+from ..model import MAX_REPR
+from ..text import clipped, inert
+
 
 class Level(IntEnum):
     """From no difference to another program.
@@ -33,7 +36,7 @@ _WORDS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Difference:
     """One difference between two recordings.
 
@@ -52,6 +55,9 @@ class Difference:
         """The difference as a sentence part; ``block`` is the name before the place."""
         where = f"`{block}{self.place}`: " if block or self.place else ""
         return f"{where}{self.what}{self.change()}"
+
+    def __repr__(self) -> str:
+        return f"<Difference {self.level.words}: {clipped(inert(self.words()), MAX_REPR)}>"
 
     def change(self) -> str:
         """From what to what."""

@@ -14,6 +14,7 @@ time, what a transform did not touch.  What it changed is found by operands
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Final
 
 from ..model import Equation, Printed
@@ -69,9 +70,17 @@ class Match:
         return tuple(e for e in self.variant.walk() if self.change.get(e.start) == change)
 
     def partner_of(self, equation: Equation) -> Equation | None:
-        """The base's equation that one of the variant is; ``None`` for one that is added."""
+        """The base's equation that one of the variant is; ``None`` for one that is added.
+
+        Raises :exc:`TypeError` for anything but an :class:`Equation`.
+        """
+        expect(equation, Equation, "an equation of the variant")
         start = self.partner.get(equation.start)
-        return next((e for e in self.base.walk() if e.start == start), None)
+        return None if start is None else self._equations_of_base.get(start)
+
+    @cached_property
+    def _equations_of_base(self) -> dict[int, Equation]:
+        return {equation.start: equation for equation in self.base.walk()}
 
     def __repr__(self) -> str:
         counts = [

@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Final
+from typing import Any, Final, NoReturn, Self
 
 from ..model import MAX_REPR
 from ..renames import table
@@ -81,6 +81,15 @@ class View:
 
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError("views are frozen")
+
+    def __copy__(self) -> Self:
+        return self
+
+    def __deepcopy__(self, memo: object) -> Self:
+        return self
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError("a view belongs to its programs and cannot be pickled; pickle its text")
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, View) and self.key == other.key

@@ -64,7 +64,7 @@ def evaluate(expression: str, programs: NamedPrograms) -> Evaluation:
     >>> evaluate("f[tahn].shape", programs)
     Traceback (most recent call last):
         ...
-    sphinx_jaxpr.program.query.syntax.PathError: `f` has no equation `tahn`; nearest: tanh (1)
+    sphinx_jaxpr.program.PathError: `f` has no equation `tahn`; nearest: tanh (1)
     """
     return _evaluated(_walker(expression, programs))
 
@@ -127,6 +127,7 @@ def find(path: str, programs: NamedPrograms, inside: str = "") -> tuple[Equation
     ['c:f32[8] = mul b b']
     """
     expect(path, str, "a path")
+    expect(inside, str, "the name of a program")
     walker, prefix = _inside(path, Scope.of(programs), inside)
     with _offsets_behind(prefix):
         match walker.run():

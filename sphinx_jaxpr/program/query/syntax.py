@@ -48,6 +48,10 @@ class PathError(ValueError):
         self.offset = offset
 
 
+# Tracebacks and pickles name it as callers import it.
+PathError.__module__ = "sphinx_jaxpr.program"
+
+
 class NoProgram(PathError):
     """An expression asks about a block that could not be traced, which has its own warning."""
 

@@ -17,7 +17,7 @@ from ..text import clipped, expect, shorten
 from . import values
 from .base import Asking, Error, View
 from .blocks import PHASES, QueryBlock
-from .parameter_values import freeze
+from .parameter_values import freeze, plain
 from .syntax import FUNCTIONS, VERSIONS, NoProgram, PathError, nearest
 from .values import Value, Values
 from .vocabulary import PRINTED, ParametersView, Phase, Primitive, near_primitive
@@ -69,6 +69,24 @@ class EquationView(View):
         """How often the program that lists it is used."""
         home = self.block.index.home.get(self.equation.start)
         return self.block.index.calls.get(home.start, 1) if home else 1
+
+    @property
+    def params(self) -> dict[str, Any]:
+        """Its parameters as plain data, a text where that isn't plain; views of programs."""
+        parameters = self.parameters(f"{self.path}.params")
+        return {name: plain(parameters.value(name)) for name in parameters.names}
+
+    @property
+    def phase(self) -> str:
+        """``forward``, ``tangent``, ``transpose`` or ``recomputed``; ``""`` if unknown."""
+        facts = self.block.index.facts.get(self.equation.start)
+        return facts.phase if facts else ""
+
+    @property
+    def source(self) -> tuple[str, int, str] | None:
+        """File, line and function of the Python that it comes from; ``None`` if unknown."""
+        facts = self.block.index.facts.get(self.equation.start)
+        return facts.source if facts else None
 
     @property
     def primitive(self) -> Primitive:
@@ -475,20 +493,24 @@ class Scope:
     def of(cls, programs: NamedPrograms, versions: Mapping[str, str] | None = None) -> Scope:
         """What an expression may name, from programs by their names.
 
-        A name is an identifier, ``f``, or that of a variant, ``f.grad``: its base is ``f``,
-        where that is given.  A program is what :func:`parse` returns, a text to parse, or one
+        A name is an identifier, ``f``, or that of a variant, ``f.grad``, whose base ``f`` is
+        given too.  A program is what :func:`parse` returns, a text to parse, or one
         of the programs of ``sphinx_jaxpr.testing.trace``.  ``versions`` may have
-        ``jax``, ``jaxlib`` and ``python``.
+        ``jax``, ``jaxlib`` and ``python``; without it, a scope keeps its own.
 
-        Raises :exc:`ValueError` for a name that no expression can have, :exc:`TypeError`
-        for what is not a program.
+        Raises :exc:`ValueError` for a name that no expression can have, and for a variant
+        without its base; :exc:`TypeError` for what is not a program, or not a version.
         """
+        expect(versions or {}, Mapping, "a mapping from names to versions")
+        for name, version in (versions or {}).items():
+            expect(name, str, "a text as the name of what has a version")
+            expect(version, str, f"a text as the version of `{name}`")
         if isinstance(programs, Scope):
-            return programs
+            return programs if versions is None else replace(programs, versions=versions)
         expect(programs, Mapping, "a mapping from names to programs")
         blocks: dict[str, QueryBlock] = {}
         for name in sorted(programs, key=_is_variant):  # bases come first
-            base = blocks.get(name.partition(".")[0]) if _is_variant(name) else None
+            base = _base(name, blocks) if _is_variant(name) else None
             blocks[name] = _block(name, programs[name], base)
         primitives = (block.primitives for block in blocks.values())
         return cls(blocks, versions or {}, frozenset().union(*primitives))
@@ -511,6 +533,14 @@ def _is_variant(name: str) -> bool:
     if head in FUNCTIONS or head in VERSIONS:
         raise ValueError(f"`{head}` cannot name a program: it has a meaning in expressions")
     return bool(dot)
+
+
+def _base(name: str, blocks: Mapping[str, QueryBlock]) -> QueryBlock:
+    """The base of a variant; an error where it is not given."""
+    base = name.partition(".")[0]
+    if base not in blocks:
+        raise ValueError(f"`{name}` names a variant of `{base}`, which is not among the programs")
+    return blocks[base]
 
 
 def _block(name: str, program: Printed | str | QueryBlock, base: QueryBlock | None) -> QueryBlock:

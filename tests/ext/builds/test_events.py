@@ -97,6 +97,47 @@ def test_another_extension_gets_every_block(tmp_path: Path) -> None:
     ]
 
 
+LINKS = """
+# Other
+
+```{jaxpr-links}
+index
+```
+
+```{jaxpr-links}
+:what: ever
+indx
+```
+"""
+
+
+def test_a_directive_of_another_extension(tmp_path: Path) -> None:
+    example = (PROJECT / "docs/examples/jaxpr_links.py").read_text("utf-8")
+    jaxpr = "```{jaxpr}\n:name: NAME\n\n{ lambda ; a:f32[]. let  in (a,) }\n```\n"
+    page = f"# Page\n\n```{{toctree}}\nother\n```\n\n{jaxpr}"
+    files = {
+        "docs/index.md": page.replace("NAME", "first"),
+        "docs/other.md": LINKS,
+        "src/jaxpr_links.py": example,
+    }
+    project = Project(tmp_path, files, 'extensions.append("jaxpr_links")\n')
+    shared = ("-d", str(tmp_path / "doctrees"))
+    for builder, address, name in (
+        ("html", "index.html#jaxpr-first", "first"),
+        ("singlehtml", "#jaxpr-first", "first"),
+        ("html", "index.html#jaxpr-second", "second"),
+    ):
+        (project.docs / "index.md").write_text(page.replace("NAME", name), "utf-8")
+        build = project.build(builder, *shared)
+        shown = build.page("other" if builder == "html" else "index")
+        assert [a.text for a in shown.select(f'li a[href="{address}"]')] == [name]
+        listed = [line for line in build.stderr.splitlines() if "[jaxpr-links." in line]
+        assert [line.partition("other.md:")[2] for line in listed] == [
+            "8: WARNING: jaxpr-links takes no options; found 'what' [jaxpr-links.option]",
+            "7: WARNING: no page 'indx', did you mean 'index'? [jaxpr-links.page]",
+        ]
+
+
 def test_nothing_is_loaded_where_no_handler_is_connected() -> None:
     """An application's own events, and a session that notes what it is asked for."""
     app: Any = SimpleNamespace(pdb=False)

@@ -62,7 +62,10 @@ class Stage:
         body: str,
         tangents: frozenset[int] = frozenset(),
     ) -> Stage:
-        """A stage that is ``lambda names: body``; JAX will print it as such."""
+        """A stage that is ``lambda names: body``; JAX will print it as such.
+
+        It doesn't know the author's names (``own``): read options such as ``argnums`` before.
+        """
 
         def anonymous(*values: Any) -> Any:
             return fn(*values)

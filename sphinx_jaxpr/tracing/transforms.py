@@ -1,7 +1,7 @@
 """The built-in transforms: their names, their options, and what each does.
 
-The check of what a page writes, the worker's functions and the reference page all follow
-this one table; a new transform starts here.
+The check of what a page writes and the reference page follow this one table; a new transform
+starts here.  Its function is entered in ``worker/transforms/table.py``.
 """
 
 from __future__ import annotations

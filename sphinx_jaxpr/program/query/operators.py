@@ -275,6 +275,7 @@ def _same(arguments: list[Any], asking: Asking) -> bool | Idle:
 
 
 _Function = Callable[[list[Any], Asking], Any]
+#: Of each function the least and the largest number of arguments, and what it does.
 _FUNCTIONS: Final[dict[str, tuple[int, int, _Function]]] = {
     "len": (1, 1, _len),
     "all": (1, 1, _quantified("all")),

@@ -27,6 +27,7 @@ MAX_DEPTH: Final = 50
 #: Largest number that may be written, in bits.
 MAX_BITS: Final = 128
 
+#: What may be called.  These are reserved: no block can have such a name.
 FUNCTIONS: Final = frozenset("len all any set sum min max sorted abs round ops same".split())
 VERSIONS: Final = frozenset({"jax", "jaxlib", "python"})
 

@@ -5,6 +5,9 @@ wrong there would come to light with another JAX, or never.  Names of blocks, la
 attributes and words of closed vocabularies are looked up here, without a value; whether
 equations, positions and parameters exist is asked only where it is evaluated, so that
 ``f[cos] and f[cos][0].uses == 1`` may guard itself.
+
+A function that gives equations or values needs a case in :meth:`Unevaluated.sort`, one that
+gives words a case in :meth:`Unevaluated.vocabulary`; without it what follows is not checked.
 """
 
 from __future__ import annotations

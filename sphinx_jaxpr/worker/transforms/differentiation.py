@@ -105,7 +105,10 @@ def _scoped(fn: Callable[..., Any], name: str) -> Callable[..., Any]:
 
 
 def _differentiated(stage: Stage, options: Options, name: str) -> tuple[tuple[int, ...], Stage]:
-    """The positions that vary, and the function of those arguments alone."""
+    """The positions that vary, and the function of those arguments alone.
+
+    The latter is for its ``call``; what is traced is the whole function, :func:`_closed`.
+    """
     stage.need(name)
     positions = stage.positions(options.get("argnums", 0), "argnums")
     where = positions if isinstance(positions, tuple) else (positions,)

@@ -60,7 +60,7 @@ class NodeRenderer(BlockRenderer):
 
     def notes(self, block: Block) -> list[nodes.Node]:
         """The notes of a block; in pages each is reached from the block too."""
-        notes = self.notes_of(block)
+        notes = self.own_notes[block.identity]
         rows = as_list(notes, self.where)
         if not rows or self.rendering.format not in PAGED:
             return rows

@@ -111,7 +111,8 @@ def configure(app: Sphinx, config: Config) -> None:
             type="jaxpr",
             subtype=finding.kind,
         )
-    settle(config)
+    if wrong:
+        settle(config)
 
     def hand_over(app: Sphinx) -> None:
         JaxprDomain.of(app.env).settings = settings

@@ -452,9 +452,9 @@ def read_result(record: Record, key: str) -> Result | None:
     return Result.from_json(data)
 
 
-def written(head: RecordHead, result: Result) -> tuple[str, str]:
-    """The two parts of a record as JSON."""
-    return canonical(head.to_json()), canonical(result.to_json())
+def written(head: RecordHead, result: Result) -> bytes:
+    """The line of a record."""
+    return line(canonical(head.to_json()), canonical(result.to_json()))
 
 
 # -- checks of single fields -----------------------------------------------------------

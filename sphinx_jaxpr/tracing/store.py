@@ -348,7 +348,7 @@ class Store:
         before = self.index.newest(key)
         at = max([int(self.clock() * 1000), *(row.at + 1 for row in before[:1])])
         head = RecordHead(key, request.digest, stored, made, min(at, _LAST))
-        line = packs.line(*written(head, result))
+        line = written(head, result)
         offset = self._append(line)
         if self._pack is not None and offset is not None:
             names = self.index.share(stored, dict(made))

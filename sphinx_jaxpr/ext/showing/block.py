@@ -76,6 +76,8 @@ class BlockRenderer:
         self.traced = rendering.session.traced_blocks(directive)
         #: The id that each block has in this tree, by its own.
         self.ids = {b.identity: free(b.identity, rendering.taken) for b in directive.blocks}
+        #: The notes at equations of each block, by its id: with the ids of their texts.
+        self.own_notes = {block.identity: self._notes_of(block) for block in directive.blocks}
         #: The nodes that show blocks, for the event ``jaxpr-figure``.
         self.figures: list[tuple[Block, nodes.Element]] = []
         #: Whether there is nothing but placeholders.
@@ -132,10 +134,11 @@ class BlockRenderer:
     def error(self, block: Block) -> TraceError | None:
         """The error to show instead of a program."""
         traced = self.traced[block.identity]
-        if traced.error is None and traced.raises:
+        error = traced.error
+        if error is None and traced.raises:
             message = f"expected {traced.raises}, but no error occurred"
             return TraceError(ErrorKind.OPTION, message)
-        return traced.error
+        return error
 
     def marks(self, block: Block) -> list[tuple[str, str]]:
         """The marks that HTML shows by colours and gutter, each with its letters.
@@ -188,8 +191,7 @@ class BlockRenderer:
 
     # -- notes
 
-    def notes_of(self, block: Block) -> list[tuple[PathTarget, jaxpr_note, str]]:
-        """The notes at equations of a block, with the ids of their texts."""
+    def _notes_of(self, block: Block) -> list[tuple[PathTarget, jaxpr_note, str]]:
         pairs = zip(self.note_targets, self.note_nodes, strict=False)
         own = [(target, node) for target, node in pairs if target.block is block]
         identity = self.ids[block.identity]

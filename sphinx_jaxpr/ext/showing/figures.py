@@ -52,7 +52,7 @@ class HtmlRenderer(BlockRenderer):
         figures: list[nodes.Node] = [*self.rest, *self.source()]
         for index, block in enumerate(self.blocks):
             figures.append(self.figure(block, self.caption if index == 0 else None))
-            figures.extend(as_list(self.notes_of(block), self.back))
+            figures.extend(as_list(self.own_notes[block.identity], self.back))
         return [*figures, *self.lost_notes()]
 
     def back(self, target: PathTarget) -> nodes.Node:
@@ -66,7 +66,7 @@ class HtmlRenderer(BlockRenderer):
     def markers(self, block: Block) -> dict[int, str]:
         """For equations with notes: their numbered marks."""
         marks: dict[int, str] = {}
-        for number, (target, _node, identity) in enumerate(self.notes_of(block), 1):
+        for number, (target, _node, identity) in enumerate(self.own_notes[block.identity], 1):
             marks[target.start] = marks.get(target.start, "") + _marker(number, escape(identity))
         return marks
 
@@ -278,7 +278,7 @@ class CompareRenderer(HtmlRenderer):
             figures += self.once(base)
         for block in variants:
             figures += self.pair(base, block) if block in pairs else [self.figure(block, None)]
-            figures += as_list(self.notes_of(block), self.back)
+            figures += as_list(self.own_notes[block.identity], self.back)
         return [*figures, *self.lost_notes()]
 
     def once(self, base: Block, look: Look | None = None) -> list[nodes.Node]:
@@ -286,7 +286,7 @@ class CompareRenderer(HtmlRenderer):
         self.base_shown = True
         caption, self.caption_left = self.caption_left, None
         figure: list[nodes.Node] = [self.figure(base, caption, look or Look())]
-        return figure if look else [*figure, *as_list(self.notes_of(base), self.back)]
+        return figure if look else [*figure, *as_list(self.own_notes[base.identity], self.back)]
 
     def pair(self, base: Block, block: Block) -> list[nodes.Node]:
         """Two figures in one box."""
@@ -299,7 +299,7 @@ class CompareRenderer(HtmlRenderer):
             look = Look(identity, left, is_wide, copy=True, beside=block.label, before=_BEFORE)
             return [self.figure(base, None, look), self.figure(block, None, beside)]
         first = self.once(base, Look(side=left, opened=is_wide, before=_BEFORE))
-        notes = as_list(self.notes_of(base), self.back)
+        notes = as_list(self.own_notes[base.identity], self.back)
         return [*first, self.figure(block, None, beside), *notes]
 
     def columns(self, base: Block, block: Block) -> tuple[Column | None, Column | None]:

@@ -29,8 +29,9 @@ from .program.query.base import View
 from .program.query.blocks import QueryBlock
 from .program.query.evaluate import evaluate, judge
 from .program.query.explain import explain
+from .program.query.scope import Scope
 from .program.query.syntax import PathError
-from .program.query.views import Scope, Uses
+from .program.query.views import Uses
 from .program.text import clipped, spelled_all
 from .tracing.options import TraceOptions, names_function, read_options
 from .tracing.request import Request, check_name, local_name, variants

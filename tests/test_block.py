@@ -17,7 +17,7 @@ from sphinx_jaxpr.program.drift.levels import Level
 from sphinx_jaxpr.program.facts import Facts
 from sphinx_jaxpr.program.query import blocks as query
 from sphinx_jaxpr.program.query.evaluate import evaluate
-from sphinx_jaxpr.program.query.views import Scope
+from sphinx_jaxpr.program.query.scope import Scope
 from sphinx_jaxpr.tracing.request import Request
 from sphinx_jaxpr.tracing.result import ErrorKind, Result, TracedProgram, TraceError
 from sphinx_jaxpr.tracing.store import Seen

@@ -27,9 +27,10 @@ if TYPE_CHECKING:
     from .query.base import View
     from .query.evaluate import Evaluation, evaluate, find, judge
     from .query.explain import explain
+    from .query.scope import NamedPrograms, Scope
     from .query.syntax import PathError
     from .query.values import Value, Values
-    from .query.views import Equations, EquationView, NamedPrograms, ProgramView, Scope
+    from .query.views import Equations, EquationView, ProgramView
 
 __all__ = [
     "Difference",
@@ -87,7 +88,8 @@ _MODULES: Final = {
     "query.explain": ("explain",),
     "query.syntax": ("PathError",),
     "query.values": ("Value", "Values"),
-    "query.views": ("EquationView", "Equations", "NamedPrograms", "ProgramView", "Scope"),
+    "query.scope": ("NamedPrograms", "Scope"),
+    "query.views": ("EquationView", "Equations", "ProgramView"),
 }
 _HOMES: Final = {name: module for module, names in _MODULES.items() for name in names}
 

@@ -35,8 +35,8 @@ from sphinx_jaxpr.program.parser.parser import parse
 from sphinx_jaxpr.program.parser.unparsed import unread
 from sphinx_jaxpr.program.query.blocks import QueryBlock
 from sphinx_jaxpr.program.query.evaluate import evaluate
+from sphinx_jaxpr.program.query.scope import Scope
 from sphinx_jaxpr.program.query.syntax import PathError
-from sphinx_jaxpr.program.query.views import Scope
 from sphinx_jaxpr.tracing import checks, lock, result
 from sphinx_jaxpr.tracing.result import ErrorKind, TraceError
 from tests.program.recordings import facts as facts_of

@@ -12,7 +12,7 @@ from .session import BuildSession
 
 if TYPE_CHECKING:
     from ...program.query.blocks import QueryBlock
-    from ...program.query.views import Scope
+    from ...program.query.scope import Scope
 
 _WORD = re.compile(r"[^\W\d]\w*")
 
@@ -90,7 +90,7 @@ class Scopes:
 
     def of(self, page: str, text: str, inside: DirectiveRecord | None = None) -> Scope:
         """The scope of one expression, of a page or ``inside`` of a directive."""
-        from ...program.query.views import Scope
+        from ...program.query.scope import Scope
 
         mentioned = self.primitives(self.mentioned(page, text, inside))
         primitives = frozenset((*mentioned, *self.vocabulary(page)))

@@ -39,7 +39,7 @@ from .session import BuildSession
 
 if TYPE_CHECKING:
     from ...program.query.evaluate import Evaluation
-    from ...program.query.views import Scope
+    from ...program.query.scope import Scope
 
 # --- where a primitive is explained, for links that authors write
 

@@ -59,7 +59,7 @@ class NodeRenderer(BlockRenderer):
         return [nodes.target("", "", ids=[block.identity]), *heading]
 
     def notes(self, block: Block) -> list[nodes.Node]:
-        """The notes of a block; in pages each is reached from the block too."""
+        """The notes of a block; in paged formats the block links to each."""
         notes = self.own_notes[block.identity]
         rows = as_list(notes, self.where)
         if not rows or self.rendering.format not in PAGED:

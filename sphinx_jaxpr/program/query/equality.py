@@ -14,9 +14,10 @@ from .base import Asking, Version, View, ordered, version, words
 from .equivalence import same
 from .evidence import Idle, Nothing, emptiness, idle, reason_of
 from .parameter_values import Given, GivenSet, Size, SymbolicSize, is_flag
+from .scope import BlockView
 from .syntax import PathError
 from .values import Value, Values
-from .views import BlockView, Equations, EquationView, Programs, ProgramView, Uses
+from .views import Equations, EquationView, Programs, ProgramView, Uses
 from .vocabulary import Dtype, ParametersView, PartWord, Word
 
 # --- what all values have: elements, a kind, a weight

@@ -14,9 +14,10 @@ from .equality import kind
 from .evidence import Idle, SaysNothing, nothing
 from .operators import truth
 from .parameter_values import plain
+from .scope import BlockView, NamedPrograms, Scope
 from .syntax import PathError, parse
 from .unevaluated import Unevaluated
-from .views import BlockView, Equations, EquationView, NamedPrograms, Programs, ProgramView, Scope
+from .views import Equations, EquationView, Programs, ProgramView
 from .walker import Walker
 
 

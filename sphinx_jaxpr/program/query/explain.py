@@ -10,8 +10,9 @@ from ..renames import table
 from ..text import expect
 from .base import View, words
 from .equality import elements, program_of
+from .scope import NamedPrograms, Scope
 from .syntax import PathError, nearest, parse
-from .views import Equations, EquationView, NamedPrograms, Scope
+from .views import Equations, EquationView
 from .walker import Walker
 
 #: Longest shown value, in characters.

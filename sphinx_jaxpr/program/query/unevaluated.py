@@ -19,9 +19,10 @@ from typing import TYPE_CHECKING, Final
 from .base import Version
 from .blocks import PHASES
 from .equality import versions
+from .scope import BlockView
 from .syntax import FUNCTIONS, VERSIONS, PathError, nearest
 from .values import OF_VALUES
-from .views import CHANGES, OF_EQUATIONS, OF_PROGRAMS, BlockView
+from .views import CHANGES, OF_EQUATIONS, OF_PROGRAMS
 from .vocabulary import Dtype, Origin, ParameterName, Phase, Primitive, Word
 
 if TYPE_CHECKING:

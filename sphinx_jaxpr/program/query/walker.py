@@ -21,9 +21,10 @@ from .equivalence import same
 from .evidence import EvidenceList, Idle, Nothing, Pile, emptiness, idle, listing, verdict_of
 from .operators import MAX_ITEMS, binary, call, make_set, number, truth
 from .parameter_values import is_flag
+from .scope import BlockView, Scope
 from .syntax import FUNCTIONS, VERSIONS, Expression, PathError, nearest
 from .values import Values
-from .views import OF_PROGRAMS, BlockView, Equations, Scope
+from .views import OF_PROGRAMS, Equations
 from .vocabulary import Word, part_of
 
 _WORDS_OF_PROGRAMS: Final = frozenset(OF_PROGRAMS)

@@ -11,10 +11,12 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, TypeVar
 
 from ..program.text import echoed, shorten
 from ..tracing.request import is_target, seconds
+
+_T = TypeVar("_T")
 
 #: Where programs come from.
 Mode = Literal["trace", "locked", "skip"]
@@ -214,13 +216,8 @@ def transforms_problem(value: Any) -> str:
 # --- conversions
 
 
-def to_opened(value: Opened) -> Opened:
-    """The word as it is: a check has held it to those that there are."""
-    return value
-
-
-def to_mode(value: Mode) -> Mode:
-    """The word as it is: a check has held it to the modes."""
+def as_given(value: _T) -> _T:
+    """The value itself: its check leaves nothing to convert."""
     return value
 
 
@@ -234,14 +231,7 @@ def to_limit(value: float | None) -> float:
     return math.inf if value is None else seconds(value)
 
 
-def to_mapping(value: Mapping[str, str]) -> Mapping[str, str]:
-    """A copy that nobody can change."""
-    return MappingProxyType(dict(value))
-
-
-def to_glossary(
-    value: Mapping[str, str | Mapping[str, str]],
-) -> Mapping[str, str | Mapping[str, str]]:
+def to_mapping(value: Mapping[str, _T]) -> Mapping[str, _T]:
     """A copy that nobody can change."""
     return MappingProxyType(dict(value))
 

@@ -42,6 +42,9 @@ def same(first: Any, second: Any) -> bool:
 class StateSlot:
     """Some state: its content as it was at first, and as it was last seen."""
 
+    #: What messages call one entry.
+    entry: str = "{name}[{key!r}]"
+
     def __init__(self, name: str) -> None:
         self.name = name
         self.base = self.read()
@@ -61,7 +64,7 @@ class StateSlot:
 
     def label(self, key: Hashable) -> str:
         """What messages call one entry."""
-        return f"{self.name}[{key!r}]"
+        return self.entry.format(name=self.name, key=key)
 
     def counts(self, key: Hashable, old: Any, new: Any) -> bool:
         """Whether a change is one that another program could see."""
@@ -166,9 +169,7 @@ class MappingSlot(StateSlot):
 class Namespace(MappingSlot):
     """The names of a module of the project, or the attributes of an object."""
 
-    def label(self, key: Hashable) -> str:
-        """As code names it."""
-        return f"{self.name}.{key}"
+    entry = "{name}.{key}"
 
     def counts(self, key: Hashable, old: Any, new: Any) -> bool:
         """All but what Python itself keeps there; where a package looks is for code to set."""
@@ -223,6 +224,8 @@ def _is_module(value: Any) -> bool:
 class AttributesSlot(StateSlot):
     """The attributes of a class, or those in the slots of an object."""
 
+    entry = "{name}.{key}"
+
     def __init__(self, name: str, owner: Any, names: Callable[[], Content]) -> None:
         self.owner, self.names = owner, names
         super().__init__(name)
@@ -230,10 +233,6 @@ class AttributesSlot(StateSlot):
     def read(self) -> Content:
         """Those that are set."""
         return self.names()
-
-    def label(self, key: Hashable) -> str:
-        """As code names it."""
-        return f"{self.name}.{key}"
 
     def counts(self, key: Hashable, old: Any, new: Any) -> bool:
         """All but what Python itself keeps there."""
@@ -263,6 +262,8 @@ _KEPT_BY_CLASSES: Final = frozenset(
 class ListSlot(StateSlot):
     """A list or another sequence that is changed in place."""
 
+    entry = "{name}"
+
     def __init__(self, name: str, items: Any) -> None:
         self.items = items
         super().__init__(name)
@@ -281,13 +282,11 @@ class ListSlot(StateSlot):
         self.items.clear()
         self.items.extend(content["items"])
 
-    def label(self, key: Hashable) -> str:
-        """The list itself."""
-        return self.name
-
 
 class SetSlot(StateSlot):
     """A set."""
+
+    entry = "{name}"
 
     def __init__(self, name: str, members: MutableSet[Any]) -> None:
         self.members = members
@@ -307,13 +306,11 @@ class SetSlot(StateSlot):
         self.members.clear()
         self.members.update(content)  # type: ignore[attr-defined]  # no name of MutableSet
 
-    def label(self, key: Hashable) -> str:
-        """The set itself."""
-        return self.name
-
 
 class ClassSlot(StateSlot):
     """The class of an object."""
+
+    entry = "{name}.{key}"
 
     def __init__(self, name: str, thing: Any) -> None:
         self.thing = thing
@@ -333,13 +330,11 @@ class ClassSlot(StateSlot):
         """Past the object's own ``__setattr__``."""
         object.__setattr__(self.thing, "__class__", content["__class__"])
 
-    def label(self, key: Hashable) -> str:
-        """As code names it."""
-        return f"{self.name}.{key}"
-
 
 class ValueSlot(StateSlot):
     """One value that is read and written as a whole: a cell, a random state, an array's bytes."""
+
+    entry = "{name}"
 
     def __init__(
         self, name: str, get: Callable[[], Any], put: Callable[[Any], None] | None
@@ -363,10 +358,6 @@ class ValueSlot(StateSlot):
         if not same(self._get(), content.get("", MISSING)):
             self._put(content.get("", MISSING))
 
-    def label(self, key: Hashable) -> str:
-        """The thing itself."""
-        return self.name
-
 
 class Settings(StateSlot):
     """Several settings that are read together, and written one by one."""
@@ -378,7 +369,7 @@ class Settings(StateSlot):
         write: Callable[[Any, Any], None],
         label: str = "{name}[{key!r}]",
     ) -> None:
-        self._read, self._write, self._label = read, write, label
+        self._read, self._write, self.entry = read, write, label
         super().__init__(name)
 
     def read(self) -> Content:
@@ -392,7 +383,3 @@ class Settings(StateSlot):
             value = content.get(key, MISSING)
             if not same(now.get(key, MISSING), value):
                 self._write(key, value)
-
-    def label(self, key: Hashable) -> str:
-        """As code names it."""
-        return self._label.format(name=self.name, key=key)

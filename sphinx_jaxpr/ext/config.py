@@ -76,7 +76,7 @@ class ProjectSettings:
         "html",
         "Which blocks start open: `auto` (up to 40 printed lines), `all`, `none` or `base`.",
         values.one_of(*get_args(Opened)),
-        values.to_opened,
+        values.as_given,
     )
     elide: frozenset[str] = _option(
         "jaxpr_elide",
@@ -160,7 +160,7 @@ class ProjectSettings:
         " placeholders without JAX and without warnings. A wrong value counts as `skip`, since"
         " that runs no code.",
         values.one_of(*get_args(Mode)),
-        values.to_mode,
+        values.as_given,
         "skip",
     )
     lock_dir: Path = _option(
@@ -197,7 +197,7 @@ class ProjectSettings:
         "What primitives link to: the name of a primitive to a term of a glossary in the project,"
         " or to a definition, a dict with `meaning` and, if wanted, `kind`, `page`, `words`.",
         values.glossary_problem,
-        values.to_glossary,
+        values.to_mapping,
     )
     transforms: Mapping[str, str] = _option(
         "jaxpr_transforms",

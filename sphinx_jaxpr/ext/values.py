@@ -13,10 +13,12 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, TypeVar
 
 from ..program.text import echoed, shorten
 from ..tracing.request import is_target, seconds
+
+_T = TypeVar("_T")
 
 #: When a changed option makes Sphinx read or write pages again.
 Rebuild = Literal["", "env", "html"]
@@ -284,13 +286,8 @@ def transforms_problem(value: Any) -> str:
 # --- conversions
 
 
-def to_opened(value: Opened) -> Opened:
-    """The word as it is: a check has held it to those that there are."""
-    return value
-
-
-def to_mode(value: Mode) -> Mode:
-    """The word as it is: a check has held it to the modes."""
+def as_given(value: _T) -> _T:
+    """The value itself: its check leaves nothing to convert."""
     return value
 
 
@@ -304,14 +301,7 @@ def to_limit(value: float | None) -> float:
     return math.inf if value is None else seconds(value)
 
 
-def to_mapping(value: Mapping[str, str]) -> Mapping[str, str]:
-    """A copy that nobody can change."""
-    return MappingProxyType(dict(value))
-
-
-def to_glossary(
-    value: Mapping[str, str | Mapping[str, str]],
-) -> Mapping[str, str | Mapping[str, str]]:
+def to_mapping(value: Mapping[str, _T]) -> Mapping[str, _T]:
     """A copy that nobody can change."""
     return MappingProxyType(dict(value))
 

@@ -8,7 +8,7 @@ import functools
 import operator
 import random
 import sys
-from collections.abc import Callable, Hashable, Iterable, Iterator, MutableMapping, MutableSet
+from collections.abc import Callable, Iterable, Iterator, MutableMapping, MutableSet
 from types import CellType, FunctionType, MethodType, ModuleType
 from typing import Any, ClassVar, Final
 
@@ -35,6 +35,8 @@ from .state import (
 
 class Function(StateSlot):
     """The settable parts of a function: its code, its defaults, its names, its attributes."""
+
+    entry = "{name}.{key}"
 
     _NAMES: ClassVar = (
         *("__code__", "__defaults__", "__kwdefaults__"),
@@ -74,10 +76,6 @@ class Function(StateSlot):
             if now.get(key, MISSING) is not value:
                 setattr(self.function, str(key), value)
         self.parts = self._parts()
-
-    def label(self, key: Hashable) -> str:
-        """As code names it."""
-        return f"{self.name}.{key}"
 
 
 class FunctionCache(StateSlot):

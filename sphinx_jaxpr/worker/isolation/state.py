@@ -41,6 +41,9 @@ def same(first: Any, second: Any) -> bool:
 class StateSlot:
     """Some state: its content at the start, and as last seen."""
 
+    #: What messages call one entry.
+    entry: str = "{name}[{key!r}]"
+
     def __init__(self, name: str) -> None:
         self.name = name
         self.base = self.read()
@@ -60,7 +63,7 @@ class StateSlot:
 
     def label(self, key: Hashable) -> str:
         """What messages call one entry."""
-        return f"{self.name}[{key!r}]"
+        return self.entry.format(name=self.name, key=key)
 
     def counts(self, key: Hashable, old: Any, new: Any) -> bool:
         """Whether a change is one that another program could see."""
@@ -165,9 +168,7 @@ class MappingSlot(StateSlot):
 class Namespace(MappingSlot):
     """The names of a module of the project, or the attributes of an object."""
 
-    def label(self, key: Hashable) -> str:
-        """As code names it."""
-        return f"{self.name}.{key}"
+    entry = "{name}.{key}"
 
     def counts(self, key: Hashable, old: Any, new: Any) -> bool:
         """All but what Python itself keeps there, except the path that a package searches."""
@@ -222,6 +223,8 @@ def _is_module(value: Any) -> bool:
 class AttributesSlot(StateSlot):
     """The attributes of a class, or those in the slots of an object."""
 
+    entry = "{name}.{key}"
+
     def __init__(self, name: str, owner: Any, names: Callable[[], Content]) -> None:
         self.owner, self.names = owner, names
         super().__init__(name)
@@ -229,10 +232,6 @@ class AttributesSlot(StateSlot):
     def read(self) -> Content:
         """The attributes that are set."""
         return self.names()
-
-    def label(self, key: Hashable) -> str:
-        """As code names it."""
-        return f"{self.name}.{key}"
 
     def counts(self, key: Hashable, old: Any, new: Any) -> bool:
         """All but what Python itself keeps there."""
@@ -262,6 +261,8 @@ _KEPT_BY_CLASSES: Final = frozenset(
 class ListSlot(StateSlot):
     """A list or another sequence that is changed in place."""
 
+    entry = "{name}"
+
     def __init__(self, name: str, items: Any) -> None:
         self.items = items
         super().__init__(name)
@@ -280,13 +281,11 @@ class ListSlot(StateSlot):
         self.items.clear()
         self.items.extend(content["items"])
 
-    def label(self, key: Hashable) -> str:
-        """The list itself."""
-        return self.name
-
 
 class SetSlot(StateSlot):
     """A set."""
+
+    entry = "{name}"
 
     def __init__(self, name: str, members: MutableSet[Any]) -> None:
         self.members = members
@@ -306,13 +305,11 @@ class SetSlot(StateSlot):
         self.members.clear()
         self.members.update(content)  # type: ignore[attr-defined]  # no name of MutableSet
 
-    def label(self, key: Hashable) -> str:
-        """The set itself."""
-        return self.name
-
 
 class ClassSlot(StateSlot):
     """The class of an object."""
+
+    entry = "{name}.{key}"
 
     def __init__(self, name: str, thing: Any) -> None:
         self.thing = thing
@@ -332,13 +329,11 @@ class ClassSlot(StateSlot):
         """Set the class, bypassing the object's own ``__setattr__``."""
         object.__setattr__(self.thing, "__class__", content["__class__"])
 
-    def label(self, key: Hashable) -> str:
-        """As code names it."""
-        return f"{self.name}.{key}"
-
 
 class ValueSlot(StateSlot):
     """One value read and written as a whole: a cell, a random state, an array's bytes."""
+
+    entry = "{name}"
 
     def __init__(
         self, name: str, get: Callable[[], Any], put: Callable[[Any], None] | None
@@ -362,10 +357,6 @@ class ValueSlot(StateSlot):
         if not same(self._get(), content.get("", MISSING)):
             self._put(content.get("", MISSING))
 
-    def label(self, key: Hashable) -> str:
-        """The thing itself."""
-        return self.name
-
 
 class Settings(StateSlot):
     """Several settings, read together and written one by one."""
@@ -377,7 +368,7 @@ class Settings(StateSlot):
         write: Callable[[Any, Any], None],
         label: str = "{name}[{key!r}]",
     ) -> None:
-        self._read, self._write, self._label = read, write, label
+        self._read, self._write, self.entry = read, write, label
         super().__init__(name)
 
     def read(self) -> Content:
@@ -391,7 +382,3 @@ class Settings(StateSlot):
             value = content.get(key, MISSING)
             if not same(now.get(key, MISSING), value):
                 self._write(key, value)
-
-    def label(self, key: Hashable) -> str:
-        """As code names it."""
-        return self._label.format(name=self.name, key=key)

@@ -280,7 +280,7 @@ REFUSED = [
     ("plain", "f32[4@c,8]", "MESH", "'c', which is not an axis of the mesh"),
     ("plain", "x=f32[5@a]", "MESH", "x: 2 shards do not divide dimension 0 of f32[5@a]"),
     ("plain", "f32[4@a]", "{a: 2}", "which is Auto: types name Explicit axes only"),
-    ("plain", "Ref{f32[3@a]}", "", "is split over a mesh, and there is none"),
+    ("plain", "Ref{f32[3@a]}", "", "is split over a mesh, but there is none"),
     ("plain", "f32[4]", "MASH", "mesh: MASH: module 'tests.worker.special' has no attribute"),
     ("plain", "f32[4]", "INF", "mesh names a float"),
     ("two_refs", "SHARED, SHARED", "", "one and two would get one Ref twice"),

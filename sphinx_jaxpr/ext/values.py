@@ -210,7 +210,7 @@ def modules_problem(value: Any) -> str:
     return _strings(value) or _of_each(
         "name",
         value,
-        lambda name: "" if is_target(name) and ":" not in name else "is not a module's",
+        lambda name: "" if is_target(name) and ":" not in name else "cannot name a module",
     )
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from sphinx.config import Config
 
-from sphinx_jaxpr.ext import config
+from sphinx_jaxpr.ext import config, values
 from sphinx_jaxpr.program.text import echoed
 from sphinx_jaxpr.tracing.request import seconds as limit
 from tests.ext.cases import warned
@@ -259,6 +259,12 @@ class Hostile:
 
 
 """
+
+
+def test_a_name_that_cannot_be_a_module_is_named() -> None:
+    assert values.modules_problem(["jax", "a.b"]) == ""
+    problem = values.modules_problem(["jax", "3x"])
+    assert problem == "has the name '3x', which cannot name a module"
 
 
 def test_wrong_values_do_not_stop_a_build(tmp_path: Path) -> None:

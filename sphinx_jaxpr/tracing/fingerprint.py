@@ -21,7 +21,6 @@ from .. import __version__
 from . import descendants
 from .files import Cache, JsonObject, digest, loads
 from .masking import PathMasker
-from .process import REPLIES, streams
 from .request import SCHEMA, Setup
 
 # --- the distributions of an interpreter
@@ -41,7 +40,7 @@ ALL_INSTALLED = "*"
 FLAG_PREFIXES = ("JAX_", "XLA_")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class _Answer:
     """An interpreter's version, its distributions with versions, the folders it imports from."""
 
@@ -63,7 +62,7 @@ class _Answer:
         return cls(data["python"], data["versions"], tuple(data["folders"])) if fits else None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class _KeptAnswer:
     """An answer, and the state of the folders that it holds for; folders are stored paths."""
 
@@ -196,6 +195,8 @@ class Installed:
 
 def _printed(command: list[str], environment: dict[str, str]) -> list[bytes]:
     """The lines that a program prints, until it ends or a limit; nothing is left running."""
+    from .process import REPLIES, streams  # most builds ask no other interpreter
+
     mark = secrets.token_hex(16)
     child = subprocess.Popen(
         command,
@@ -224,7 +225,7 @@ def _printed(command: list[str], environment: dict[str, str]) -> list[bytes]:
     return bytes(printed).splitlines()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class EnvironmentFacts:
     """The part of every key beside the request: if it changes, everything is traced again.
 

@@ -140,7 +140,7 @@ def differing(asked: WrittenRequest, locked: WrittenRequest) -> str:
 # -- files -----------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class LockFile:
     """The content of a file: a request, the versions that traced it, and the result.
 

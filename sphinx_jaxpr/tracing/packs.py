@@ -389,7 +389,7 @@ class _Names(NamedTuple):
 # -- records ---------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class RecordHead:
     """What precedes the result in a record.
 

@@ -34,7 +34,7 @@ RESERVED: Final = frozenset(
 )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Request:
     """One program to trace.
 

@@ -35,7 +35,7 @@ class ErrorKind(StrEnum):
     WORKER = "worker"  # the worker did not start
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Frame:
     """One frame of the user's code; ``line`` counts from 1."""
 
@@ -59,7 +59,7 @@ class Frame:
         }
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class TraceError:
     """Why there is no program.
 
@@ -124,7 +124,7 @@ class TraceError:
 _TEXTS = ("hint", "log", "module", "option", "output", "traceback", "wanted")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class FunctionSource:
     """The Python source of a function, dedented; ``line`` is its first in ``file``."""
 
@@ -146,7 +146,7 @@ class FunctionSource:
 Pairs = tuple[tuple[str, str], ...]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class TracedProgram:
     """A jaxpr: JAX's text, its effects, what it captured (types with bytes), its facts."""
 
@@ -156,7 +156,7 @@ class TracedProgram:
     facts: Facts
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Result:
     """What a page can show: a program, or an error that it expects.
 
@@ -263,7 +263,7 @@ class Needs:
         return {name: part for name, part in asdict(self).items() if part}
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Reply:
     """The outcome of one request to a worker.
 

@@ -19,14 +19,14 @@ MEMORIES: Final = ("host", "device")
 AXIS_TYPES: Final = ("Auto", "Explicit", "Manual")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Name:
     """A dotted name, meant as an argument or an attribute of the target's module."""
 
     text: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Aval:
     """An abstract array: short dtype and dimensions.
 
@@ -48,7 +48,7 @@ class Aval:
         return f"{self.dtype}{space}[{','.join(dims)}]"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Ref:
     """A mutable array, ``Ref{f32[3]}``."""
 
@@ -58,7 +58,7 @@ class Ref:
         return f"Ref{{{self.inner}}}"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Mesh:
     """Axes of a mesh with their sizes, and the type of each."""
 
@@ -84,7 +84,7 @@ class Mesh:
         return f"jax.sharding.AbstractMesh({sizes!r}, {names!r}, axis_types=({kinds}{comma}))"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Call:
     """A name with arguments, as in ``save_only_these_names("a")``."""
 
@@ -98,7 +98,7 @@ Value: TypeAlias = (
 )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Step:
     """One transform with the options that were written."""
 
@@ -106,7 +106,7 @@ class Step:
     options: tuple[tuple[str, Value], ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Chain:
     """Transforms applied left to right, and the label of the resulting variant."""
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Final
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Transform:
     """``options`` maps each option to its default, in words; ``rule`` says what it does."""
 

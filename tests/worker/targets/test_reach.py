@@ -79,7 +79,7 @@ TARGETS = [
     ("guest_method", "house_guest"),
     ("contextmanager", "contextlib"),
     ("dataclass", "dataclasses"),
-    ("made_by_exec", "no module"),
+    ("made_by_exec", "does not name"),
     ("initializer", "jax._src.nn.initializers"),
     # under layers
     ("loads", "numpy"),
@@ -159,10 +159,10 @@ TARGETS = [
     ("__dict__.clear", "__dict__"),
     ("__getattr__", "__getattr__"),
     # that lie, or tell nothing
-    ("unsaid", "no module"),
+    ("unsaid", "does not name"),
     ("modular", "house_guest"),
     ("looped", "wrapped too deeply"),
-    ("lying", "no module"),
+    ("lying", "does not name"),
 ]
 
 

@@ -73,7 +73,10 @@ def test_what_is_noted_is_refused_at_its_line(
     (project.docs / "x.png").write_bytes(b"")
     due = [(lines[n] + at, what) for n, (_, what, at) in enumerate(REFUSED)]
     for _ in range(2):
-        told = [one for one in project.build("html").warnings if "no spec for" not in one]
+        # The block follows a `py:module`, so its name is looked up there.
+        own = ("no spec for", "no module 'mod'")
+        warnings = project.build("html").warnings
+        told = [one for one in warnings if not any(text in one for text in own)]
         found = []
         for one in told:
             match = re.search(

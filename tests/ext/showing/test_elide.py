@@ -216,7 +216,7 @@ def test_wrong_parts_are_told_at_their_lines(tmp_path: Path) -> None:
         assert "elide: at '[sine]': `mixed` has no equation `sine`" in told[9, "path"]
         assert "nearest: sin (1)" in told[9, "path"]
         assert "`mixed.vmap` has no equation `tan`" in told[10, "path"]
-        assert "elide: 'none' stands alone" in told[11, "option"]
+        assert "elide: 'none' can't be combined" in told[11, "option"]
         assert "unknown word 'vamp', did you mean 'vmap'" in told[18, "option"]
         # The failure alone is told of a block that fails.
         assert [place for place in told if place[0] >= 21] == [(21, "trace")]

@@ -60,7 +60,7 @@ def visit(browser: Browser, compared: Callable[[str], Build]) -> Iterator[Visit]
 
     def opened(theme: str, width: int = 1280, hash: str = "", **context: Any) -> Page:
         size = {"width": width, "height": 900}
-        made = browser.new_context(viewport=size, reduced_motion="reduce", **context)  # type: ignore[arg-type]
+        made = browser.new_context(viewport=size, reduced_motion="reduce", **context)  # type: ignore[arg-type]  # options of any kind
         contexts.append(made)
         page = made.new_page()
         page.goto((compared(theme).out / "index.html").as_uri() + hash)

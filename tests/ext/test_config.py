@@ -156,9 +156,9 @@ def test_settings_do_not_change() -> None:
     given.jaxpr_paths.append("b")
     assert (dict(made.env), made.paths) == ({"A": "1"}, (Path("a"),))
     with pytest.raises(TypeError):
-        made.env["A"] = "2"  # type: ignore[index]
+        made.env["A"] = "2"  # type: ignore[index]  # the test is that it raises
     with pytest.raises(AttributeError):
-        made.timeout = 1  # type: ignore[misc]
+        made.timeout = 1  # type: ignore[misc]  # the test is that it raises
 
 
 def test_a_finding_names_the_last_line_that_sets_the_option(tmp_path: Path) -> None:

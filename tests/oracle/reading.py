@@ -201,7 +201,7 @@ class Equations(Listed):
             raise Refused("equations and something else")
         return len(self) == len(other) and all(a == b for a, b in zip(self, other, strict=True))
 
-    __hash__ = None  # type: ignore[assignment]
+    __hash__ = None  # type: ignore[assignment]  # it cannot be hashed
 
     def __contains__(self, other: object) -> bool:
         if isinstance(other, Equations):
@@ -235,7 +235,7 @@ class Uses(Equations):
             return len(other)
         if isinstance(other, bool) or not isinstance(other, (int, float)):
             raise Refused("uses and something that is no number")
-        return other  # type: ignore[return-value]
+        return other  # type: ignore[return-value]  # as Python does
 
     def __eq__(self, other: object) -> bool:
         return len(self) == self._number(other)
@@ -260,7 +260,7 @@ class Uses(Equations):
 
     __radd__ = __add__
 
-    def __hash__(self) -> int:  # type: ignore[override]
+    def __hash__(self) -> int:  # type: ignore[override]  # another view
         return hash(len(self))
 
 
@@ -275,7 +275,7 @@ class Program(Equations):
         self.body = body_of(program)
 
     @cached_property
-    def items(self) -> list[Any]:  # type: ignore[override]
+    def items(self) -> list[Any]:  # type: ignore[override]  # another view
         return [Equation(self, place) for place in range(len(self.body.eqns))]
 
     def __eq__(self, other: object) -> bool:
@@ -285,7 +285,7 @@ class Program(Equations):
             return self.body is other.body
         return super().__eq__(other)
 
-    __hash__ = None  # type: ignore[assignment]
+    __hash__ = None  # type: ignore[assignment]  # it cannot be hashed
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_"):
@@ -379,7 +379,7 @@ class Block(Program):
         return any(e.phase for e in self.all)
 
     @cached_property
-    def calls(self) -> Counter[int]:  # type: ignore[override]
+    def calls(self) -> Counter[int]:  # type: ignore[override]  # another view
         """How often each program is used, by its ``id``; a loop counts once."""
         order, seen = [], set()
 
@@ -651,7 +651,7 @@ def truth(expression: str, blocks: dict[str, Block], words: Iterable[str]) -> An
         scope[name] = getattr(builtins, name)
     scope["sorted"] = lambda items: tuple(sorted(items))
     try:
-        found = eval(compile(tree, expression, "eval"), {"__builtins__": {}, **scope})  # noqa: S307
+        found = eval(compile(tree, expression, "eval"), {"__builtins__": {}, **scope})  # noqa: S307 - over the oracle's views alone
     except (TypeError, IndexError, ZeroDivisionError, ValueError) as error:
         raise Refused(str(error)) from None
     return found

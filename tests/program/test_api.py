@@ -81,7 +81,7 @@ def test_a_name_is_where_it_says() -> None:
         home = import_module(f"sphinx_jaxpr.program.{module}")
         assert getattr(program, name) is getattr(home, name)
     with pytest.raises(AttributeError, match="has no attribute 'nothing'"):
-        program.nothing  # noqa: B018
+        program.nothing  # noqa: B018 - the access raises
 
 
 def test_nothing_is_loaded_before_it_is_asked_for() -> None:

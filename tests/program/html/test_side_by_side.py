@@ -99,7 +99,7 @@ def test_the_lesson(label: str) -> None:
 
 
 def program(function: object, *args: object) -> Printed:
-    return parse(mask(str(jax.make_jaxpr(function)(*args))))  # type: ignore[arg-type]
+    return parse(mask(str(jax.make_jaxpr(function)(*args))))  # type: ignore[arg-type]  # of any function
 
 
 def test_what_has_no_partner_has_its_row_alone() -> None:

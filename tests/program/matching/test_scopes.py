@@ -61,7 +61,7 @@ FUNCTIONS: dict[str, tuple[Function, tuple[Any, ...]]] = {
     "index": (lambda x, i: lax.dynamic_slice(x, (i, 0), (2, 2)) * x[i, 0], (X, corpus.N)),
 }
 for _name in "dense scan_in_scan cond checkpoint_policy jit_shared sort switch softmax".split():
-    FUNCTIONS[_name] = (corpus.PROGRAMS[_name].function, corpus.PROGRAMS[_name].arguments)  # type: ignore[assignment]
+    FUNCTIONS[_name] = (corpus.PROGRAMS[_name].function, corpus.PROGRAMS[_name].arguments)  # type: ignore[assignment]  # of any function
 
 
 def _transforms(

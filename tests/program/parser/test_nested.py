@@ -31,11 +31,11 @@ HOLDER.def_abstract_eval(lambda x, **params: x)
 
 
 class Listed(list[Any]):
-    __hash__ = object.__hash__  # type: ignore[assignment]
+    __hash__ = object.__hash__  # type: ignore[assignment]  # a callable in its place
 
 
 class Keyed(dict[Any, Any]):
-    __hash__ = object.__hash__  # type: ignore[assignment]
+    __hash__ = object.__hash__  # type: ignore[assignment]  # a callable in its place
 
 
 class Pair(NamedTuple):

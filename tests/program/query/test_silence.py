@@ -369,7 +369,7 @@ def test_parameters_of_numpy_and_of_any_text() -> None:
     probe = Primitive("probe")
     probe.def_abstract_eval(lambda x, **_: x)
     given = {"scale": (np.float32(0.5),), "deep": ((np.int32(1), np.bool_(True)),)}
-    function = lambda x: probe.bind(x, name="float32", dtype=np.dtype("f4"), **given)  # noqa: E731
+    function = lambda x: probe.bind(x, name="float32", dtype=np.dtype("f4"), **given)  # noqa: E731 - JAX prints its name
     here = Scope({"own": block("own", function, (jnp.ones(3),), "x")})
     for text in (
         "own[probe].params[scale] == (0.5,)",

@@ -124,7 +124,7 @@ class Run:
             tuple(jnp.stack([pair[side] for pair in row]) for side in (0, 1))
             for row in zip(*found, strict=True)
         ]
-        return state + ys  # type: ignore[operator]
+        return state + ys  # type: ignore[operator]  # numbers or arrays
 
     def carried(self, params: Any) -> int:
         if "num_carry" in params:

@@ -179,7 +179,7 @@ def test_what_is_needed_to_trace_is_put_back(
 
 def _module(text: str) -> ModuleType:
     module = ModuleType("made_for_a_test")
-    exec(compile(text, "made_for_a_test.py", "exec"), vars(module))  # noqa: S102
+    exec(compile(text, "made_for_a_test.py", "exec"), vars(module))  # noqa: S102 - the text is the test's own
     return module
 
 
@@ -211,7 +211,7 @@ def test_values_are_compared_without_running_their_code() -> None:
         def __eq__(self, other: object) -> bool:
             raise AssertionError
 
-        __hash__ = None  # type: ignore[assignment]
+        __hash__ = None  # type: ignore[assignment]  # it cannot be hashed
 
     one, two = Resists(), Resists()
     assert same(one, one) and not same(one, two)

@@ -1,7 +1,7 @@
 import jax
 
 jax.config.update("jax_enable_x64", True)
-import jax.numpy as jnp  # noqa: E402
+import jax.numpy as jnp  # noqa: E402 - after a setting
 
 
 def f(x):

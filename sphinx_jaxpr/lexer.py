@@ -77,7 +77,7 @@ _GROUPS: Final[dict[str, _TokenType]] = {
 class JaxprLexer(Lexer):
     """Colours jaxprs as JAX prints them.
 
-    A text that is no jaxpr as a whole, such as a single equation, is coloured
+    A text that isn't a whole jaxpr, such as a single equation, is coloured
     by its look alone.
     """
 

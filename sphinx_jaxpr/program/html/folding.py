@@ -60,7 +60,7 @@ def _ink(text: str, begin: int, end: int) -> tuple[int, int]:
 
 # --- what says little and may be folded: lines of parameters, and whole equations
 
-#: Values that say that something is not there or not done.
+#: Values that mean absent or not done.
 NEUTRAL: Final = frozenset({"None", "False", "()", "{}", "[]", "frozenset()", "set()", "''"})
 #: Values that a parameter has unless somebody asks for another.
 DEFAULTS: Final = {

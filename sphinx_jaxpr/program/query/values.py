@@ -205,7 +205,7 @@ def of_equation(path: str, name: str) -> str:
 
 
 def no_attribute(view: View, name: str, names: Iterable[str]) -> str:
-    """That there is no such attribute, and which there are."""
+    """The message about a missing attribute, with those that exist."""
     names = tuple(names)
     return f"`{view.path}` is {view.what} and has no `.{name}`" + (
         nearest(name, names) or f" (it has: {', '.join(names)})"

@@ -239,7 +239,7 @@ class Equations(View):
         raise PathError(f"`{self.path}` is {count} equations: choose one, as in {some}")
 
     def missing(self) -> str:
-        """Why there is no equation here, and which are near."""
+        """The message about a missing equation, with the nearest ones."""
         if self.origin is None or not self.wanted:
             return f"`{self.path}` has no equations"
         origin = self.origin
@@ -262,7 +262,7 @@ class Equations(View):
         return self.only().attribute(name, asking)
 
     def in_phase(self, phase: str) -> Equations:
-        """The equations of a phase; without facts there is no answer."""
+        """The equations of a phase; an error without facts."""
         index = self.block.index
         if not index.has_phases:
             raise PathError(values.no_phases(self.path, bool(index.facts)))

@@ -18,7 +18,7 @@ class _Missing:
         return "missing"
 
 
-#: The value of a key that is not there.
+#: The value of a missing key.
 MISSING: Final = _Missing()
 
 _PLAIN: Final = frozenset({int, str, bytes, bool, complex, type(None)})

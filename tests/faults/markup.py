@@ -202,7 +202,9 @@ from sphinx.cmd.build import main
 docs, out, told, *builders = sys.argv[1:]
 for place, builder in enumerate(builders):
     more = [] if place < int(told) else ["-D", "exclude_patterns=told.md"]
-    code = main(["-b", builder, "-d", f"{out}/doctrees", *more, docs, f"{out}/{builder}"])
+    # Sphinx refuses to share doctrees between gettext and other builders.
+    doctrees = f"{out}/doctrees" + "-gettext" * (builder == "gettext")
+    code = main(["-b", builder, "-d", doctrees, *more, docs, f"{out}/{builder}"])
     if code != (builder == "jaxpr-check"):  # which ends with 1, for what is false
         print(f"the builder {builder} ended with exit status {code}")
 """

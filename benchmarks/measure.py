@@ -78,7 +78,7 @@ def median(usages: Sequence[Usage]) -> Usage:
     )
 
 
-def _main(file: str, command: Sequence[str]) -> int:
+def _main(file: str, command: list[str]) -> int:
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
     start = time.perf_counter()

@@ -14,7 +14,6 @@ from types import ModuleType
 from typing import Any
 
 import jax
-import jax.extend.core
 from jax.sharding import AbstractMesh
 
 from ..tracing.grammar import Aval, Name, Ref, Step, nearest
@@ -278,19 +277,21 @@ def _check_options(fn: Callable[..., Any], name: str, options: Options) -> None:
 
 def _from_jaxpr(target: Any, call_name: str) -> Stage:
     """A ready jaxpr as a function of its inputs."""
+    from jax.extend import core  # here: it imports Pallas, and few targets are jaxprs
+
     body = open_jaxpr(target)
     if body is target and not hasattr(target, "consts"):
         if body.constvars:
             raise RequestError(
                 ErrorKind.TARGET, f"{call_name!r} is an open jaxpr with constants: close it"
             )
-        target = jax.extend.core.ClosedJaxpr(target, ())
+        target = core.ClosedJaxpr(target, ())
     args = [plain(var.aval) for var in body.invars]
     texts = [leaf for _, leaf in _own_names(target)]
     if not all(name.isidentifier() for name in texts):
         texts = [f"x{position}" for position in range(len(args))]
     call = f"jax.extend.core.jaxpr_as_fun({call_name})"
-    return Stage.of(jax.extend.core.jaxpr_as_fun(target), args, texts, call)
+    return Stage.of(core.jaxpr_as_fun(target), args, texts, call)
 
 
 def _own_names(target: Any) -> Pairs:

@@ -64,6 +64,9 @@ class DependencyRecorder:
         self.handed: set[str] = set()  # files that something else reads, and may write
         self.path = tuple(sys.path)
         self.preloaded = frozenset(sys.modules)  # no folder of the project can replace these
+        #: Imports between preloaded libraries that are recorded: importer, name and level.  JAX's
+        #: functions repeat dozens for each program, and nothing follows from another one.
+        self.settled: set[tuple[str, str, int]] = set()
         self.request = ""  # set while a request runs
         self.local = threading.local()
         self.providers: dict[str, Sequence[str]] = {}  # top-level module -> its distributions
@@ -100,6 +103,9 @@ class DependencyRecorder:
         level: int = 0,
     ) -> ModuleType:
         importer = (globals or {}).get("__name__", "")
+        statement = (importer, name, level)
+        if type(importer) is str and type(name) is str and statement in self.settled:
+            return self.plain_import(name, globals, locals, fromlist or (), level)
         if globals is None:  # called by name
             caller = sys._getframe(1).f_globals.get("__name__", "")
             importer = caller if self._interesting(caller) else ""
@@ -119,6 +125,8 @@ class DependencyRecorder:
         if "*" in names:
             names += getattr(module, "__all__", ())
         self._edge(importer, full, names)
+        if importer in self.preloaded and full.partition(".")[0] in self.preloaded:
+            self.settled.add(statement)
         return module
 
     def _import_module(self, name: str, package: str | None = None) -> ModuleType:
@@ -192,10 +200,7 @@ class DependencyRecorder:
     def _edge(self, importer: str, full: str, names: Iterable[str]) -> None:
         if self.home(importer):
             targets = {full, *(f"{full}.{item}" for item in names)}
-            parent = full.rpartition(".")[0]
-            while parent:  # if the import failed, these are the modules that it found
-                targets.add(parent)
-                parent = parent.rpartition(".")[0]
+            targets.update(_above(full))  # if the import failed, these are the modules that it found
             modules = (name for name in targets if name in sys.modules or name in self.homes)
             self.edges[importer].update(modules)
         elif not self.home(full):

@@ -10,7 +10,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
-from types import ModuleType
+from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
 import jax
@@ -313,12 +313,24 @@ def _source(target: Any) -> FunctionSource | None:
             fn = inspect.unwrap(fn.func)
         if not (inspect.isfunction(fn) or inspect.ismethod(fn) or inspect.isclass(fn)):
             fn = type(fn).__call__  # a callable object
-        if not is_python(inspect.getfile(fn)):
-            return None
-        lines, first = inspect.getsourcelines(fn)
-        file = inspect.getsourcefile(fn) or ""
+        if inspect.ismethod(fn):
+            fn = fn.__func__
+        return _source_of_code(fn, fn.__code__) if inspect.isfunction(fn) else _source_lines(fn)
     except Exception:
         return None  # created by exec, built in, edited meanwhile, or not what it claims to be
+
+
+@functools.lru_cache(maxsize=KEPT_STAGES)
+def _source_of_code(fn: FunctionType, code: CodeType) -> FunctionSource | None:
+    """The source of a function, read once: a reload makes another function."""
+    return _source_lines(fn)
+
+
+def _source_lines(fn: Any) -> FunctionSource | None:
+    if not is_python(inspect.getfile(fn)):
+        return None
+    lines, first = inspect.getsourcelines(fn)
+    file = inspect.getsourcefile(fn) or ""
     return FunctionSource(textwrap.dedent("".join(lines)).rstrip(), file, first)
 
 

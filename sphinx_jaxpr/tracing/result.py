@@ -7,7 +7,7 @@ checks of :mod:`.checks`.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Final, Self
 
@@ -260,7 +260,8 @@ class Needs:
 
     def to_json(self) -> JsonObject:
         """Plain data, without the parts that are empty."""
-        return {name: part for name, part in asdict(self).items() if part}
+        parts = ((item.name, getattr(self, item.name)) for item in fields(self))
+        return {name: part for name, part in parts if part}
 
 
 @dataclass(frozen=True)

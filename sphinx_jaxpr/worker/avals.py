@@ -23,6 +23,7 @@ from .failures import RequestError
 
 #: The class of all abstract values: JAX has no public name for it.
 _ABSTRACT = type(jax.typeof(0.0)).__mro__[-2]
+_SHORT = {long: short for short, long in DTYPES.items()}
 _PRINTED = re.compile(r"\{ lambda ; a:(.*?)\. let", re.DOTALL)
 
 
@@ -137,9 +138,8 @@ def printed(leaf: Any) -> str:
 
 
 def _short(leaf: Any) -> str:
-    short = {long: short for short, long in DTYPES.items()}
     long = "float0" if leaf.dtype == jax.dtypes.float0 else str(leaf.dtype)
-    name = short.get(long, long)
+    name = _SHORT.get(long, long)
     return f"{name}[{','.join(map(str, leaf.shape))}]"
 
 

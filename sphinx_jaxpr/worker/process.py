@@ -18,6 +18,7 @@ accident, and are closed in every program that user code starts.
 from __future__ import annotations
 
 import contextlib
+import gc
 import importlib.util
 import json
 import os
@@ -97,6 +98,21 @@ def _guard_memory(megabytes: int) -> None:
         stream.write("1000")
 
 
+#: Allocations after which Python looks for garbage, by generation.  A trace makes many objects that
+#: live on; by its defaults Python would look through them again and again.
+_GARBAGE = (50_000, 20, 50)
+
+
+def _collect_seldom() -> None:
+    """Look for garbage seldom, and never among what is imported by now.
+
+    Isolation takes this for the settings of the start, like any that user code may change.
+    """
+    gc.freeze()
+    gc.set_threshold(*_GARBAGE)
+    gc.enable()
+
+
 def _leave_with_parent() -> None:
     """End when the keeper is gone, if the system does not take care of that."""
     parent = os.getppid()
@@ -127,6 +143,7 @@ def main() -> None:
     roots = greeting["roots"]
     # Last while JAX is imported, which must not get a project's random.py.
     sys.path[:] = [entry for entry in sys.path if entry not in roots] + roots
+    gc.disable()  # imports leave no garbage worth a look
     try:
         import jax
 
@@ -139,6 +156,7 @@ def main() -> None:
 
         _withdraw_package()
         sys.path[:] = roots + [entry for entry in sys.path if entry not in roots]
+        _collect_seldom()
         server = Server(replies, token, PACKAGE_FOLDER, roots)
     except BaseException as error:
         os.write(replies, frame(token, {"broken": f"{type(error).__name__}: {error}"}))

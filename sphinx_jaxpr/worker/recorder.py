@@ -16,10 +16,12 @@ import importlib
 import importlib.metadata
 import importlib.util
 import os
+import re
 import sys
 import threading
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from importlib.metadata import Distribution, PackageNotFoundError
 from types import FrameType, ModuleType
 from typing import Any, Final
 
@@ -33,6 +35,9 @@ _LOOK: Final[dict[str, Callable[[str], str]]] = {
     "paths": kind,
     "sizes": lambda path: kind(path, sized=True),
 }
+
+
+_NAME: Final = re.compile(r"^Name:[ \t]*(\S+)", re.MULTILINE)
 
 
 def _full(name: str, globals: Any, level: int) -> str:
@@ -59,9 +64,13 @@ class DependencyRecorder:
         self.handed: set[str] = set()  # files that something else reads, and may write
         self.path = tuple(sys.path)
         self.preloaded = frozenset(sys.modules)  # no folder of the project can replace these
+        #: Imports between preloaded libraries that are recorded: importer, name and level.  JAX's
+        #: functions repeat dozens for each program, and nothing follows from another one.
+        self.settled: set[tuple[str, str, int]] = set()
         self.request = ""  # set while a request runs
         self.local = threading.local()
-        self.names: dict[str, list[str]] | None = None
+        self.providers: dict[str, Sequence[str]] = {}  # top-level module -> its distributions
+        self.installed: Mapping[str, list[str]] | None = None  # the same for all that is installed
         #: Called for each import statement with the module's full name and the imported names.
         self.reached: Callable[[str, Sequence[str]], None] = lambda name, names: None
         self.plain_import = builtins.__import__
@@ -94,6 +103,9 @@ class DependencyRecorder:
         level: int = 0,
     ) -> ModuleType:
         importer = (globals or {}).get("__name__", "")
+        statement = (importer, name, level)
+        if type(importer) is str and type(name) is str and statement in self.settled:
+            return self.plain_import(name, globals, locals, fromlist or (), level)
         if globals is None:  # called by name
             caller = sys._getframe(1).f_globals.get("__name__", "")
             importer = caller if self._interesting(caller) else ""
@@ -113,6 +125,8 @@ class DependencyRecorder:
         if "*" in names:
             names += getattr(module, "__all__", ())
         self._edge(importer, full, names)
+        if importer in self.preloaded and full.partition(".")[0] in self.preloaded:
+            self.settled.add(statement)
         return module
 
     def _import_module(self, name: str, package: str | None = None) -> ModuleType:
@@ -186,10 +200,7 @@ class DependencyRecorder:
     def _edge(self, importer: str, full: str, names: Iterable[str]) -> None:
         if self.home(importer):
             targets = {full, *(f"{full}.{item}" for item in names)}
-            parent = full.rpartition(".")[0]
-            while parent:  # if the import failed, these are the modules that it found
-                targets.add(parent)
-                parent = parent.rpartition(".")[0]
+            targets.update(_above(full))  # if the import failed, these are the modules that it found
             modules = (name for name in targets if name in sys.modules or name in self.homes)
             self.edges[importer].update(modules)
         elif not self.home(full):
@@ -273,7 +284,7 @@ class DependencyRecorder:
             files = by_part["files"] | {self.homes[name] for name in seen if name in self.homes}
             kept = {file for file_read in files if (file := self._watched(file_read))}
             tops = {name.partition(".")[0] for name in seen | by_part["modules"]} - self.preloaded
-            used = self._distributions({name.partition(".")[0] for name in seen})
+            used = self._distributions(seen)
             return Needs(
                 files={file: self.digest(file) for file in sorted(kept)},
                 **{part: self._settled(part, by_part[part]) for part in _LOOK},
@@ -337,7 +348,59 @@ class DependencyRecorder:
                 return False
         return True
 
-    def _distributions(self, tops: set[str]) -> set[str]:
-        if self.names is None:
-            self.names = dict(importlib.metadata.packages_distributions())
-        return {name for top in tops for name in self.names.get(top, ())}
+    def _distributions(self, modules: set[str]) -> set[str]:
+        """The distributions of these modules; of the project's own, the files count."""
+        own = {name for name in modules if name in self.homes}
+        own |= {above for name in own for above in _above(name) if not self._has_file(above)}
+        tops = {name.partition(".")[0] for name in modules - own}
+        return {name for top in tops for name in self._providers(top)}
+
+    @staticmethod
+    def _has_file(module: str) -> bool:
+        return getattr(sys.modules.get(module), "__file__", None) is not None
+
+    def _providers(self, top: str) -> Sequence[str]:
+        """The distributions that provide a top-level module."""
+        if top in sys.stdlib_module_names:
+            return ()
+        if top not in self.providers:
+            self.providers[top] = self._namesake(top) or self._of_other_names(top)
+        return self.providers[top]
+
+    def _namesake(self, top: str) -> Sequence[str]:
+        """The distribution of the module's own name, if it is the only one that can provide it.
+
+        A folder without ``__init__`` may have parts of several distributions.
+        """
+        if not self._has_file(top):
+            return ()
+        try:
+            distribution = Distribution.from_name(top)
+        except (PackageNotFoundError, ValueError):
+            return ()
+        declared = (distribution.read_text("top_level.txt") or "").split()
+        record = distribution.read_text("RECORD") or ""
+        if top in declared or re.search(rf"^{re.escape(top)}(/__init__)?\.py,", record, re.MULTILINE):
+            return [_name_of(distribution)]
+        return ()
+
+    def _of_other_names(self, top: str) -> Sequence[str]:
+        """The distributions that provide a module, whatever they are called.
+
+        To find these, Python reads the lists of files of all distributions, which takes long.
+        """
+        if self.installed is None:
+            self.installed = importlib.metadata.packages_distributions()
+        return self.installed.get(top, ())
+
+
+def _above(name: str) -> Iterator[str]:
+    """The packages around a module."""
+    while name := name.rpartition(".")[0]:
+        yield name
+
+
+def _name_of(distribution: Distribution) -> str:
+    """The name of a distribution, as it writes it.  Python would parse all that is beside it."""
+    match = _NAME.search(distribution.read_text("METADATA") or "")
+    return match[1] if match else str(distribution.metadata["Name"])

@@ -37,6 +37,7 @@ class Stage:
     applied: str
     tangents: frozenset[int] = frozenset()
     result: Any = field(default=None, repr=False)  # abstract; None until computed
+    like: Stage | None = field(default=None, repr=False)  # a stage with the same result
     own: Mapping[str, str] = field(default_factory=dict)
     trees: tuple[tuple[Any, str], ...] = ()
 
@@ -98,9 +99,21 @@ class Stage:
     @property
     def out(self) -> Any:
         """The abstract result, traced once."""
-        if self.result is None:
+        if self.known is None:
             self.result = results(*jax.make_jaxpr(self.fn, return_shape=True)(*self.args))
+        return self.known
+
+    @property
+    def known(self) -> Any:
+        """The abstract result as far as it was traced, here or in a stage like this one."""
+        if self.result is None and self.like is not None:
+            self.result = self.like.known
         return self.result
+
+    def returning(self, before: Stage) -> Stage:
+        """This stage, whose result has the same type as that of ``before``."""
+        self.like = before
+        return self
 
     def position(self, value: Any, option: str) -> int:
         """An argument that an option names, as a position."""

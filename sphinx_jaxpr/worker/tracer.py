@@ -10,11 +10,10 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
-from types import ModuleType
+from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
 import jax
-import jax.extend.core
 from jax.sharding import AbstractMesh
 
 from ..tracing.grammar import Aval, Name, Ref, Step, nearest
@@ -278,19 +277,21 @@ def _check_options(fn: Callable[..., Any], name: str, options: Options) -> None:
 
 def _from_jaxpr(target: Any, call_name: str) -> Stage:
     """A ready jaxpr as a function of its inputs."""
+    from jax.extend import core  # here: it imports Pallas, and few targets are jaxprs
+
     body = open_jaxpr(target)
     if body is target and not hasattr(target, "consts"):
         if body.constvars:
             raise RequestError(
                 ErrorKind.TARGET, f"{call_name!r} is an open jaxpr with constants: close it"
             )
-        target = jax.extend.core.ClosedJaxpr(target, ())
+        target = core.ClosedJaxpr(target, ())
     args = [plain(var.aval) for var in body.invars]
     texts = [leaf for _, leaf in _own_names(target)]
     if not all(name.isidentifier() for name in texts):
         texts = [f"x{position}" for position in range(len(args))]
     call = f"jax.extend.core.jaxpr_as_fun({call_name})"
-    return Stage.of(jax.extend.core.jaxpr_as_fun(target), args, texts, call)
+    return Stage.of(core.jaxpr_as_fun(target), args, texts, call)
 
 
 def _own_names(target: Any) -> Pairs:
@@ -312,12 +313,24 @@ def _source(target: Any) -> FunctionSource | None:
             fn = inspect.unwrap(fn.func)
         if not (inspect.isfunction(fn) or inspect.ismethod(fn) or inspect.isclass(fn)):
             fn = type(fn).__call__  # a callable object
-        if not is_python(inspect.getfile(fn)):
-            return None
-        lines, first = inspect.getsourcelines(fn)
-        file = inspect.getsourcefile(fn) or ""
+        if inspect.ismethod(fn):
+            fn = fn.__func__
+        return _source_of_code(fn, fn.__code__) if inspect.isfunction(fn) else _source_lines(fn)
     except Exception:
         return None  # created by exec, built in, edited meanwhile, or not what it claims to be
+
+
+@functools.lru_cache(maxsize=KEPT_STAGES)
+def _source_of_code(fn: FunctionType, code: CodeType) -> FunctionSource | None:
+    """The source of a function, read once: a reload makes another function."""
+    return _source_lines(fn)
+
+
+def _source_lines(fn: Any) -> FunctionSource | None:
+    if not is_python(inspect.getfile(fn)):
+        return None
+    lines, first = inspect.getsourcelines(fn)
+    file = inspect.getsourcefile(fn) or ""
     return FunctionSource(textwrap.dedent("".join(lines)).rstrip(), file, first)
 
 

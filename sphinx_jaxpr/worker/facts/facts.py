@@ -21,8 +21,9 @@ from ...program.facts import Facts, ProgramFacts
 from ...program.model import EquationFacts, Plain
 from ...tracing.folders import is_project_file
 from ...tracing.masking import mask
-from .jaxprs import HeldJaxpr, open_jaxpr, parameters_of, primitive_name, short_type
+from .jaxprs import HeldJaxpr, is_dtype, open_jaxpr, parameters_of, primitive_name, short_type
 from .phases import phases
+from .stacks import differentiates
 
 #: The folder of this package, whose own frames are not the user's.
 PACKAGE = os.path.join(str(Path(__file__).parents[2].absolute()), "")
@@ -134,6 +135,8 @@ class _Walk:
         self.equations: list[list[_Row]] = []  # of each program
         self.rows: dict[int, list[_Row]] = {}  # id of an equation -> its rows
         self.primitives: set[str] = set()
+        self.stacks: dict[int, Any] = {}  # name stacks, by id
+        self.types: dict[int, str] = {}  # printed types, by the id of the aval: many share one
         self.held = HeldJaxpr()
         self.captured: dict[Any, tuple[str, int]] = {}  # by identity
         self.kept: list[Any] = []  # keeps ids alive
@@ -146,10 +149,11 @@ class _Walk:
         self.program(jaxpr, None, queue)
         while queue:
             self.fill(*queue.popleft(), queue)
-        for equation, phase in phases(jaxpr, tangents, self.primitives, self.held).items():
-            for row in self.rows[equation]:
-                row.phase = phase
-        programs = map(_facts_of, self.programs, self.equations)
+        if any(map(differentiates, self.stacks.values())):  # otherwise there are no phases
+            for equation, phase in phases(jaxpr, tangents, self.primitives, self.held).items():
+                for row in self.rows[equation]:
+                    row.phase = phase
+        programs = map(self.facts_of, self.programs, self.equations)
         return Collected(Facts(tuple(programs), tuple(self.sources)), tuple(self.captured.values()))
 
     def capture(self, jaxpr: Any) -> None:
@@ -186,7 +190,9 @@ class _Walk:
             plain, inner = self.parameters(equation, source, queue)
             name = primitive_name(equation)
             self.primitives.add(name)
-            types = tuple(short_type(var.aval) for var in equation.outvars)
+            stack = getattr(equation.source_info, "name_stack", "")
+            self.stacks[id(stack)] = stack
+            types = self.types_of(equation.outvars)
             row = _Row(name, source, types, plain, inner, position in dead)
             rows.append(row)
             self.rows.setdefault(id(equation), []).append(row)
@@ -225,17 +231,27 @@ class _Walk:
                 return self.sources.setdefault(source, source)
         return None
 
+    def types_of(self, variables: Iterable[Any]) -> tuple[str, ...]:
+        """The types of variables as jaxprs print them."""
+        return tuple([self.type_of(var.aval) for var in variables])
 
-def _facts_of(jaxpr: Any, rows: Sequence[_Row]) -> ProgramFacts:
-    body = open_jaxpr(jaxpr)
-    return ProgramFacts(
-        inputs=tuple(short_type(var.aval) for var in body.invars),
-        constants=constant_sizes(jaxpr),
-        outputs=tuple(short_type(var.aval) for var in body.outvars),
-        effects=effects(jaxpr),
-        unused=tuple(position for position, row in enumerate(rows) if row.unused),
-        equations=tuple(row.facts() for row in rows),
-    )
+    def type_of(self, aval: Any) -> str:
+        printed = self.types.get(id(aval))
+        if printed is None:
+            self.kept.append(aval)
+            printed = self.types[id(aval)] = short_type(aval)
+        return printed
+
+    def facts_of(self, jaxpr: Any, rows: Sequence[_Row]) -> ProgramFacts:
+        body = open_jaxpr(jaxpr)
+        return ProgramFacts(
+            inputs=self.types_of(body.invars),
+            constants=constant_sizes(jaxpr),
+            outputs=self.types_of(body.outvars),
+            effects=effects(jaxpr),
+            unused=tuple(position for position, row in enumerate(rows) if row.unused),
+            equations=tuple(row.facts() for row in rows),
+        )
 
 
 def _is_foreign(body: Any) -> bool:
@@ -268,8 +284,7 @@ def plain_value(value: Any, depth: int = 0) -> Plain:
         return items
     if _is_of_numpy(value):
         return plain_value(value.item(), depth)
-    kind = getattr(value, "kind", None)
-    if isinstance(kind, str) and hasattr(value, "itemsize"):  # a dtype
+    if is_dtype(value):
         return {"dtype": str(value)}
     if hasattr(value, "_fields") or hasattr(value, "__dataclass_fields__") or callable(value):
         raise ValueError("object")

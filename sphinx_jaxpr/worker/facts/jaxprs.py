@@ -87,12 +87,24 @@ class HeldJaxpr:
 def _programs_of(equation: Any) -> dict[str, list[Any]]:
     held = {}
     for name, value in parameters_of(equation).items():
-        if isinstance(value, _ATOMS):
+        if _is_plain(value):
             continue
         programs = [value] if is_jaxpr(value) else jaxprs_in(value)
         if programs:
             held[name] = programs
     return held
+
+
+def _is_plain(value: Any, depth: int = 3) -> bool:
+    """Whether a value is a constant, a dtype or a tuple of such, as most parameters are."""
+    if isinstance(value, _ATOMS) or is_dtype(value):
+        return True
+    return type(value) is tuple and depth > 0 and all(_is_plain(item, depth - 1) for item in value)
+
+
+def is_dtype(value: Any) -> bool:
+    """Whether a value is a dtype of NumPy, or one that JAX adds."""
+    return isinstance(getattr(value, "kind", None), str) and hasattr(value, "itemsize")
 
 
 def jaxprs_in(value: Any) -> list[Any]:

@@ -74,6 +74,8 @@ def _or(first: Sequence[int], second: Sequence[int]) -> Marks:
 
 def _written(equation: Any, operands: Marks, mark: int) -> Marks:
     """The operands after an unknown program that may write ``mark`` to references."""
+    if not mark or not any(map(is_reference, equation.invars)):
+        return operands
     return tuple(
         operand | mark if is_reference(var) else operand
         for operand, var in zip(operands, equation.invars, strict=True)
@@ -331,19 +333,18 @@ class _Phases:
         key = (id(body), context, inputs)
         marks = {id(var): mark for var, mark in zip(body.invars, inputs, strict=True)}
         for equation in body.eqns:
-            operands = tuple(marks.get(id(operand), 0) for operand in equation.invars)
+            operands = tuple([marks.get(id(operand), 0) for operand in equation.invars])
             here = self.context(context, equation)
             if self.held.of(equation):
                 answer = yield from self.equation(equation, here, operands, write)
             else:
                 answer = plain(equation, operands)
             made = _levels(here.between)
-            for var, mark in zip(equation.outvars, answer.outputs, strict=True):
-                if mark | made:
+            if made or any(answer.outputs):
+                for var, mark in zip(equation.outvars, answer.outputs, strict=True):
                     marks[id(var)] = mark | made
-            for var, before, after in zip(equation.invars, operands, answer.inputs, strict=True):
-                if after != before:
-                    marks[id(var)] = after
+            if answer.inputs != operands:
+                marks.update(zip(map(id, equation.invars), answer.inputs, strict=True))
             if write:
                 phase = _phase(here, operands)
                 if self.phases.setdefault(id(equation), phase) != phase:

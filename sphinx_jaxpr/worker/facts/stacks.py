@@ -80,6 +80,14 @@ class Context(NamedTuple):
         return Context(backward, linear, outside, inside, again)
 
 
+def differentiates(name_stack: Any) -> bool:
+    """Whether a stack says that JAX differentiates: only then has any equation a phase."""
+    return any(
+        name in ("jvp", "transpose") if is_transform else name == _REMATTED
+        for is_transform, name in items(name_stack)
+    )
+
+
 def items(name_stack: Any) -> Iterator[tuple[bool, str]]:
     """``(is a transform, name)`` of each item, the outermost first."""
     stack = getattr(name_stack, "stack", None)

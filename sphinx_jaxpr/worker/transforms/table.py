@@ -24,7 +24,8 @@ from .sharding import shard_map
 
 def jit(stage: Stage, options: Options) -> Stage:
     """``jax.jit``."""
-    return Stage.of(jax.jit(stage.fn), stage.args, stage.names, f"jax.jit({stage.call})")
+    call = f"jax.jit({stage.call})"
+    return Stage.of(jax.jit(stage.fn), stage.args, stage.names, call).returning(stage)
 
 
 def _policy(value: Any) -> tuple[Any, str]:
@@ -56,7 +57,8 @@ def _checkpoint(name: str) -> Callable[[Stage, Options], Stage]:
         else:
             policy, text = _policy(value)
             fn, policy_text = jax.checkpoint(stage.fn, policy=policy), f", policy={text}"
-        return Stage.of(fn, stage.args, stage.names, f"jax.{name}({stage.call}{policy_text})")
+        call = f"jax.{name}({stage.call}{policy_text})"
+        return Stage.of(fn, stage.args, stage.names, call).returning(stage)
 
     return checkpoint
 

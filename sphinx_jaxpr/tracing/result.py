@@ -12,6 +12,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Final, Self
 
 from ..program.text import shorten, words
+from .encoded import EncodedResult
 from .files import JsonObject
 
 if TYPE_CHECKING:
@@ -268,16 +269,23 @@ class Reply:
     """The outcome of one request to a worker.
 
     Either ``result`` or ``error`` is set; ``known`` is the part of a result that preceded
-    the error.  ``needs`` are the dependencies of the answer, if they are known.
+    the error.  ``needs`` are the dependencies of the answer, if they are known.  ``encoded``
+    has the texts of the result as they came.
     """
 
     result: Result | None = None
     error: TraceError | None = None
     known: Result | None = None
     needs: Needs | None = None
+    encoded: EncodedResult | None = field(default=None, compare=False)
 
     @classmethod
-    def from_json(cls, data: Mapping[str, Any], needs: Needs | None = None) -> Self:
+    def from_json(
+        cls,
+        data: Mapping[str, Any],
+        needs: Needs | None = None,
+        encoded: EncodedResult | None = None,
+    ) -> Self:
         """Read a message of the worker; the client completes its ``needs``."""
         result, error, known = (data.get(name) for name in ("result", "error", "known"))
         return cls(
@@ -285,6 +293,7 @@ class Reply:
             None if error is None else TraceError.from_json(error),
             None if known is None else Result.from_json(known),
             needs,
+            encoded,
         )
 
     def to_json(self) -> JsonObject:

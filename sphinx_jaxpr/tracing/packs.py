@@ -14,7 +14,7 @@ import re
 import secrets
 import stat
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -418,13 +418,10 @@ class _Names(NamedTuple):
         shows = _read_all_seen(kept) if fits else None
         if shows is None:
             return None
-        return [
-            IndexRow(
-                *row[:1], self.packs[row[1]], *row[2:8], self.needs[row[8]], self.made[row[9]],
-                row[10], visible,
-            )
-            for row, visible in zip(data, shows, strict=True)
-        ]  # fmt: skip
+        packs = map(self.packs.__getitem__, pack)
+        shared = map(self.needs.__getitem__, needs), map(self.made.__getitem__, made)
+        columns = key, packs, offset, length, line, at, asked, request, *shared, raised, shows
+        return list(map(IndexRow, *columns))
 
 
 def _read_all_seen(data: Sequence[Any]) -> list[Seen | None] | None:
@@ -443,7 +440,7 @@ def _read_all_seen(data: Sequence[Any]) -> list[Seen | None] | None:
             return None
     same: dict[str, str] = {}
     return [
-        None if item is None else Seen(*item[:3], same.setdefault(item[3], item[3]))
+        None if item is None else Seen._make((*item[:3], same.setdefault(item[3], item[3])))
         for item in data
     ]
 

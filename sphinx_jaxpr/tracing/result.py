@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
 from enum import StrEnum
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, Self
 
 from ..program.text import shorten, words
@@ -264,36 +265,55 @@ class Needs:
         return {name: part for name, part in asdict(self).items() if part}
 
 
+class ReceivedResult:
+    """A program as the worker wrote it: checked JSON data, and its texts."""
+
+    def __init__(self, data: JsonObject, texts: EncodedResult) -> None:
+        self.data = data
+        self.texts = texts
+
+    @cached_property
+    def result(self) -> Result:
+        """The program itself, read when first asked for."""
+        return Result.from_json(self.data)
+
+
 @dataclass(frozen=True)
 class Reply:
     """The outcome of one request to a worker.
 
     Either ``result`` or ``error`` is set; ``known`` is the part of a result that preceded
-    the error.  ``needs`` are the dependencies of the answer, if they are known.  ``encoded``
-    has the texts of the result as they came.
+    the error.  ``needs`` are the dependencies of the answer, if they are known.  A result is
+    ``made`` here or ``received`` with its texts.
     """
 
-    result: Result | None = None
+    made: Result | None = None
     error: TraceError | None = None
     known: Result | None = None
     needs: Needs | None = None
-    encoded: EncodedResult | None = field(default=None, compare=False)
+    received: ReceivedResult | None = field(default=None, compare=False)
+
+    @property
+    def result(self) -> Result | None:
+        """The program."""
+        return self.made if self.received is None else self.received.result
 
     @classmethod
     def from_json(
         cls,
         data: Mapping[str, Any],
         needs: Needs | None = None,
-        encoded: EncodedResult | None = None,
+        texts: EncodedResult | None = None,
     ) -> Self:
-        """Read a message of the worker; the client completes its ``needs``."""
+        """Read a message of the worker; the client completes its ``needs`` and ``texts``."""
+        if texts is not None:
+            return cls(needs=needs, received=ReceivedResult(data["result"], texts))
         result, error, known = (data.get(name) for name in ("result", "error", "known"))
         return cls(
             None if result is None else Result.from_json(result),
             None if error is None else TraceError.from_json(error),
             None if known is None else Result.from_json(known),
             needs,
-            encoded,
         )
 
     def to_json(self) -> JsonObject:

@@ -200,20 +200,31 @@ class BuildSession:
             stringify_func=lambda item: _title(item[0].request),
         )
         for job, reply in progress:
-            self._outcomes[digests[job.key]] = self._keep(job, reply)
+            self._outcomes[digests[job.key]] = self._keep(job, digests[job.key], reply)
 
-    def _keep(self, job: Job, reply: Reply) -> Outcome:
+    def _keep(self, job: Job, request_digest: str, reply: Reply) -> Outcome:
         """Store a result at once; among errors, only an expected one is a result."""
         error = self._cleaned(reply.error) if reply.error is not None else None
         traced = error is None or error.kind is ErrorKind.TRACE
         if error is None or (traced and job.request.expects_error):
-            if error is None:
-                result = reply.result or Result()
+            texts = None
+            if reply.received is not None:
+                result, texts = self.masker.received(reply.received)
+            elif error is None:
+                result = self.masker.result(reply.result or Result())
             else:
-                result = replace(reply.known or Result(), error=error.on_page())
-            result, needs = self.masker.result(result), reply.needs or Needs()
+                result = self.masker.result(replace(reply.known or Result(), error=error.on_page()))
             made = self.storage.made(job.request.x64)
-            return Outcome(job.key, self.store.save(job.key, job.request, result, needs, made))
+            seen = self.store.save(
+                job.key,
+                job.request,
+                result,
+                reply.needs or Needs(),
+                made,
+                request_digest=request_digest,
+                texts=texts,
+            )
+            return Outcome(job.key, seen)
         if job.key in self._tolerated and traced and reply.needs is not None:
             # Otherwise every build would retry what nobody misses.
             made = self.storage.made(job.request.x64)

@@ -10,6 +10,7 @@ import os
 import secrets
 import selectors
 import time
+import weakref
 from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, TypeAlias, TypeVar
@@ -72,6 +73,8 @@ class Client:
         if self.process is None:
             self.process = Process(self.setup)
             self.starts += 1
+            # Nobody may be left to close the client, if the caller is interrupted.
+            weakref.finalize(self, self.process.kill)
 
     def run(self, jobs: Sequence[Job]) -> Iterator[tuple[Job, Reply]]:
         """Yield each job with its reply, in order.
@@ -246,7 +249,6 @@ class Client:
         reply = Reply(error=TraceError(kind, text, output=output, whole_module=bool(module)))
         _note(self.broken, job, module, reply)
         return reply
-
 
     def _answer(self, process: Process, index: int, message: Message) -> _Outcome:
         """The outcome that a message has; a worker that has grown is ended once it is read."""

@@ -14,6 +14,7 @@ import subprocess
 import sys
 import threading
 import time
+import weakref
 from collections import deque
 from collections.abc import Generator, Sequence
 from pathlib import Path
@@ -58,6 +59,19 @@ def patience(seconds: float) -> float:
     return min(max(seconds, 0.0), _LONGEST_WAIT)
 
 
+#: What a fork of this process inherits, which would keep a worker alive.
+_open: weakref.WeakSet[Streams] = weakref.WeakSet()
+
+
+def _close_in_fork() -> None:
+    for pipes in list(_open):
+        pipes.close()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_close_in_fork)
+
+
 class Streams:
     """The output of a process, in pieces, and its input."""
 
@@ -77,6 +91,7 @@ class Streams:
             os.set_blocking(number, False)
         for number in self.sources:
             self.selector.register(number, selectors.EVENT_READ)
+        _open.add(self)
 
     def send(self, data: bytes) -> None:
         """Write, now or as soon as there is room."""
@@ -135,6 +150,7 @@ class Streams:
     def close(self) -> None:
         """Close all ends."""
         self.closed = True
+        _open.discard(self)
         self.selector.close()
         for file in self.files:
             with contextlib.suppress(OSError):
@@ -234,6 +250,7 @@ class Process:
         self.settled = 0  # bytes of memory once no more modules were imported
         self.until = 0.0  # when whatever waits for it stops waiting
         self.owner = os.getpid()
+        self.is_killed = False
         self.child: subprocess.Popen[bytes] | None = None
         self.problem = ""
         ours, theirs = socket.socketpair() if os.name == "posix" else (None, None)
@@ -422,8 +439,9 @@ class Process:
 
     def kill(self) -> None:
         """Kill the worker and every process that it started."""
-        if self.child is None or self.owner != os.getpid():  # in a fork of the caller
+        if self.child is None or self.is_killed or self.owner != os.getpid():  # in a fork
             return
+        self.is_killed = True
         self._drain()
         running = self.child.returncode is None
         if hasattr(os, "killpg"):

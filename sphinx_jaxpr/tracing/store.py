@@ -231,6 +231,13 @@ class Store:
 
     # -- reading
 
+    def judge_by(self, present: Present) -> None:
+        """Look again at what results depend on: it may have changed."""
+        self.present, self.installed = present, present.installed
+        self._changes.clear()
+        self._shared.clear()
+        self._chosen.clear()
+
     def fresh(self, key: str, *, raises: bool = False) -> Seen | None:
         """What the result under ``key`` shows, if it may still be used.
 

@@ -126,7 +126,9 @@ class Project:
         """Run ``sphinx-build`` as a user would; outputs go to ``out/<builder>``."""
         out = self.folder / "out" / builder
         only = [str(self.docs / file) for file in files]
-        command = [python, "-m", "sphinx", "-b", builder, *flags, str(self.docs), str(out), *only]
+        listed = [] if "-q" in flags or "-Q" in flags else ["-v"]  # names each traced program
+        command = [python, "-m", "sphinx", "-b", builder, *listed, *flags]
+        command += [str(self.docs), str(out), *only]
         done = subprocess.run(
             command,
             capture_output=True,

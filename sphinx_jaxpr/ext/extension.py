@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import os
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, Final
 
@@ -33,7 +34,7 @@ from .judging.findings import (
 )
 from .judging.rewritten import page_digests
 from .judging.session import PAGES
-from .judging.start import start
+from .judging.start import begin, start
 from .locale import CATALOG, FOLDER, add_catalog
 from .nodes import register_nodes
 from .reading.claims import JaxprClaims
@@ -88,7 +89,9 @@ def connect(app: Sphinx) -> dict[str, Any]:
     )  # after every handler that may edit values
     app.connect("doctree-read", clear_titles, priority=100)  # before Sphinx copies them
     app.connect("doctree-read", collect_page)
+    app.connect("env-merge-info", begin_for_merged)
     app.connect("env-updated", update)
+    app.connect("build-finished", end_early)
     app.connect("doctree-resolved", release)
     app.connect("write-started", copy_assets)
     app.connect("html-page-context", add_assets)
@@ -115,7 +118,9 @@ def configure(app: Sphinx, config: Config) -> None:
         settle(config)
 
     def hand_over(app: Sphinx) -> None:
-        JaxprDomain.of(app.env).settings = settings
+        domain = JaxprDomain.of(app.env)
+        domain.settings = settings
+        domain.owner = os.getpid()
 
     app.connect("builder-inited", hand_over, priority=0)  # as soon as there is a domain
 
@@ -128,7 +133,32 @@ def clear_titles(app: Sphinx, doctree: nodes.document) -> None:
 def collect_page(app: Sphinx, doctree: nodes.document) -> None:
     """Store what a page asks for, once it is read."""
     docname = app.env.docname
-    JaxprDomain.of(app.env).keep(docname, collect(docname, doctree))
+    domain = JaxprDomain.of(app.env)
+    domain.keep(docname, collect(docname, doctree))
+    if domain.owner == os.getpid():  # else in a forked reader, whose pages are merged later
+        _begin(app, [docname])
+
+
+def begin_for_merged(
+    app: Sphinx, env: BuildEnvironment, docnames: Iterable[str], other: BuildEnvironment
+) -> None:
+    """The same for pages that a forked reader has read."""
+    _begin(app, docnames)
+
+
+def _begin(app: Sphinx, docnames: Iterable[str]) -> None:
+    """Start JAX while further pages are read, if programs of these pages must be traced."""
+    pageless = app.builder if isinstance(app.builder, PagelessBuilder) else None
+    if app.builder.name == "gettext" or (pageless and pageless.is_refused):
+        return
+    policy = pageless.policy if pageless else PAGES
+    begin(app, policy, docnames, every_kind(app.tags) if pageless else app.tags)
+
+
+def end_early(app: Sphinx, exception: Exception | None) -> None:
+    """End a worker that was started while pages were read, if reading failed."""
+    if (early := JaxprDomain.of(app.env).early) is not None:
+        early.end()
 
 
 def update(app: Sphinx, env: BuildEnvironment) -> list[str]:

@@ -19,6 +19,8 @@ from .result import ErrorKind, Needs, TraceError
 _KINDS: Final = frozenset(kind.value for kind in ErrorKind)
 #: Phases of an equation, ``""`` for none.
 PHASES: Final = frozenset(["", "forward", "tangent", "transpose", "recomputed"])
+#: Types of parameters that are valid whatever their value.
+_NUMBERS: Final = frozenset([type(None), bool, int])
 #: Deepest nesting of lists in a parameter.
 _DEPTH: Final = 8
 #: Largest line, index or size: what fits into 64 bits.
@@ -244,7 +246,13 @@ def _facts(value: Any) -> None:
         _between(value, -1, counts["sources"] - 1)
 
     inner = _inner(counts["programs"])
-    equations = _each(_row(_text, _phase, source, _TEXTS, _PARAMETERS, inner))
+    row = _row(_text, _phase, source, _TEXTS, _PARAMETERS, inner)
+
+    def equation(value: Any) -> None:
+        if not _is_usual(value, counts["sources"]):
+            row(value)
+
+    equations = _each(equation)
 
     def program(value: Any) -> None:
         fields = _dict(value)
@@ -257,6 +265,42 @@ def _facts(value: Any) -> None:
                 raise
 
     _fields(facts, {"programs": _each(program), "sources": _each(_row(_text, _count, _text))})
+
+
+def _is_usual(row: Any, sources: int) -> bool:
+    """Whether an equation is valid, by a few quick tests; one that is not may be valid too.
+
+    Most time of a check goes into equations, and most of these hold programs nowhere.
+    """
+    if type(row) is not list or len(row) != 6:
+        return False
+    primitive, phase, source, types, parameters, inner = row
+    return (
+        type(phase) is str
+        and phase in PHASES
+        and type(source) is int
+        and -1 <= source < sources
+        and type(types) is list
+        and type(parameters) is dict
+        and type(inner) is dict
+        and not inner
+        and all(map(_is_printable, (primitive, *types, *parameters)))
+        and all(map(_is_simple, parameters.values()))
+    )
+
+
+def _is_printable(value: Any) -> bool:
+    return type(value) is str and value.isascii() and value.isprintable()
+
+
+def _is_simple(value: Any) -> bool:
+    """Whether a parameter is a number, a text, or a list of numbers."""
+    if type(value) is list:
+        return _NUMBERS.issuperset(map(type, value))
+    if type(value) is dict and len(value) == 1:
+        ((name, text),) = value.items()
+        return name in ("text", "dtype") and _is_printable(text)
+    return type(value) in _NUMBERS or _is_printable(value)
 
 
 def _source(value: Any) -> None:

@@ -5,18 +5,19 @@ Imports neither JAX nor user code.
 
 from __future__ import annotations
 
+import math
 import os
-import queue
 import secrets
-import threading
+import selectors
 import time
-from collections.abc import Iterator, Sequence
+import weakref
+from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, TypeAlias, TypeVar
 
 from .checks import reply_problem
-from .frames import Unusable
-from .process import Ended, Process
+from .frames import Message, Unusable
+from .process import Ended, Hearing, Process, wait
 from .request import Job, Limit, Request, Setup
 from .result import ErrorKind, Reply, TraceError
 
@@ -26,6 +27,10 @@ from .result import ErrorKind, Reply, TraceError
 PROBE_TIMEOUT: Final = 60.0
 #: Seconds in which a worker that traced before has to begin with a request.
 BEGIN: Final = 10.0
+#: Bytes that a worker may take more than after its last import: JAX keeps some 24 kB a program.
+GROWN: Final = 128 * 2**20
+#: Replies between two looks at a worker's memory.
+LOOK: Final = 32
 #: Workers in a row that end without a result before the client checks whether JAX works.
 DEATHS: Final = 10
 
@@ -38,6 +43,13 @@ class Postponed:
 
 
 _Outcome: TypeAlias = Reply | Postponed
+#: Jobs with their replies, and between them processes that must be waited for.
+_Walk: TypeAlias = Generator["tuple[Job, Reply] | Process", None, None]
+
+
+def nothing() -> bool:
+    """What is to be done while a worker traces: nothing, and so nothing is left."""
+    return False
 
 
 class Client:
@@ -56,30 +68,48 @@ class Client:
         self.deaths = 0  # in a row
         self.sent: dict[int, int] = {}  # index of a job -> id of its request
 
+    def begin(self) -> None:
+        """Start the worker; JAX is imported while the caller does something else."""
+        if self.process is None:
+            self.process = Process(self.setup)
+            self.starts += 1
+            # Nobody may be left to close the client, if the caller is interrupted.
+            weakref.finalize(self, self.process.kill)
+
     def run(self, jobs: Sequence[Job]) -> Iterator[tuple[Job, Reply]]:
         """Yield each job with its reply, in order.
 
         A job that the worker can't trace as if it were alone is traced later, in a new
         worker, with the other postponed jobs.
         """
+        return _together([self.walk(jobs)], nothing)
+
+    def walk(self, jobs: Sequence[Job]) -> _Walk:
+        """The same as :meth:`run`; whoever walks waits for the processes that are yielded."""
         todo: Sequence[Job] = jobs
         try:
             while todo:
                 later: list[Job] = []
-                for index, (job, outcome) in enumerate(self._pass(todo)):
+                is_first = True
+                for step in self._pass(todo):
+                    if isinstance(step, Process):
+                        yield step
+                        continue
+                    job, outcome = step
                     if isinstance(outcome, Reply):
                         yield job, outcome
-                    elif index:
+                    elif not is_first:
                         later.append(job)
                     else:  # it was alone
                         text = f"this process traced nothing before, and still {outcome.reason}"
                         yield job, Reply(error=TraceError(ErrorKind.STATE, text))
+                    is_first = False
                 self.close()
                 todo = later
         finally:
             self.close()
 
-    def _pass(self, jobs: Sequence[Job]) -> Iterator[tuple[Job, _Outcome]]:
+    def _pass(self, jobs: Sequence[Job]) -> Generator[tuple[Job, _Outcome] | Process, None, None]:
         """Each job with its outcome, from one worker and its successors.
 
         The next job is sent before an outcome is handed out: the worker traces
@@ -90,12 +120,12 @@ class Client:
         for index, job in enumerate(jobs):
             outcome = self._foreseen(job)
             if outcome is None and (self.process is None or index not in self.sent):
-                outcome = self._send(index, job)
+                outcome = yield from self._send(index, job)
             if outcome is None:
-                outcome = self._receive(index, job)
+                outcome = yield from self._receive(index, job)
             following = index + 1
             if following < len(jobs) and self.process and not self._foreseen(jobs[following]):
-                self._send(following, jobs[following])
+                yield from self._send(following, jobs[following])
             yield job, outcome
 
     def close(self) -> None:
@@ -124,28 +154,30 @@ class Client:
                 return outcome
         return None
 
-    def _send(self, index: int, job: Job) -> Reply | None:
+    def _send(self, index: int, job: Job) -> Hearing[Reply | None]:
         if self.limit.is_over():
             self.close()
             return self._over()
-        if self.process is None and (failure := self._start()) is not None:
-            return failure
+        if self.process is None or not self.process.is_ready:
+            failure = yield from self._start()
+            if failure is not None:
+                return failure
         assert self.process is not None
         self.sent[index] = secrets.randbits(48)
         self.process.say({"id": self.sent[index], "request": job.request.to_json()})
         return None
 
-    def _start(self) -> Reply | None:
+    def _start(self) -> Hearing[Reply | None]:
         """Start a worker; if that is not possible, the reply to all jobs."""
         if self.deaths >= DEATHS:
             self.deaths = 0
             if (failure := self._probe()) is not None:
                 self.unstartable = failure
                 return failure
-        self.process = Process(self.setup)
+        self.begin()
+        assert self.process is not None
         self.sent = {}
-        self.starts += 1
-        problem = self.process.greet(self.limit.until)
+        problem = yield from self.process.greeting(self.limit.until)
         if not problem:
             return None
         self.close()
@@ -169,7 +201,7 @@ class Client:
         text += " (jaxpr_total_timeout)"
         return Reply(error=TraceError(ErrorKind.TIMEOUT, text, whole_module=True))
 
-    def _receive(self, index: int, job: Job) -> _Outcome:
+    def _receive(self, index: int, job: Job) -> Hearing[_Outcome]:
         process = self.process
         assert process is not None
         module, begun = "", not process.answered
@@ -179,19 +211,19 @@ class Client:
         try:
             while True:
                 seconds = job.timeout if begun else min(job.timeout, BEGIN)
-                message = process.hear(min(start + seconds, self.limit.until))
+                message = yield from process.hear(min(start + seconds, self.limit.until))
                 if message is None:
-                    break
+                    if begun or not process.has_begun():
+                        break
+                    begun = True
+                    continue
                 if problem := reply_problem(message, self.sent[index]):
                     raise Unusable(problem)
                 begun = True
                 if "stage" not in message:
-                    needs = process.needs_of(message)
-                    self.deaths = 0
-                    if "again" in message:
-                        return Postponed(message["again"])
-                    return Reply.from_json(message, needs)
+                    return self._answer(process, index, message)
                 module = message.get("module", "")
+                process.settled = 0
         except Unusable as error:
             before, after = f"the reply of {before}", f" can't be used: {error}"
         except Ended:
@@ -218,6 +250,18 @@ class Client:
         _note(self.broken, job, module, reply)
         return reply
 
+    def _answer(self, process: Process, index: int, message: Message) -> _Outcome:
+        """The outcome that a message has; a worker that has grown is ended once it is read."""
+        needs = process.needs_of(message)
+        texts = process.frames.encoded
+        self.deaths = 0
+        del self.sent[index]
+        if process.answered % LOOK == 0 and process.has_grown(GROWN):
+            self.close()
+        if "again" in message:
+            return Postponed(message["again"])
+        return Reply.from_json(message, needs, texts)
+
 
 _Foreseen = TypeVar("_Foreseen", Reply, Postponed)
 
@@ -237,61 +281,63 @@ def _base_key(request: Request) -> str:
 
 # --- several workers
 
-#: Number of jobs from which a second start of JAX saves more than it costs.
-WORTH_A_SECOND: Final = 100
+#: So many jobs keep another worker busy for several times what it costs to start JAX.
+WORTH_ANOTHER: Final = 1000
+#: More workers would wait for the caller, which receives and stores what they trace.
+MOST_WORKERS: Final = 4
 
 
 def run(
-    setup: Setup, jobs: Sequence[Job], limit: Limit | None = None
+    setup: Setup,
+    jobs: Sequence[Job],
+    limit: Limit | None = None,
+    *,
+    first: Client | None = None,
+    idle: Callable[[], bool] = nothing,
 ) -> Iterator[tuple[Job, Reply]]:
     """Yield each job with its reply, as they come; ``limit`` is for all of them together.
 
     A base and its variants stay with one worker, in order: the variants reuse the stages
-    of the base, and if it ends the worker, they are not tried.
+    of the base, and if it ends the worker, they are not tried.  ``first`` may have begun
+    already.  ``idle`` is called while no reply is there: it works for a few milliseconds
+    and returns whether more is left to do.
     """
     limit = limit or Limit()
+    clients = [first] if first is not None else []
+    count = _workers(len(jobs))
+    clients += [Client(setup, limit) for _ in range(count - len(clients))]
     with limit.counting():
-        if len(jobs) >= WORTH_A_SECOND and _processors() > 1:
-            yield from _shared([Client(setup, limit) for _ in range(2)], _shares(jobs))
-        else:
-            yield from Client(setup, limit).run(jobs)
+        shares = _shares(jobs, count)
+        walks = [client.walk(share) for client, share in zip(clients, shares, strict=False)]
+        yield from _together(walks, idle)
 
 
-#: Replies of several workers as they come; ``None`` when one has finished.
-_Replies: TypeAlias = "queue.Queue[tuple[Job, Reply] | None]"
-
-
-def _shared(
-    clients: Sequence[Client], shares: Sequence[Sequence[Job]]
-) -> Iterator[tuple[Job, Reply]]:
-    replies: _Replies = queue.Queue()
-    threads = [
-        threading.Thread(target=_serve, args=(client, share, replies), daemon=True)
-        for client, share in zip(clients, shares, strict=False)  # all may belong together
-    ]
-    for thread in threads:
-        thread.start()
+def _together(walks: Sequence[_Walk], idle: Callable[[], bool]) -> Iterator[tuple[Job, Reply]]:
+    """What several workers answer, as it comes; works or waits while none does."""
+    running = list(walks)
     try:
-        running = len(threads)
         while running:
-            pair = replies.get()
-            if pair is None:
-                running -= 1
-            else:
-                yield pair
+            waiting: list[Process] = []
+            for walk in list(running):
+                step = next(walk, None)
+                if step is None:
+                    running.remove(walk)
+                elif isinstance(step, Process):
+                    waiting.append(step)
+                else:
+                    yield step
+            if waiting and len(waiting) == len(running):
+                wait(waiting, 0 if idle() else math.inf)
     finally:  # also when the build is interrupted: no worker stays behind
-        for client in clients:
-            client.close()
-        for thread in threads:
-            thread.join(timeout=5)
+        for walk in walks:
+            walk.close()
 
 
-def _serve(client: Client, share: Sequence[Job], replies: _Replies) -> None:
-    try:
-        for pair in client.run(share):
-            replies.put(pair)
-    finally:
-        replies.put(None)
+def _workers(jobs: int) -> int:
+    """How many workers trace so many jobs in the least time."""
+    if not hasattr(selectors.DefaultSelector, "fileno"):  # one loop can't watch several
+        return 1
+    return min(1 + jobs // WORTH_ANOTHER, _processors(), MOST_WORKERS)
 
 
 def _processors() -> int:
@@ -314,9 +360,11 @@ def _groups(jobs: Sequence[Job]) -> list[list[Job]]:
     return list(groups.values())
 
 
-def _shares(jobs: Sequence[Job]) -> list[list[Job]]:
-    """Split jobs into two halves; each group goes to the smaller half."""
-    halves: list[list[Job]] = [[], []]
+def _shares(jobs: Sequence[Job], count: int) -> list[Sequence[Job]]:
+    """Split jobs into shares; each group goes to the smallest one."""
+    if count == 1:
+        return [jobs]
+    shares: list[list[Job]] = [[] for _ in range(count)]
     for group in _groups(jobs):
-        min(halves, key=len).extend(group)
-    return [half for half in halves if half]
+        min(shares, key=len).extend(group)
+    return [share for share in shares if share]

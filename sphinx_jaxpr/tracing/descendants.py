@@ -135,6 +135,21 @@ def runs(pid: int) -> bool:
     return True
 
 
+def is_stopped(pid: int) -> bool:
+    """Whether a process is stopped by a signal; false if that is unknown."""
+    process = _look(pid) if pid else None
+    return process is not None and process.state in (b"T", b"t")
+
+
+def memory(pid: int) -> int:
+    """Bytes of memory that a process takes; 0 if that is unknown."""
+    try:
+        with open(f"{_PROC}/{pid}/statm", "rb") as stream:
+            return int(stream.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+    except (OSError, ValueError, IndexError, AttributeError):
+        return 0
+
+
 def _is_marked(pid: int, mark: str) -> bool:
     try:
         with open(f"{_PROC}/{pid}/environ", "rb") as stream:

@@ -16,6 +16,7 @@ import re
 import secrets
 import stat
 from collections.abc import Callable
+from json import dumps  # in the worker, user code may replace it in its module
 from pathlib import Path
 from typing import Any, BinaryIO, Final, TypeAlias, TypeVar
 
@@ -42,7 +43,7 @@ _QUIET: Final = frozenset(
 
 def canonical(data: Any) -> str:
     """JSON with sorted keys: equal data, equal text.  ``NaN`` is refused."""
-    return json.dumps(data, sort_keys=True, separators=(",", ":"), allow_nan=False)
+    return dumps(data, sort_keys=True, separators=(",", ":"), allow_nan=False)
 
 
 def digest(data: Any) -> str:
@@ -61,7 +62,7 @@ def loads(text: str | bytes, *, halves: bool = False) -> Any:
             text, parse_constant=_refuse, parse_float=_finite, object_pairs_hook=_single
         )
         if not halves and ("\\ud" in text or "\\uD" in text):
-            json.dumps(data, ensure_ascii=False).encode()
+            dumps(data, ensure_ascii=False).encode()
     except (RecursionError, MemoryError) as error:
         raise ValueError(f"too deep or too large: {type(error).__name__}") from None
     return data

@@ -4,6 +4,9 @@ A message is a *frame*: a head of a mark, the token of this process and the leng
 message, then the message, then a newline.  The token is random and new for each process.  A
 stray write, of any length and with or without a newline, is not a frame, which its
 first byte reveals; to forge one, code must search the process for the token.
+
+A message is a JSON object.  A program in it follows as the two texts of
+:class:`.encoded.EncodedResult`, each behind a tab, so that they can be stored as they came.
 """
 
 from __future__ import annotations
@@ -12,6 +15,8 @@ import json
 from json import dumps  # in the worker, user code may replace it in its module
 from typing import Any, Final, TypeAlias
 
+from . import files
+from .encoded import EncodedResult, encoded, joined
 from .files import JsonObject
 
 #: A message before it is framed, or after: a JSON object that has not been checked.
@@ -31,18 +36,36 @@ class Unusable(ValueError):
 
 def frame(token: str, message: Message) -> bytes:
     """A message as it is written."""
-    text = dumps(message).encode()
+    parts = _result(message)
+    if parts is not None:
+        message = {name: part for name, part in message.items() if name != "result"}
+    text = b"\t".join((dumps(message).encode(), *(parts or ())))
     return b"%s%s %d\n%s\n" % (_MARK, token.encode(), len(text), text)
 
 
+def _result(message: Message) -> EncodedResult | None:
+    """The texts of the program in a message; ``None`` if it has none that can be split."""
+    result = message.get("result")
+    if type(result) is not dict or "text" not in result:
+        return None
+    try:
+        return encoded(result)
+    except (ValueError, TypeError, KeyError):  # the receiver says what is wrong
+        return None
+
+
 class Frames:
-    """Extracts messages from input that comes in pieces of any size."""
+    """Extracts messages from input that comes in pieces of any size.
+
+    ``encoded`` has the texts of the program in the message that was taken last.
+    """
 
     def __init__(self, token: str) -> None:
         self.head = _MARK + token.encode() + b" "
         self.buffer = bytearray()
         self.began = False  # whether a frame has been found
         self.noise = b""  # the input before the first frame
+        self.encoded: EncodedResult | None = None
 
     def feed(self, piece: bytes) -> None:
         """Add what was read."""
@@ -71,7 +94,24 @@ class Frames:
         del self.buffer[: end + 1]
         if last != 0x0A:
             raise Unusable("something else was written into a message")
-        return loads(text)
+        return self._message(text)
+
+    def _message(self, text: bytes) -> Message:
+        """The message of a frame, with the program that follows it."""
+        first, *parts = text.split(b"\t")
+        message = loads(first)
+        self.encoded = None
+        if not parts:
+            return message
+        if len(parts) != 2 or "result" in message or b"\n" in text:
+            raise Unusable("a message has other parts than a program")
+        self.encoded = EncodedResult(*parts)
+        # A text that is stored as it came must have one meaning to every reader.
+        try:
+            message["result"] = joined(*(files.loads(part) for part in parts))
+        except ValueError as error:
+            raise _not_json(error) from None
+        return message
 
     def _begin(self) -> bool:
         """Find the first frame, after earlier output."""
@@ -97,11 +137,14 @@ def loads(text: bytes) -> Message:
     try:
         data = json.loads(text.decode("utf-8"), parse_constant=_refuse)
     except (ValueError, RecursionError, MemoryError) as error:
-        reason = str(error) or type(error).__name__
-        raise Unusable(f"it is not JSON: {reason[:120]}") from None
+        raise _not_json(error) from None
     if type(data) is not dict:
         raise Unusable(f"it is JSON, but {type(data).__name__} and not an object")
     return data
+
+
+def _not_json(error: Exception) -> Unusable:
+    return Unusable(f"it is not JSON: {(str(error) or type(error).__name__)[:120]}")
 
 
 def _refuse(name: str) -> Any:

@@ -11,8 +11,10 @@ from typing import Any, Final
 from urllib.parse import quote
 
 from ..program.text import spelled, spelled_all
+from .encoded import EncodedResult, encoded, joined, split
+from .files import JsonObject, canonical
 from .folders import Folders, dotted_names
-from .result import Result, TraceError
+from .result import ReceivedResult, Result, TraceError
 
 #: A memory address in a text: in Python's default reprs, in effects, in names of objects.
 _ADDRESS: Final = re.compile(r"0x[0-9a-fA-F]{6,}")
@@ -55,6 +57,7 @@ class PathMasker:
         self.wide = _Masks(self._shown(above))
         #: The folders among these that look like folders of installed libraries, but aren't.
         self.inner = _Masks({p: to for p, to in self.wide.folders.items() if _SITE.search(p)})
+        self._displayed: dict[str, str] = {}  # by the names of files
 
     def _shown(self, above: Mapping[str, str]) -> dict[str, str]:
         short = {**above, self.home: "~", **dict.fromkeys(self.roots, "."), self.source: "."}
@@ -91,16 +94,51 @@ class PathMasker:
         written = marshal.dumps(data)
         return b"-packages" in written or any(part in written for part in self.masks.parts)
 
+    def received(self, received: ReceivedResult) -> tuple[Result, EncodedResult]:
+        """A program without the folders of this machine, and its texts.
+
+        The larger text, with the program itself, stays as it came where one look shows that
+        it names no folder.
+        """
+        texts = received.texts
+        if self._may_name(texts.visible):
+            result = self.result(received.result)
+            return result, encoded(result.to_json())
+        visible, rest = split(received.data)
+        rest = self.hide_all(self._with_files_displayed(rest))
+        masked = EncodedResult(texts.visible, canonical(rest).encode())
+        return Result.from_json(joined(visible, rest)), masked
+
     def result(self, result: Result) -> Result:
         """A result, or an error in one, without the folders of this machine."""
-        data = result.to_json()
-        if result.source is not None:
-            data["source"]["file"] = self.displayed(result.source.file)
-        if result.program is not None:
-            for source in data["facts"]["sources"]:
-                source[0] = self.displayed(source[0])
-        hidden = Result.from_json(self.hide_all(data))
+        visible, rest = split(result.to_json())
+        data = self.hide_all(joined(visible, self._with_files_displayed(rest)))
+        hidden = Result.from_json(data)
         return replace(hidden, error=self.error(result.error)) if result.error else hidden
+
+    def _with_files_displayed(self, rest: JsonObject) -> JsonObject:
+        """The part of a result that names files, which are known to be the project's."""
+        rest = dict(rest)
+        if rest.get("source"):
+            rest["source"] = {**rest["source"], "file": self._file(rest["source"]["file"])}
+        if "sources" in rest:
+            rest["sources"] = [[self._file(file), *more] for file, *more in rest["sources"]]
+        return rest
+
+    def _may_name(self, text: bytes) -> bool:
+        """Whether JSON can name a folder.
+
+        Without these escapes JSON has one way to write a text, so none that names a folder
+        is missed, whoever wrote it.
+        """
+        if not text.isascii() or b"\\u" in text or b"\\/" in text:
+            return True
+        return b"-packages" in text or any(part in text for part in self.masks.json_parts)
+
+    def _file(self, file: str) -> str:
+        if file not in self._displayed:
+            self._displayed[file] = self.displayed(file)
+        return self._displayed[file]
 
     def error(self, error: TraceError) -> TraceError:
         """An error without the folders of this machine; control characters are spelled out.
@@ -213,6 +251,7 @@ class _Masks:
         #: A part of each folder: a text without any of these contains no folder.
         self.least = [f for f in forms if not any(o in f for o in forms if o != f)]
         self.parts = [form.encode("utf-8", "surrogatepass") for form in self.least]
+        self.json_parts = [canonical(form)[1:-1].encode() for form in self.least if form.isascii()]
         first: dict[str, list[str]] = {}
         for form in forms:
             first.setdefault(form[0], []).append(form)

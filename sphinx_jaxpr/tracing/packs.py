@@ -8,18 +8,20 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import hashlib
 import os
 import re
 import secrets
 import stat
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from ..program.text import is_plain
 from .checks import problem
+from .encoded import EncodedResult, split
 from .files import MOST, JsonObject, canonical, digest, loads, opened, signed, unsigned, write_all
 from .needs import Stored, are_stored
 from .request import SCHEMA
@@ -36,18 +38,18 @@ _BINARY: Final = getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0)
 
 
 class Record(NamedTuple):
-    """A whole line of a pack: its position, its digest, and its two parts."""
+    """A whole line of a pack: its position, its digest, and its parts."""
 
     offset: int
     length: int
     digest: str
     head: bytes
-    result: bytes
+    result: EncodedResult
 
 
-def line(head: str, result: str) -> bytes:
+def line(head: bytes, result: EncodedResult) -> bytes:
     """The line of a record."""
-    return signed(f"{head}\t{result}")
+    return signed(b"\t".join((head, *result)))
 
 
 def record(text: bytes, offset: int = 0) -> Record | None:
@@ -55,8 +57,10 @@ def record(text: bytes, offset: int = 0) -> Record | None:
     data = unsigned(text)
     if data is None:
         return None
-    head, tab, result = data.partition(b"\t")
-    return Record(offset, len(text), text[:64].decode(), head, result) if tab else None
+    head, *result = data.split(b"\t")
+    if len(result) != 2:
+        return None
+    return Record(offset, len(text), text[:64].decode(), head, EncodedResult(*result))
 
 
 class Pack:
@@ -218,23 +222,25 @@ class Seen(NamedTuple):
         return self.primitives.split("\n") if self.primitives else []
 
 
-def seen(result: Result) -> Seen:
-    """Summarize what a page can show of a result."""
-    data = result.to_json()
-    facts = data.get("facts", {})
-    lines = [data.get("source"), facts.get("sources")]
-    visible = {key: part for key, part in data.items() if key not in ("source", "settings")}
-    if facts:
-        visible["facts"] = {"programs": facts["programs"]}
+def seen(result: Result, visible: str = "") -> Seen:
+    """Summarize what a page can show of a result; ``visible`` is the digest of that part."""
+    data: JsonObject = {}
+    if not visible:
+        data, _ = split(result.to_json())
     program = result.program
     sizes = program.constants if program is not None else ()
+    facts = program.facts if program is not None else None
     names = {
         equation.primitive
-        for inner in (program.facts.programs if program is not None else ())
+        for inner in (facts.programs if facts is not None else ())
         for equation in inner.equations
     }
+    lines = [
+        result.source.to_json() if result.source is not None else None,
+        list(facts.sources) if facts is not None else None,
+    ]
     captured = min(sum(size for _, size in sizes), _MOST)
-    return Seen(digest(visible), digest(lines), captured, "\n".join(sorted(names)))
+    return Seen(visible or digest(data), digest(lines), captured, "\n".join(sorted(names)))
 
 
 def read_seen(data: Any) -> Seen | None:
@@ -268,37 +274,59 @@ class IndexRow:
     seen: Seen | None = None
 
 
+class Shared:
+    """What many records have in common, as JSON, and its names."""
+
+    def __init__(self, needs: str, made: str) -> None:
+        self.needs = needs
+        self.made = made
+        self.needs_name = hashlib.sha256(needs.encode()).hexdigest()
+        self.made_name = hashlib.sha256(made.encode()).hexdigest()
+
+
 class PackIndex:
     """Rows of all packs, with what they share."""
 
     def __init__(self) -> None:
         self.sizes: dict[str, int] = {}  # of each pack, the offset up to which it was read
-        self.rows: dict[str, dict[str, IndexRow]] = {}  # by key and digest
+        self.rows: dict[str, tuple[IndexRow, ...]] = {}  # by key
         self.needs: dict[str, Stored] = {}
         self.made: dict[str, dict[str, str]] = {}
 
     def all(self) -> list[IndexRow]:
         """Every row."""
-        return [row for rows in self.rows.values() for row in rows.values()]
+        return [row for rows in self.rows.values() for row in rows]
 
-    def newest(self, key: str) -> list[IndexRow]:
+    def newest(self, key: str) -> Sequence[IndexRow]:
         """The rows of a key, the newest first."""
-        return sorted(self.rows.get(key, {}).values(), key=lambda row: row.at, reverse=True)
+        rows = self.rows.get(key, ())
+        return rows if len(rows) < 2 else sorted(rows, key=lambda row: row.at, reverse=True)
+
+    def find(self, key: str, line_digest: str) -> IndexRow | None:
+        """The row of a record."""
+        rows = self.rows.get(key, ())
+        return next((row for row in rows if row.digest == line_digest), None)
+
+    def put(self, row: IndexRow) -> None:
+        """Add a row, in place of one for the same record."""
+        others = (other for other in self.rows.get(row.key, ()) if other.digest != row.digest)
+        self.rows[row.key] = (*others, row)
 
     def drop(self, rows: Iterable[IndexRow]) -> None:
         """Forget rows."""
         for row in rows:
-            kept = self.rows.get(row.key, {})
-            kept.pop(row.digest, None)
-            if not kept:
+            kept = tuple(r for r in self.rows.get(row.key, ()) if r.digest != row.digest)
+            if kept:
+                self.rows[row.key] = kept
+            else:
                 self.rows.pop(row.key, None)
 
-    def share(self, needs: Stored, made: dict[str, str]) -> tuple[str, str]:
-        """Keep a record's needs and circumstances, shared by all; the names of both."""
-        names = digest(needs), digest(made)
-        self.needs.setdefault(names[0], needs)
-        self.made.setdefault(names[1], made)
-        return names
+    def share(self, needs: Stored, made: dict[str, str]) -> Shared:
+        """Keep a record's needs and circumstances, which many have in common."""
+        shared = Shared(canonical(needs), canonical(made))
+        self.needs.setdefault(shared.needs_name, needs)
+        self.made.setdefault(shared.made_name, made)
+        return shared
 
     def to_json(self) -> JsonObject:
         """Plain data; rows name their packs, and what they share, by index."""
@@ -335,11 +363,14 @@ class PackIndex:
         index.needs = dict(zip(needs, data["needs"], strict=True))
         index.made = dict(zip(made, data["made"], strict=True))
         names = _Names([name for name, _ in data["packs"]], needs, made)
-        for item in data["rows"]:
-            row = names.read(item)
-            if row is None:
-                return None
-            index.rows.setdefault(row.key, {})[row.digest] = row
+        rows = names.read(data["rows"])
+        if rows is None:
+            return None
+        for row in rows:
+            if row.key in index.rows:
+                index.put(row)
+            else:
+                index.rows[row.key] = (row,)
         return index
 
 
@@ -362,28 +393,56 @@ class _Names(NamedTuple):
 
         return write
 
-    def read(self, data: Any) -> IndexRow | None:
-        """Read what :meth:`writer` made; ``None`` for anything else."""
-        if type(data) is not list or len(data) != 12:
+    def read(self, data: list[Any]) -> list[IndexRow] | None:
+        """Read what :meth:`writer` made; ``None`` for anything else.
+
+        Columns are checked as a whole: a check of each field costs more than all the rest.
+        """
+        if not data:
+            return []
+        if not all(type(row) is list and len(row) == 12 for row in data):
             return None
-        key, pack, offset, length, line, at, asked, request, needs, made, raised, kept = data
-        fits = (
-            _is_key(key)
-            and all(map(_is_count, (pack, offset, length, at, asked, needs, made)))
-            and pack < len(self.packs)
-            and needs < len(self.needs)
-            and made < len(self.made)
-            and _is_digest(line)
-            and _is_digest(request)
-            and type(raised) is bool
+        key, pack, offset, length, line, at, asked, request, needs, made, raised, kept = zip(
+            *data, strict=True
         )
-        shows = read_seen(kept) if fits and kept is not None else None
-        if not fits or (kept is not None and shows is None):
+        fits = (
+            _are(_KEY, key)
+            and all(map(_are_counts, (pack, offset, length, at, asked, needs, made)))
+            and max(pack) < len(self.packs)
+            and max(needs) < len(self.needs)
+            and max(made) < len(self.made)
+            and _are(_DIGEST, line)
+            and _are(_DIGEST, request)
+            and set(map(type, raised)) == {bool}
+        )
+        shows = _read_all_seen(kept) if fits else None
+        if shows is None:
             return None
-        return IndexRow(
-            key, self.packs[pack], offset, length, line, at, asked, request, self.needs[needs],
-            self.made[made], raised, shows,
-        )  # fmt: skip
+        packs = map(self.packs.__getitem__, pack)
+        shared = map(self.needs.__getitem__, needs), map(self.made.__getitem__, made)
+        columns = key, packs, offset, length, line, at, asked, request, *shared, raised, shows
+        return list(map(IndexRow, *columns))
+
+
+def _read_all_seen(data: Sequence[Any]) -> list[Seen | None] | None:
+    """What rows keep of their results; ``None`` where anything is wrong.
+
+    Many programs have the same primitives, so equal texts are one.
+    """
+    kept = [item for item in data if item is not None]
+    if not all(type(item) is list and len(item) == 4 for item in kept):
+        return None
+    if kept:
+        program, source, captured, names = zip(*kept, strict=True)
+        if not (_are(_DIGEST, program) and _are(_DIGEST, source) and _are_counts(captured)):
+            return None
+        if set(map(type, names)) != {str} or not all(map(is_plain, set(names))):
+            return None
+    same: dict[str, str] = {}
+    return [
+        None if item is None else Seen._make((*item[:3], same.setdefault(item[3], item[3])))
+        for item in data
+    ]
 
 
 # -- records ---------------------------------------------------------------------------
@@ -400,19 +459,12 @@ class RecordHead:
     key: str
     request: str
     needs: Stored
-    made: Mapping[str, str]
+    made: dict[str, str]
     at: int
-
-    def to_json(self) -> JsonObject:
-        """Plain data."""
-        return {
-            "schema": SCHEMA, "key": self.key, "request": self.request, "needs": self.needs,
-            "made": dict(self.made), "at": self.at,
-        }  # fmt: skip
 
     @classmethod
     def from_json(cls, data: Any) -> RecordHead | None:
-        """Read what :meth:`to_json` wrote; ``None`` for anything else."""
+        """Read what :func:`head` wrote; ``None`` for anything else."""
         fits = (
             type(data) is dict
             and sorted(data) == ["at", "key", "made", "needs", "request", "schema"]
@@ -429,6 +481,12 @@ class RecordHead:
         return cls(data["key"], data["request"], data["needs"], data["made"], data["at"])
 
 
+def head(key: str, request: str, shared: Shared, at: int) -> bytes:
+    """The head of a record: canonical JSON, without encoding again what others share."""
+    text = f'"made":{shared.made},"needs":{shared.needs},"request":"{request}"'
+    return f'{{"at":{at},"key":"{key}",{text},"schema":{SCHEMA}}}'.encode()
+
+
 def read_head(record: Record) -> RecordHead | None:
     """The head of a record, ``None`` where it is damaged."""
     try:
@@ -440,7 +498,7 @@ def read_head(record: Record) -> RecordHead | None:
 def read_result(record: Record, key: str) -> Result | None:
     """The result of a record of that key; ``None`` if a page can't show it."""
     try:
-        data = loads(record.result)
+        data = record.result.data()
     except ValueError:
         return None
     # Heads are canonical, so a regular expression finds the key.
@@ -450,11 +508,6 @@ def read_result(record: Record, key: str) -> Result | None:
     if problem(data) or (key.endswith(FAILED) and "text" in data):
         return None
     return Result.from_json(data)
-
-
-def written(head: RecordHead, result: Result) -> bytes:
-    """The line of a record."""
-    return line(canonical(head.to_json()), canonical(result.to_json()))
 
 
 # -- checks of single fields -----------------------------------------------------------
@@ -470,6 +523,15 @@ def _is_digest(data: Any) -> bool:
 
 def _is_count(data: Any) -> bool:
     return type(data) is int and 0 <= data <= _MOST
+
+
+def _are_counts(column: Sequence[Any]) -> bool:
+    return set(map(type, column)) == {int} and min(column) >= 0 and max(column) <= _MOST
+
+
+def _are(pattern: re.Pattern[str], column: Sequence[Any]) -> bool:
+    """Whether all of a column are texts that a pattern matches."""
+    return set(map(type, column)) == {str} and all(map(pattern.fullmatch, column))
 
 
 def _are_texts(data: Any) -> bool:

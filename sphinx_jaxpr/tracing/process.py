@@ -11,11 +11,14 @@ import selectors
 import signal
 import socket
 import subprocess
+import sys
 import threading
 import time
+import weakref
 from collections import deque
+from collections.abc import Generator, Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeAlias, TypeVar
 
 from . import descendants
 from .checks import is_text
@@ -56,6 +59,19 @@ def patience(seconds: float) -> float:
     return min(max(seconds, 0.0), _LONGEST_WAIT)
 
 
+#: What a fork of this process inherits, which would keep a worker alive.
+_open: weakref.WeakSet[Streams] = weakref.WeakSet()
+
+
+def _close_in_fork() -> None:
+    for pipes in list(_open):
+        pipes.close()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_close_in_fork)
+
+
 class Streams:
     """The output of a process, in pieces, and its input."""
 
@@ -75,6 +91,7 @@ class Streams:
             os.set_blocking(number, False)
         for number in self.sources:
             self.selector.register(number, selectors.EVENT_READ)
+        _open.add(self)
 
     def send(self, data: bytes) -> None:
         """Write, now or as soon as there is room."""
@@ -96,6 +113,11 @@ class Streams:
         if watched:
             self.selector.unregister(self.input.fileno())
 
+    @property
+    def number(self) -> int:
+        """A descriptor that is ready when there is output, or room for input."""
+        return int(self.selector.fileno())
+
     def wait(self, seconds: float) -> list[tuple[str, bytes]]:
         """The output within ``seconds``: each piece with its stream, empty at its end."""
         pieces = []
@@ -114,9 +136,21 @@ class Streams:
             pieces.append((self.sources[key.fd], piece))
         return pieces
 
+    def unread(self) -> int:
+        """Bytes that were sent and not read, as far as the system says."""
+        try:
+            from fcntl import ioctl
+            from termios import FIONREAD
+
+            count = ioctl(self.input.fileno(), FIONREAD, bytes(4))
+        except (ImportError, OSError):
+            return len(self.pending)
+        return len(self.pending) + int.from_bytes(count, sys.byteorder)
+
     def close(self) -> None:
         """Close all ends."""
         self.closed = True
+        _open.discard(self)
         self.selector.close()
         for file in self.files:
             with contextlib.suppress(OSError):
@@ -165,6 +199,9 @@ class ThreadedStreams(Streams):
                 pieces.append(self.pieces.get_nowait())
         return pieces
 
+    def unread(self) -> int:
+        return 0
+
     def close(self) -> None:
         self.closed = True
         self.requests.put(b"")
@@ -187,8 +224,15 @@ class Ended(Exception):
     """The process ended, or can no longer answer."""
 
 
+_Found = TypeVar("_Found")
+
+
 class Process:
-    """The running worker and its pipes."""
+    """The running worker and its pipes.
+
+    What waits for the worker is a generator that yields the process whenever it has to wait,
+    so that one loop can serve several workers and do something else meanwhile.
+    """
 
     def __init__(self, setup: Setup) -> None:
         self.setup = setup
@@ -202,6 +246,11 @@ class Process:
         self.worker = 0  # the process below its keeper, where there is one
         self.closed = False  # whether nothing more can be read
         self.over = False  # whether the keeper ended
+        self.is_ready = False  # whether JAX has started
+        self.settled = 0  # bytes of memory once no more modules were imported
+        self.until = 0.0  # when whatever waits for it stops waiting
+        self.owner = os.getpid()
+        self.is_killed = False
         self.child: subprocess.Popen[bytes] | None = None
         self.problem = ""
         ours, theirs = socket.socketpair() if os.name == "posix" else (None, None)
@@ -227,18 +276,17 @@ class Process:
             if theirs is not None:
                 theirs.close()
         self.streams: Streams = streams(self.child, ours)
+        # JAX reads its flags at the first use of a device: if asked for here, a wrong one
+        # is reported as such.
+        greeting = {"token": self.token, "roots": list(setup.roots), "memory": setup.memory}
+        self.say({**greeting, "devices": bool(setup.flags)})
 
-    def greet(self, until: float) -> str:
+    def greeting(self, until: float) -> Hearing[str]:
         """Wait until JAX has started, at most to ``until``; what went wrong, or ``""``."""
         if self.child is None:
             return f"jaxpr_python: {self.problem}"
-        # JAX reads its flags at the first use of a device: if asked for here, a wrong one
-        # is reported as such.
-        setup = self.setup
-        greeting = {"token": self.token, "roots": list(setup.roots), "memory": setup.memory}
-        self.say({**greeting, "devices": bool(self.setup.flags)})
         try:
-            message = self.hear(min(time.monotonic() + START_TIMEOUT, until))
+            message = yield from self.hear(min(time.monotonic() + START_TIMEOUT, until))
         except Unusable as error:
             return (
                 f"the tracing process sent something unreadable at its start: {error}{self._hint()}"
@@ -250,6 +298,7 @@ class Process:
             text = f"the tracing process did not start JAX within {START_TIMEOUT:g} s"
             return text + self._hint()
         if message.get("ready") is True:
+            self.is_ready = True
             return ""
         reason = message.get("broken")
         reason = (
@@ -270,8 +319,9 @@ class Process:
         """Send one message."""
         self.streams.send(json.dumps(message).encode() + b"\n")
 
-    def hear(self, until: float) -> Message | None:
+    def hear(self, until: float) -> Hearing[Message | None]:
         """The next message; ``None`` if none arrives before ``until``."""
+        self.until = until
         while True:
             try:
                 message = self.frames.take() if self.frames.buffer else None
@@ -283,15 +333,23 @@ class Process:
                 return message
             if self.closed:
                 raise Ended
-            left = until - time.monotonic()
-            self._listen(left)
-            if left <= 0:
+            if until - time.monotonic() > 0:
+                yield self
+            else:
+                self.listen(0)
                 return self.frames.take()
 
-    def _listen(self, seconds: float) -> None:
-        """Read output; after the keeper has ended, only what is available."""
-        if not self.worker and self.child is not None:  # no keeper says when it ended
-            seconds = min(seconds, _GLANCE)
+    @property
+    def longest_wait(self) -> float:
+        """Seconds for which it makes sense to wait for output."""
+        if self.over:
+            return 0
+        left = self.until - time.monotonic()
+        return left if self.worker else min(left, _GLANCE)  # no keeper says when it ended
+
+    def listen(self, seconds: float) -> None:
+        """Read the output that comes within ``seconds``."""
+        if not self.worker and self.child is not None:
             self.over = self.over or self.child.poll() is not None
         pieces = self.streams.wait(0 if self.over else seconds)
         for name, piece in pieces:
@@ -336,6 +394,17 @@ class Process:
         self.answered += 1
         return self.needs[number]
 
+    def has_begun(self) -> bool:
+        """Whether the worker read all that it was sent, and runs; true where that is unknown."""
+        pid = self.worker or (self.child.pid if self.child is not None else 0)
+        return not descendants.is_stopped(pid) and not self.streams.unread()
+
+    def has_grown(self, most: int) -> bool:
+        """Whether the worker takes ``most`` bytes more than it did after its last import."""
+        memory = descendants.memory(self.worker)
+        self.settled = self.settled or memory
+        return memory - self.settled > most
+
     def output(self) -> str:
         """The end of what the worker and user code printed."""
         self._drain()
@@ -370,8 +439,9 @@ class Process:
 
     def kill(self) -> None:
         """Kill the worker and every process that it started."""
-        if self.child is None:
+        if self.child is None or self.is_killed or self.owner != os.getpid():  # in a fork
             return
+        self.is_killed = True
         self._drain()
         running = self.child.returncode is None
         if hasattr(os, "killpg"):
@@ -385,3 +455,21 @@ class Process:
         with contextlib.suppress(subprocess.TimeoutExpired):
             self.child.wait(timeout=5)
         self.streams.close()
+
+
+def wait(processes: Sequence[Process], seconds: float) -> None:
+    """Read what the processes write within ``seconds``; not longer than any can wait."""
+    seconds = min([seconds, *(process.longest_wait for process in processes)])
+    if len(processes) == 1:
+        processes[0].listen(seconds)
+        return
+    with selectors.DefaultSelector() as selector:
+        for process in processes:
+            selector.register(process.streams.number, selectors.EVENT_READ)
+        selector.select(patience(seconds))
+    for process in processes:
+        process.listen(0)
+
+
+#: Yields a process whenever it has to wait for it.
+Hearing: TypeAlias = Generator[Process, None, _Found]

@@ -22,7 +22,7 @@ from .transforms import TRANSFORMS
 # --- requests
 
 #: Raised when the meaning of a request or of a result changes.
-SCHEMA: Final = 4
+SCHEMA: Final = 5
 
 #: Words that can't name a block or a label, since the path language uses them.
 RESERVED: Final = frozenset(

@@ -9,9 +9,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from enum import StrEnum
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, Self
 
 from ..program.text import shorten, words
+from .encoded import EncodedResult
 from .files import JsonObject
 
 if TYPE_CHECKING:
@@ -264,22 +266,49 @@ class Needs:
         return {name: part for name, part in parts if part}
 
 
+class ReceivedResult:
+    """A program as the worker wrote it: checked JSON data, and its texts."""
+
+    def __init__(self, data: JsonObject, texts: EncodedResult) -> None:
+        self.data = data
+        self.texts = texts
+
+    @cached_property
+    def result(self) -> Result:
+        """The program itself, read when first asked for."""
+        return Result.from_json(self.data)
+
+
 @dataclass(frozen=True)
 class Reply:
     """The outcome of one request to a worker.
 
     Either ``result`` or ``error`` is set; ``known`` is the part of a result that preceded
-    the error.  ``needs`` are the dependencies of the answer, if they are known.
+    the error.  ``needs`` are the dependencies of the answer, if they are known.  A result is
+    ``made`` here or ``received`` with its texts.
     """
 
-    result: Result | None = None
+    made: Result | None = None
     error: TraceError | None = None
     known: Result | None = None
     needs: Needs | None = None
+    received: ReceivedResult | None = field(default=None, compare=False)
+
+    @property
+    def result(self) -> Result | None:
+        """The program."""
+        return self.made if self.received is None else self.received.result
 
     @classmethod
-    def from_json(cls, data: Mapping[str, Any], needs: Needs | None = None) -> Self:
-        """Read a message of the worker; the client completes its ``needs``."""
+    def from_json(
+        cls,
+        data: Mapping[str, Any],
+        needs: Needs | None = None,
+        texts: EncodedResult | None = None,
+    ) -> Self:
+        """Read a message of the worker; the client completes its ``needs`` and ``texts``."""
+        if texts is not None:
+            return cls(needs=needs, received=ReceivedResult(data["result"], texts))
         result, error, known = (data.get(name) for name in ("result", "error", "known"))
         return cls(
             None if result is None else Result.from_json(result),

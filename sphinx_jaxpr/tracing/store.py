@@ -11,26 +11,17 @@ import contextlib
 import os
 import re
 import time
-from collections import defaultdict
+from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeAlias
 
 from . import packs
+from .encoded import EncodedResult, encoded
 from .files import MOST, Cache, opened, remove_old, remove_temporary
 from .needs import Present
-from .packs import (
-    FAILED,
-    IndexRow,
-    PackIndex,
-    RecordHead,
-    Seen,
-    read_head,
-    read_result,
-    seen,
-    written,
-)
+from .packs import FAILED, IndexRow, PackIndex, Seen, Shared, read_head, read_result, seen
 from .request import SCHEMA, Request
 from .result import Needs, Result
 
@@ -174,6 +165,36 @@ __all__ = ["FAILED", "INDEX", "Seen", "Store", "seen"]
 
 INDEX: Final = f"index-{SCHEMA}.txt"
 _LAST: Final = 2**63 - 1
+#: Bytes of the lines whose results are kept in memory, where they take some ten times as much.
+RECENT: Final = 2 * 2**20
+#: The parts of a key beside the request, by name.
+Made: TypeAlias = Mapping[str, str]
+
+
+class Recent:
+    """The results that were saved or read last; others are read from their packs again."""
+
+    def __init__(self, most: int) -> None:
+        self.most = most
+        self.size = 0
+        self._results: OrderedDict[str, tuple[Result, int]] = OrderedDict()
+
+    def __len__(self) -> int:
+        return len(self._results)
+
+    def get(self, key: str) -> Result | None:
+        """A result, if it is still here."""
+        result, _ = self._results.get(key, (None, 0))
+        return result
+
+    def add(self, key: str, result: Result, size: int) -> None:
+        """Add a result whose line has that many bytes."""
+        _, before = self._results.pop(key, (None, 0))
+        self._results[key] = result, size
+        self.size += size - before
+        while self.size > self.most and len(self._results) > 1:
+            _, (_, size) = self._results.popitem(last=False)
+            self.size -= size
 
 
 class Store:
@@ -194,7 +215,9 @@ class Store:
         self.today = int(clock() // _DAY)
         self.changed = False  # whether the index differs from the one in the folder
         self.damaged = 0  # damaged lines and results
-        self.loaded: dict[str, Result] = {}
+        self.loaded = Recent(RECENT)
+        self._unstored: dict[str, Result] = {}  # what no pack has
+        self._shared: dict[tuple[int, int, frozenset[str]], tuple[Shared, Needs, Made]] = {}
         self._chosen: dict[str, IndexRow] = {}
         self._lost: dict[
             tuple[str, str], IndexRow
@@ -207,6 +230,13 @@ class Store:
         self._look()  # after the index was read: a pack that is gone by then has a successor
 
     # -- reading
+
+    def judge_by(self, present: Present) -> None:
+        """Look again at what results depend on: it may have changed."""
+        self.present, self.installed = present, present.installed
+        self._changes.clear()
+        self._shared.clear()
+        self._chosen.clear()
 
     def fresh(self, key: str, *, raises: bool = False) -> Seen | None:
         """What the result under ``key`` shows, if it may still be used.
@@ -226,20 +256,20 @@ class Store:
 
     def load(self, key: str) -> Result | None:
         """The result under ``key``; ``None`` if it is damaged or gone."""
-        if key not in self.loaded:
+        result = self._unstored.get(key) or self.loaded.get(key)
+        if result is None:
             row = self._chosen.get(key) or next(iter(self.index.newest(key)), None)
             result = self._result(row) if row else None
-            if result is None:
-                return None
-            self.loaded[key] = result
-        return self.loaded[key]
+            if row is not None and result is not None:
+                self.loaded.add(key, result, row.length)
+        return result
 
     def _complete(self, row: IndexRow) -> bool:
         """Read from its pack what a result shows; whether it is valid."""
         result = self._result(row)
         if result is not None:
             row.seen, row.raised = seen(result), result.error is not None
-            self.loaded[row.key] = result
+            self.loaded.add(row.key, result, row.length)
             self.changed = True
         return result is not None
 
@@ -260,7 +290,7 @@ class Store:
                 record = packs.record(packs.raw(self.folder / row.pack, row.offset, row.length))
             except OSError:  # another build may have merged several packs
                 self._look()
-                row = self.index.rows.get(row.key, {}).get(row.digest, row)
+                row = self.index.find(row.key, row.digest) or row
             else:
                 return record if record and record.digest == row.digest else None
         return None
@@ -299,17 +329,16 @@ class Store:
         if record is None or head is None:
             self.damaged += 1
             return
-        rows = self.index.rows.get(head.key, {})
-        if record.digest in rows:  # a build was killed while it moved it
+        if self.index.find(head.key, record.digest):  # a build was killed while it moved it
             return
-        needs, made = self.index.share(head.needs, dict(head.made))
+        shared = self.index.share(head.needs, head.made)
         row = IndexRow(
             head.key, name, record.offset, record.length, record.digest, head.at, self.today,
-            head.request, needs, made,
+            head.request, shared.needs_name, shared.made_name,
         )  # fmt: skip
         if before := self._lost.pop((head.key, record.digest), None):
             row.asked, row.raised, row.seen = before.asked, before.raised, before.seen
-        self.index.rows.setdefault(head.key, {})[record.digest] = row
+        self.index.put(row)
 
     def _changed(self, name: str) -> str:
         """What has changed in a set of needs, or ``""``; looked up once a build."""
@@ -335,33 +364,46 @@ class Store:
         request: Request,
         result: Result,
         needs: Needs,
-        made: Mapping[str, str],
+        made: Made,
+        *,
+        request_digest: str = "",
+        texts: EncodedResult | None = None,
     ) -> Seen:
         """Keep a result at once, so that a later failure costs nothing; what it shows.
 
-        ``made`` has the other parts of the key, by name.
+        ``made`` has the other parts of the key, by name.  ``texts`` are those of the result,
+        and ``request_digest`` is that of the request, where they are known.
         """
-        visible = seen(result)
-        self.loaded[key] = result
+        texts = texts or encoded(result.to_json())
+        visible = seen(result, texts.digest)
         self._chosen.pop(key, None)
-        stored = self.present.stored(needs, request.top_modules)
+        shared = self._share(needs, frozenset(request.top_modules), made)
         before = self.index.newest(key)
         at = max([int(self.clock() * 1000), *(row.at + 1 for row in before[:1])])
-        head = RecordHead(key, request.digest, stored, made, min(at, _LAST))
-        line = written(head, result)
+        at, request_digest = min(at, _LAST), request_digest or request.digest
+        line = packs.line(packs.head(key, request_digest, shared, at), texts)
         offset = self._append(line)
-        if self._pack is not None and offset is not None:
-            names = self.index.share(stored, dict(made))
-            line_digest = line[:64].decode()
-            row = IndexRow(
-                key, self._pack.name, offset, len(line), line_digest, head.at, self.today,
-                head.request, *names, result.error is not None, visible,
-            )  # fmt: skip
-            self.index.drop(old for old in before if old.needs == row.needs)
-            self.index.rows.setdefault(key, {})[line_digest] = row
-            self.index.sizes[self._pack.name] = self._pack.size
-            self.changed = True
+        if self._pack is None or offset is None:
+            self._unstored[key] = result
+            return visible
+        self.loaded.add(key, result, len(line))
+        row = IndexRow(
+            key, self._pack.name, offset, len(line), line[:64].decode(), at, self.today,
+            request_digest, shared.needs_name, shared.made_name, result.error is not None, visible,
+        )  # fmt: skip
+        self.index.drop([old for old in before if old.needs == row.needs])
+        self.index.put(row)
+        self.index.sizes[self._pack.name] = self._pack.size
+        self.changed = True
         return visible
+
+    def _share(self, needs: Needs, tops: frozenset[str], made: Made) -> Shared:
+        """What a record shares with others; the worker sends equal needs as one object."""
+        name = (id(needs), id(made), tops)
+        if name not in self._shared:
+            shared = self.index.share(self.present.stored(needs, tops), dict(made))
+            self._shared[name] = shared, needs, made  # while they live, no other has their ids
+        return self._shared[name][0]
 
     def _append(self, line: bytes) -> int | None:
         """The offset of a record in the pack of this build; ``None`` if it can't be kept."""
@@ -401,7 +443,7 @@ class Store:
         other = self.cache.load(INDEX, PackIndex.from_json, SCHEMA) or PackIndex()
         new = other.sizes.keys() - self.index.sizes.keys()
         for row in other.all():
-            mine = self.index.rows.get(row.key, {}).get(row.digest)
+            mine = self.index.find(row.key, row.digest)
             if mine is not None:
                 mine.asked = max(mine.asked, row.asked)
                 if mine.seen is None:
@@ -409,8 +451,10 @@ class Store:
             if row.pack in new:
                 at = mine or row
                 at.pack, at.offset, at.length = row.pack, row.offset, row.length
-                at.needs, at.made = self.index.share(other.needs[row.needs], other.made[row.made])
-                self.index.rows.setdefault(row.key, {})[row.digest] = at
+                self.index.needs.setdefault(row.needs, other.needs[row.needs])
+                self.index.made.setdefault(row.made, other.made[row.made])
+                at.needs, at.made = row.needs, row.made
+                self.index.put(at)
         self.index.sizes.update({name: other.sizes[name] for name in new})
 
 

@@ -34,6 +34,13 @@ from .tracer import Tracer
 _LEFT_BY_OTHERS = (jax.errors.UnexpectedTracerError, MemoryError)
 
 
+#: What JSON has of a text with characters that must be spelled out: hidden ones, and lone
+#: surrogates, which no page can hold.
+_ESCAPES = (b"\\u", b"\\b", b"\\f", b"\\r")
+#: The parts of a reply that pages show.
+_SHOWN = ("result", "error", "known")
+
+
 class _Failed(Exception):
     """A module whose import failed before, so that it is not run again."""
 
@@ -75,7 +82,11 @@ class Server:
         if os.getpid() != self.pid:
             os._exit(0)
         text = frame(self.token, message)
-        if b"\\ud" in text:  # perhaps a lone surrogate, which no page can hold
+        if any(escape in text for escape in _ESCAPES):
+            shown = {key: spelled_all(message[key]) for key in _SHOWN if key in message}
+            message = {**message, **shown}
+            text = frame(self.token, message)
+        if b"\\ud" in text:  # files that it depends on are named exactly
             spelled = {key: _whole(part) for key, part in message.items() if key != "needs"}
             text = frame(self.token, {**message, **spelled})
         data = memoryview(text)
@@ -111,26 +122,28 @@ class Server:
         if refusal:
             self.say(id=number, again=refusal)
         else:
-            # Files that it depends on are named exactly.
-            parts = spelled_all(reply.to_json())
-            self.say(id=number, **parts, **self.dependencies(request, number))
+            self.say(id=number, **reply.to_json(), **self.dependencies(request, number))
 
     def _reply(self, number: int, request: Request) -> tuple[Reply, str]:
         """The reply to a request, and why another request may have caused it, or ``""``."""
         stage = ErrorKind.IMPORT
         loaded: tuple[str, ...] = ()
+        imports = False
 
         def importing(module: str) -> None:
-            nonlocal loaded
+            nonlocal loaded, imports
             loaded = (*loaded, module)
             if loaded in self.failed:
                 raise _Failed(module)
-            self.say(id=number, stage="import", module=module)
+            if module not in sys.modules:
+                self.say(id=number, stage="import", module=module)
+                imports = True
 
         try:
             target = self.tracer.prepare(request, importing)
             stage = ErrorKind.TRACE
-            self.say(id=number, stage="trace")
+            if imports:  # what follows is not to be blamed on a module
+                self.say(id=number, stage="trace")
             if self.isolation.forgets:
                 self.tracer.stages.clear()
             settings = self.isolation.prepared()

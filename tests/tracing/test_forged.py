@@ -13,6 +13,7 @@ import pytest
 
 from sphinx_jaxpr.tracing import packs
 from sphinx_jaxpr.tracing.checks import problem
+from sphinx_jaxpr.tracing.encoded import EncodedResult, split
 from sphinx_jaxpr.tracing.files import Cache, canonical, signed, unsigned
 from sphinx_jaxpr.tracing.needs import Present
 from sphinx_jaxpr.tracing.request import SCHEMA
@@ -95,30 +96,32 @@ def shelf(tmp_path: Path) -> Shelf:
     return Shelf(Folder(tmp_path))
 
 
-@pytest.mark.parametrize("part", ["head", "result"])
+@pytest.mark.parametrize("part", ["head", "visible", "rest"])
 def test_each_field_of_a_record(shelf: Shelf, part: str) -> None:
     shelf.folder.index.unlink()
     record = packs.record(shelf.lines[0])
     assert record is not None
-    parts = {"head": record.head.decode(), "result": record.result.decode()}
+    parts = {"head": record.head, **record.result._asdict()}
     tried = 0
     for text in forged(json.loads(parts[part])):
-        line = packs.line(**{**parts, part: text})
+        head, *texts = {**parts, part: text.encode()}.values()
+        line = packs.line(head, EncodedResult(*texts))
         shelf.pack.write_bytes(line + shelf.lines[1])
-        shelf.look(result=None if part == "result" else RESULT)
+        shelf.look(result=RESULT if part == "head" else None)
         tried += 1
         if tried % 20 == 0:
             assert shelf.look(B)
-    assert tried > 800
+    assert tried > (200 if part == "rest" else 800)
 
 
 def test_each_field_of_a_failure(shelf: Shelf) -> None:
     record = packs.record(shelf.lines[0])
     assert record is not None
-    head = record.head.decode().replace(A, A + FAILED)
-    for data in (ERROR_JSON, RESULT_JSON):
+    head = record.head.replace(A.encode(), (A + FAILED).encode())
+    for data in (ERROR_JSON, split(RESULT_JSON)[0]):
+        rest = b"{}" if data is ERROR_JSON else record.result.rest
         for text in forged(data) if data is ERROR_JSON else [canonical(data)]:
-            shelf.pack.write_bytes(packs.line(head, text))
+            shelf.pack.write_bytes(packs.line(head, EncodedResult(text.encode(), rest)))
             assert not shelf.look(A + FAILED, None) or "error" in json.loads(text)
 
 
@@ -202,7 +205,8 @@ def test_garbage_between_records(shelf: Shelf, garbage: bytes) -> None:
 
 def test_a_line_that_is_too_long(shelf: Shelf, monkeypatch: pytest.MonkeyPatch) -> None:
     shelf.folder.index.unlink()
-    long = packs.line("{}", '"' + "a" * 3 * len(shelf.lines[0]) + '"')
+    text = b'"%s"' % (b"a" * 3 * len(shelf.lines[0]))
+    long = packs.line(b"{}", EncodedResult(text, b"{}"))
     shelf.pack.write_bytes(shelf.lines[0] + long + shelf.lines[1])
     monkeypatch.setattr(packs, "MOST", 2 * len(shelf.lines[0]))
     assert shelf.look() and shelf.look(B)

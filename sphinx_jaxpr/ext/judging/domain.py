@@ -33,6 +33,7 @@ from ..records import (
 
 if TYPE_CHECKING:
     from .build import RunningBuild
+    from .session import BuildSession
 
 
 #: Format and name of the builders that show blocks.
@@ -52,7 +53,8 @@ class JaxprDomain(PageDomain):
     """What pages ask for, by page.
 
     ``settings`` are those of conf.py, from the event ``builder-inited`` on.  ``build`` has the
-    parts of the running build, and ``ids`` those that its trees show.
+    parts of the running build, and ``ids`` those that its trees show.  ``early`` is the session
+    that began a worker while pages are read.
     """
 
     name = "jaxpr"
@@ -72,11 +74,13 @@ class JaxprDomain(PageDomain):
         *(Aval, Call, Chain, Mesh, Name, Ref, Request, Step),
     )
     settings: ProjectSettings
+    owner: int  # the process that reads pages, or starts those that do
 
     def setup(self) -> None:
         """Start without a build."""
         super().setup()
         self.build: RunningBuild | None = None
+        self.early: BuildSession | None = None
         self.ids = ShownIds()
 
     def begin(self, build: RunningBuild) -> None:

@@ -8,23 +8,24 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from sphinx.util import logging
-from sphinx.util.display import status_iterator
 
 from ...program.text import on_one_line, spelled
 from ...tracing import lock
 from ...tracing.files import digest
 from ...tracing.lock import LockFolder
 from ...tracing.masking import PathMasker, mask
-from ...tracing.request import Job, Limit, Request
+from ...tracing.request import Job, Limit, Request, Setup
 from ...tracing.result import ErrorKind, Needs, Pairs, Reply, Result, TracedProgram, TraceError
 from ...tracing.store import FAILED, Seen, Store
 from ..config import ProjectSettings
 from ..records import Block, DirectiveRecord
 from ..values import Mode
+from .progress import Progress, title
 from .storage import Storage
 
 if TYPE_CHECKING:
     from ...block import TracedBlock
+    from ...tracing.client import Client
 
 # Modules that only tracing and writing need are imported where these begin, so
 # that a build without changes never loads them.
@@ -79,7 +80,9 @@ class Replaced(NamedTuple):
 class BuildSession:
     """Looks requests up and traces the others; holds the outcomes.
 
-    Only :meth:`prepare` and :meth:`mend` start a worker.
+    Only :meth:`begin`, :meth:`prepare` and :meth:`mend` start a worker.  While it traces,
+    ``idle`` is called, which works for a few milliseconds and returns whether more is left;
+    ``arrived`` gets the digest and the outcome of each request that was traced.
     """
 
     def __init__(
@@ -102,11 +105,62 @@ class BuildSession:
         self._limit = Limit(settings.total_timeout)
         self._outcomes: dict[str, Outcome] = {}
         self._tolerated: set[str] = set()  # keys of programs whose failure is tolerated
+        self.idle: Callable[[], bool] = lambda: False
+        self.arrived: Callable[[str, Outcome], None] = lambda request_digest, outcome: None
+        self._early: Client | None = None  # a worker that has begun
         self._locks: LockFolder | None = None
         self._sources: dict[tuple[str, str], str] = {}
         self._blocks: dict[tuple[str, str, str, str], TracedBlock] = {}
 
     # -- tracing
+
+    def begin(self, directives: Iterable[DirectiveRecord]) -> None:
+        """Start a worker if any of these must be traced; JAX starts while pages are read.
+
+        Nothing is traced yet: a module may still be written while pages are read.
+        """
+        if self.mode == "skip" or self._early is not None:
+            return
+        for directive in directives:
+            for block in directive.blocks:
+                request = block.request
+                if request is not None and self._is_missing(directive, block, request):
+                    self.begin_worker(request.x64)
+                    return
+
+    def begin_worker(self, x64: bool) -> None:
+        """Start a worker that is needed later."""
+        from ...tracing.client import Client
+
+        self._early = Client(self.settings.worker(x64), self._limit)
+        self._early.begin()
+
+    def _is_missing(self, directive: DirectiveRecord, block: Block, request: Request) -> bool:
+        if self.from_lock(block):
+            return False
+        if self.policy.fresh or self.storage.starts_over:
+            return True
+        key = self._tolerate(directive, block, request)
+        return self._stored(key, request, key in self._tolerated) is None
+
+    def adopt(self, early: BuildSession) -> None:
+        """Take over the worker that another session of this build has begun, and its store."""
+        self._early, early._early = early._early, None
+        self.storage.adopt(early.storage)
+
+    def end(self) -> None:
+        """End a worker that has begun and is not needed."""
+        if self._early is not None:
+            self._early.close()
+            self._early = None
+
+    def _begun(self, setup: Setup) -> Client | None:
+        """The worker that has begun, if it is as it must be."""
+        early = self._early
+        if early is None or early.setup != setup:
+            return None
+        self._early = None
+        return early
 
     def prepare(self, directives: Iterable[DirectiveRecord]) -> None:
         """Find or trace an outcome for every block of ``directives``."""
@@ -128,6 +182,7 @@ class BuildSession:
                 if job is not None:
                     misses[request.x64][block.digest] = job
         self._trace(misses)
+        self.end()
         self.storage.flush()
         if self._locks is not None:
             self._locks.flush()
@@ -176,7 +231,7 @@ class BuildSession:
         if self.verbosity:
             unused = "this build uses no stored result"
             reason = unused if is_stored else self.storage.why(key, request)
-            text = f"{_title(request)} is traced: {reason or 'no result is stored'}"
+            text = f"{title(request)} is traced: {reason or 'no result is stored'}"
             logger.verbose("%s", on_one_line(text))
 
     def _trace(self, misses: dict[bool, dict[str, Job]]) -> None:
@@ -191,29 +246,45 @@ class BuildSession:
         ordered = list(jobs.values())
         if self.replaced:  # in reverse order, or a dependency on the order might go unnoticed
             ordered = backwards(ordered)
-        progress = status_iterator(
-            run(self.settings.worker(x64), ordered, self._limit),
-            "tracing jaxprs... ",
-            "darkgreen",
-            len(jobs),
-            self.verbosity,
-            stringify_func=lambda item: _title(item[0].request),
-        )
-        for job, reply in progress:
-            self._outcomes[digests[job.key]] = self._keep(job, reply)
+        setup = self.settings.worker(x64)
+        first = self._begun(setup)
+        progress = Progress(len(jobs), self.verbosity)
+        try:
+            for job, reply in run(setup, ordered, self._limit, first=first, idle=self._idle):
+                request_digest = digests[job.key]
+                outcome = self._keep(job, request_digest, reply)
+                self._outcomes[request_digest] = outcome
+                self.arrived(request_digest, outcome)
+                progress.step(job.request)
+        finally:
+            progress.end()
 
-    def _keep(self, job: Job, reply: Reply) -> Outcome:
+    def _idle(self) -> bool:
+        return self.idle()
+
+    def _keep(self, job: Job, request_digest: str, reply: Reply) -> Outcome:
         """Store a result at once; among errors, only an expected one is a result."""
         error = self._cleaned(reply.error) if reply.error is not None else None
         traced = error is None or error.kind is ErrorKind.TRACE
         if error is None or (traced and job.request.expects_error):
-            if error is None:
-                result = reply.result or Result()
+            texts = None
+            if reply.received is not None:
+                result, texts = self.masker.received(reply.received)
+            elif error is None:
+                result = self.masker.result(reply.result or Result())
             else:
-                result = replace(reply.known or Result(), error=error.on_page())
-            result, needs = self.masker.result(result), reply.needs or Needs()
+                result = self.masker.result(replace(reply.known or Result(), error=error.on_page()))
             made = self.storage.made(job.request.x64)
-            return Outcome(job.key, self.store.save(job.key, job.request, result, needs, made))
+            seen = self.store.save(
+                job.key,
+                job.request,
+                result,
+                reply.needs or Needs(),
+                made,
+                request_digest=request_digest,
+                texts=texts,
+            )
+            return Outcome(job.key, seen)
         if job.key in self._tolerated and traced and reply.needs is not None:
             # Otherwise every build would retry what nobody misses.
             made = self.storage.made(job.request.x64)
@@ -358,8 +429,3 @@ class BuildSession:
         versions = {name: installed.version(name) for name in ("jax", "jaxlib")}
         versions["python"] = installed.python_version
         return {name: version for name, version in versions.items() if version}
-
-
-def _title(request: Request) -> str:
-    steps = " | ".join(step.name for step in request.steps)
-    return f"{request.target} {steps}".rstrip()

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
 
 from sphinx.application import Sphinx
 
@@ -22,6 +22,33 @@ from .storage import Storage
 from .verdicts import Addresses, VerdictCache
 
 
+def begin(app: Sphinx, policy: TracePolicy, docnames: Iterable[str], tags: Any) -> None:
+    """Start a worker for pages that were just read, if they need one."""
+    domain = cast(JaxprDomain, app.env.get_domain("jaxpr"))
+    pages = [
+        directives for name in docnames if (directives := domain.visible_directives(tags, name))
+    ]
+    if pages:
+        if domain.early is None:
+            domain.early = _session(app, policy, is_early=True)
+        domain.early.begin(directive for directives in pages for directive in directives)
+
+
+def _session(app: Sphinx, policy: TracePolicy, *, is_early: bool = False) -> BuildSession:
+    """A session of this build; one that takes over what an earlier one began."""
+    settings = settings_of(app.env)
+    masker = PathMasker(str(app.srcdir), settings.import_roots())
+    storage = Storage(
+        settings,
+        masker,
+        Path(app.outdir),
+        Path(app.doctreedir),
+        is_fresh=bool(app.fresh_env_used),
+        is_early=is_early,
+    )
+    return BuildSession(settings, masker, storage, policy, app.verbosity)
+
+
 def start(
     app: Sphinx,
     directives: Mapping[str, list[DirectiveRecord]],
@@ -30,10 +57,10 @@ def start(
     """Begin a build that shows or judges ``directives``; nothing is traced yet."""
     domain = cast(JaxprDomain, app.env.get_domain("jaxpr"))
     settings = settings_of(app.env)
-    masker = PathMasker(str(app.srcdir), settings.import_roots())
-    folders = Path(app.outdir), Path(app.doctreedir)
-    storage = Storage(settings, masker, *folders, is_fresh=bool(app.fresh_env_used))
-    session = BuildSession(settings, masker, storage, policy, app.verbosity)
+    session = _session(app, policy)
+    if domain.early is not None:
+        session.adopt(domain.early)
+        domain.early = None
     ids = ShownIds()
     meanings = Meanings(settings.glossary, app.env, app.builder)
     scopes = Scopes(session, directives, domain.all_directives, meanings.own_primitives)

@@ -28,6 +28,8 @@ logger = logging.getLogger(__name__)
 class Storage:
     """The store of one build, with what enters its keys.
 
+    One that ``is_early`` is opened while pages are read, and leaves warnings to its successor.
+
     ``outdir`` and ``doctreedir`` are Sphinx's; ``is_fresh`` says that Sphinx reads every
     page, because the environment of an earlier build is missing or must not be used.
     """
@@ -40,7 +42,9 @@ class Storage:
         doctreedir: Path,
         *,
         is_fresh: bool,
+        is_early: bool = False,
     ) -> None:
+        self.is_early = is_early
         self.settings = settings
         self.masker = masker
         self.outdir = outdir
@@ -48,6 +52,7 @@ class Storage:
         self.is_fresh = is_fresh
         self._environments: dict[bool, tuple[str, dict[str, str]]] = {}
         self._opened: Store | None = None
+        self._adopted: Store | None = None
         folder = settings.cache_folder(doctreedir)
         #: The folder of results.
         self.cache = Cache(folder, self._not_kept)
@@ -79,8 +84,17 @@ class Storage:
             installed = Installed(setup.python, setup.environment, self.cache, self.masker)
             outputs = (str(self.outdir), str(self.doctreedir), str(self.cache.folder))
             present = Present(self.masker, installed, self._depends(outputs), outputs)
-            self._opened = Store(self.cache, present)
+            if self._adopted is not None:
+                self._adopted.judge_by(present)
+            self._opened = self._adopted or Store(self.cache, present)
         return self._opened
+
+    def adopt(self, early: Storage) -> None:
+        """Take over a store that was opened while pages were read.
+
+        What it looked up since may have changed, so this storage looks again.
+        """
+        self._adopted, self.cache = early._opened, early.cache
 
     def flush(self) -> None:
         """Write the changes, and report what was damaged."""
@@ -93,7 +107,7 @@ class Storage:
         """The files of ``jaxpr_depends``, as digests."""
         confdir = str(self.settings.confdir)
         digests, empty = folders.digests(self.settings.depends, confdir, outputs)
-        for pattern in empty:
+        for pattern in () if self.is_early else empty:
             self._warn("jaxpr_depends", f"no file matches {pattern!r}")
         return digests
 

@@ -23,17 +23,23 @@ class Lines:
         self.starts = [0, *(newline.end() for newline in re.finditer("\n", text))]
         #: The offsets behind the last character of each line.
         self.ends = [*(start - 1 for start in self.starts[1:]), len(text)]
-        #: The offsets of each line's first non-blank character, and behind its last.
-        self.inks = [_ink(text, *line) for line in zip(self.starts, self.ends, strict=True)]
+        self._inks: dict[int, tuple[int, int]] = {}
 
     def at(self, offset: int) -> int:
         """The line of an offset."""
         return bisect_right(self.starts, offset) - 1
 
+    def ink(self, line: int) -> tuple[int, int]:
+        """The offsets of a line's first non-blank character, and behind its last."""
+        ink = self._inks.get(line)
+        if ink is None:
+            ink = self._inks[line] = _ink(self.text, self.starts[line], self.ends[line])
+        return ink
+
     def own(self, begin: int, end: int) -> tuple[int, int] | None:
         """First and last line of a part of the text that has its lines to itself."""
         first, last = self.at(begin), self.at(max(end - 1, 0))
-        alone = begin <= self.inks[first][0] and self.inks[last][1] <= end
+        alone = begin <= self.ink(first)[0] and self.ink(last)[1] <= end
         return (first, last) if alone else None
 
     def owned(self, equations: Iterable[Equation]) -> dict[int, tuple[int, int]]:

@@ -314,6 +314,13 @@ class _Renderer:
             end = ends[line]
             in_summary = line in self.heads
             tag = "span" if in_summary else "pre"
+            item = self.packed.get(line)
+            packed = cursor < len(inline) and inline[cursor][0] <= end
+            written += self.before.get(line, ())
+            kinds = (" jaxpr-packed" if packed else "") + (" jaxpr-cell jaxpr-grid" if item else "")
+            printed = text[start:end]
+            indent = _indent(len(printed) - len(printed.lstrip(" ")))
+            written.append(f'{gap(item)}<{tag} class="jaxpr-line{kinds}"{indent}{rows(item)}>')
             # (offset, order, -end or 0, markup, offset after): closing tags come first
             events: list[_Event] = []
             while token is not None and token.start < end:
@@ -322,21 +329,14 @@ class _Renderer:
                     begin = start
                 events.append((begin, 2, 0, self.token(token, begin, stop, in_summary), stop))
                 token = next(tokens, None)
-            packed = cursor < len(inline) and inline[cursor][0] <= end
-            while cursor < len(inline) and inline[cursor][0] <= end:
-                opens, closes, markup = inline[cursor]
-                events.append((opens, 1, -closes, markup, opens))
-                events.append((closes, 0, 0, "</span>", closes))
-                cursor += 1
-            item = self.packed.get(line)
             if packed or item:
+                while cursor < len(inline) and inline[cursor][0] <= end:
+                    opens, closes, markup = inline[cursor]
+                    events.append((opens, 1, -closes, markup, opens))
+                    events.append((closes, 0, 0, "</span>", closes))
+                    cursor += 1
                 events.extend(self.pieces(item))
                 events.sort()
-            written += self.before.get(line, ())
-            kinds = (" jaxpr-packed" if packed else "") + (" jaxpr-cell jaxpr-grid" if item else "")
-            printed = text[start:end]
-            indent = _indent(len(printed) - len(printed.lstrip(" ")))
-            written.append(f'{gap(item)}<{tag} class="jaxpr-line{kinds}"{indent}{rows(item)}>')
             position = start
             for offset, _, _, markup, after in events:
                 if offset > position:
@@ -349,7 +349,8 @@ class _Renderer:
                 written.append(_escape(text[position:end]))
             written.append(f"</{tag}>")
             # What was opened last closes first.
-            written += reversed(self.after.get(line, ()))
+            if line in self.after:
+                written += reversed(self.after[line])
         return "".join(written)
 
     def pieces(self, item: RowItem | None) -> Iterator[_Event]:

@@ -49,6 +49,8 @@ class EquationPairs:
         self.base, self.variant = base, variant
         self.of: dict[int, int] = {}  # of the variant -> of the base
         self.taken: set[int] = set()
+        # How many of each primitive the base has left.
+        self.left = Counter(computed.equation.primitive for computed in base.computed)
         self.partner: dict[int, int] = {}  # of the base -> of the variant
         self.outputs: dict[int, dict[int, int]] = {}  # by position, of the variant -> of the base
         # Where among the base's equations that could be meant the first one is left.
@@ -58,6 +60,8 @@ class EquationPairs:
 
     def equal(self, level: int) -> None:
         """Pair what has the same number, in order."""
+        if not any(self.left.values()):
+            return
         free: dict[tuple[int, int], list[int]] = {}
         for index in range(len(self.base.computed) - 1, -1, -1):
             if index not in self.taken:
@@ -73,6 +77,7 @@ class EquationPairs:
         """Pair two equations."""
         self.of[index] = other
         self.taken.add(other)
+        self.left[self.base.computed[other].equation.primitive] -= 1
         self.partner.setdefault(other, index)
 
     def complete(self, base: Reference, variant: Printed) -> None:
@@ -100,10 +105,8 @@ class EquationPairs:
 
     def is_open(self) -> bool:
         """Whether both sides have equations of one primitive left."""
-        left = enumerate(self.base.computed)
-        wanted = {computed.equation.primitive for n, computed in left if n not in self.taken}
         rest = enumerate(self.variant.computed)
-        return any(p.equation.primitive in wanted for n, p in rest if n not in self.of)
+        return any(self.left[p.equation.primitive] for n, p in rest if n not in self.of)
 
     def unwrap(self, progress: Progress) -> None:
         """Loops that hold nothing of the base's loops may be around the base itself."""
@@ -204,7 +207,8 @@ class _Variant(Standing):
             best = same or self.willing(free, own)
             if best:
                 return best[0]
-        partner = self.by_some(computed) if computed.operands else None
+        is_left = computed.operands and self.pairs.left[primitive]
+        partner = self.by_some(computed) if is_left else None
         if partner is None:
             again = next((n for n in candidates[:LOOKED_AT] if own in self.known_as(n)), None)
             if again is not None:

@@ -305,8 +305,8 @@ class _Renderer:
         readers of HTML may drop spaces between two tags.
         """
         text, ends = self.text, self.line_numbers.ends
-        tokens = iter(self.printed.tokens)
-        token = next(tokens, None)
+        tokens, index = self.printed.tokens, 0
+        count = len(tokens)
         inline = sorted(self.inline, key=lambda span: (span[0], -span[1]))
         cursor = 0
         written: list[str] = []
@@ -321,14 +321,25 @@ class _Renderer:
             printed = text[start:end]
             indent = _indent(len(printed) - len(printed.lstrip(" ")))
             written.append(f'{gap(item)}<{tag} class="jaxpr-line{kinds}"{indent}{rows(item)}>')
-            # (offset, order, -end or 0, markup, offset after): closing tags come first
+            position = start
+            # Where tags of other kinds come between those of tokens:
+            # (offset, order, -end or 0, markup, offset after), closing tags first.
             events: list[_Event] = []
-            while token is not None and token.start < end:
-                begin, stop = token.start, min(token.end, end)
-                if in_summary and token.kind in _WORDS and begin <= self.line_numbers.ink(line)[0]:
+            while index < count and (token := tokens[index])[0] < end:
+                index += 1
+                begin, stop, kind, _ = token
+                if stop > end:
+                    stop = end
+                if in_summary and kind in _WORDS and begin <= self.line_numbers.ink(line)[0]:
                     begin = start
-                events.append((begin, 2, 0, self.token(token, begin, stop, in_summary), stop))
-                token = next(tokens, None)
+                markup = self.token(token, begin, stop, in_summary)
+                if packed or item:
+                    events.append((begin, 2, 0, markup, stop))
+                    continue
+                if begin > position:
+                    written.append(self.between(position, begin))
+                written.append(markup)
+                position = stop
             if packed or item:
                 while cursor < len(inline) and inline[cursor][0] <= end:
                     opens, closes, markup = inline[cursor]
@@ -337,12 +348,9 @@ class _Renderer:
                     cursor += 1
                 events.extend(self.pieces(item))
                 events.sort()
-            position = start
             for offset, _, _, markup, after in events:
                 if offset > position:
-                    between = text[position:offset]
-                    is_short = offset - position <= SHORT
-                    written.append(_between(between) if is_short else _escape(between))
+                    written.append(self.between(position, offset))
                 written.append(markup)
                 position = after
             if position < end:
@@ -361,16 +369,21 @@ class _Renderer:
             yield (piece.start, 1, -len(self.text) - 1, opening, piece.start)
             yield (piece.end, 0, 1, "</span>", piece.end)
 
+    def between(self, start: int, stop: int) -> str:
+        """What is between two tokens."""
+        text = self.text[start:stop]
+        return _between(text) if stop - start <= SHORT else _escape(text)
+
     def token(self, token: Token, start: int, stop: int, in_summary: bool) -> str:
         text = self.text[start:stop]
-        kind = token.kind
-        if kind in _VARIABLES:
+        _, _, kind, variable = token
+        if kind == USE or kind == BINDER:
             if not text.isalnum():  # most are letters
                 text = _escape(text)
-            number = f' data-var="{token.variable}"' if token.variable >= 0 else ""
+            number = f' data-var="{variable}"' if variable >= 0 else ""
             if kind == USE:
                 return f'<span class="jaxpr-var"{number}>{text}</span>'
-            if name := self.names.get(token.variable):
+            if name := self.names.get(variable):
                 number += f' title="{escape(name)}"'
             return f'<span class="jaxpr-var jaxpr-binder"{number}>{text}</span>'
         if kind == PRIMITIVE and not in_summary:
@@ -385,7 +398,6 @@ class _Renderer:
 
 
 _Event: TypeAlias = tuple[int, int, int, str, int]
-_VARIABLES: Final = (BINDER, USE)
 
 
 # The same few texts come again and again, in one program and from one to the next; longer

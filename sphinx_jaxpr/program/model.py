@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Final, NamedTuple, Protocol, TypeAlias
 
 from .text import clipped, expect, inert, plural
@@ -178,7 +179,7 @@ class Program:
         return f"<Program of {clipped(inert(count + listed), MAX_REPR)}>"
 
 
-@dataclass(frozen=True, slots=True, repr=False)
+@dataclass(frozen=True, repr=False)
 class Printed:
     """A printed jaxpr: its text, and the structure that was read from it.
 
@@ -212,6 +213,11 @@ class Printed:
 
     def walk(self) -> tuple[Equation, ...]:
         """Every equation at any depth, shared programs first, as printed."""
+        return self._equations
+
+    @cached_property
+    def _equations(self) -> tuple[Equation, ...]:
+        # Nearly everything that reads a program goes through all of it.
         outermost = [program for _, program in self.shared]
         if self.program is not None:
             outermost.append(self.program)
@@ -234,12 +240,15 @@ def walk(program: Program) -> tuple[Equation, ...]:
 def _walk(programs: list[Program]) -> tuple[Equation, ...]:
     # Iterative, so that a deeply nested program can't exhaust the stack.
     equations: list[Equation] = []
-    ahead = [equation for program in programs for equation in program.equations][::-1]
+    ahead = [iter(program.equations) for program in reversed(programs)]
     while ahead:
-        equation = ahead.pop()
-        equations.append(equation)
-        for nested in reversed(equation.programs):
-            ahead += nested.equations[::-1]
+        for equation in ahead[-1]:
+            equations.append(equation)
+            if equation.programs:
+                ahead += [iter(nested.equations) for nested in reversed(equation.programs)]
+                break
+        else:
+            ahead.pop()
     return tuple(equations)
 
 
@@ -249,7 +258,8 @@ def programs(printed: Printed) -> list[Program]:
     if printed.program is not None:
         every.append(printed.program)
     for equation in printed.walk():
-        every.extend(equation.programs)
+        if equation.programs:
+            every.extend(equation.programs)
     return every
 
 

@@ -10,9 +10,10 @@ into words that are made of their values, by :mod:`.wording`:
 from __future__ import annotations
 
 import ast
+import re
 import tomllib
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cache
 from importlib.resources import files
@@ -22,7 +23,7 @@ from .formats import Applied
 from .wording import words
 
 if TYPE_CHECKING:
-    from ..model import EquationFacts, Printed
+    from ..model import Equation, EquationFacts, Plain, Printed
 
 #: Longest printed parameter that is read as data, in characters.
 MAX_TEXT: Final = 20_000
@@ -48,22 +49,42 @@ class Entry:
 _FIELDS: Final = {field.name for field in fields(Entry)} - {"name"}
 
 
-class Glossary:
-    """Definitions by name; never changed once made."""
+#: The header of one table of ``primitives.toml``.
+_HEADER: Final = re.compile(r'^\["?([^"\]\n]+)"?\]$', re.MULTILINE)
+#: Wordings that a glossary keeps, and the longest values that it keeps one for, in characters.
+MAX_WORDINGS: Final = 4_096
+MAX_KEY: Final = 1_000
 
-    def __init__(self, entries: Iterable[Entry]) -> None:
-        self._entries = {entry.name: entry for entry in entries}
-        self._names = {alias: e.name for e in self._entries.values() for alias in e.aliases}
-        self._names |= {name: name for name in self._entries}
+
+class Glossary:
+    """Definitions by name; never changed once made.
+
+    A definition may be given as the TOML text of its table, which is read when somebody asks
+    for it: a project shows a few dozen primitives of several hundred.
+    """
+
+    def __init__(self, entries: Mapping[str, Entry | str]) -> None:
+        self._entries = {
+            # Other names lead to a definition before anybody asks for it.
+            name: _entry(name, entry) if isinstance(entry, str) and _ALIASES in entry else entry
+            for name, entry in entries.items()
+        }
+        read = [entry for entry in self._entries.values() if isinstance(entry, Entry)]
+        self._names = {alias: entry.name for entry in read for alias in entry.aliases}
+        self._wordings: dict[Hashable, str] = {}
 
     def entry(self, name: str) -> Entry | None:
         """The definition of a primitive, by its name or another name of it."""
-        return self._entries.get(self._names.get(name, ""))
+        name = name if name in self._entries else self._names.get(name, "")
+        entry = self._entries.get(name)
+        if isinstance(entry, str):
+            entry = self._entries[name] = _entry(name, entry)
+        return entry
 
     def entries(self, names: Iterable[str]) -> dict[str, Entry]:
         """The definitions of those primitives that have one, by the names that are given."""
-        known = ((name, self._entries.get(self._names.get(name, ""))) for name in names)
-        return {name: entry for name, entry in known if entry is not None}
+        defined = ((name, self.entry(name)) for name in names)
+        return {name: entry for name, entry in defined if entry is not None}
 
     def known(self) -> tuple[str, ...]:
         """The names of all defined primitives, sorted, without aliases."""
@@ -89,7 +110,7 @@ class Glossary:
                 values["aliases"] = tuple(given["aliases"].replace(",", " ").split())
             entry = replace(defined, **values) if defined else Entry(name, **values)
             entries[entry.name] = entry
-        return Glossary(entries.values())
+        return Glossary(entries) if extra else self
 
     def in_words(
         self,
@@ -107,53 +128,71 @@ class Glossary:
         The more is given, the more can be said.  A parameter that is not plain data
         may be given as :func:`printed_value` of its text.
         """
-        (text,) = words([self._use(primitive, parameters, types, inputs, programs or {})])
-        return text
-
-    def _use(
-        self,
-        primitive: str,
-        parameters: Mapping[str, Any],
-        types: Sequence[str],
-        inputs: Sequence[str],
-        programs: Mapping[str, Sequence[Any]],
-    ) -> tuple[Applied, str]:
-        """One use of a primitive, and the template of its words."""
         entry = self.entry(primitive)
         name, template = (entry.name, entry.words) if entry else (primitive, "")
-        return Applied(name, parameters, types, inputs, programs), template
+        return words(Applied(name, parameters, types, inputs, programs or {}), template)
 
     def equations_in_words(
         self, printed: Printed, facts: Mapping[int, EquationFacts]
     ) -> dict[int, str]:
         """What the parameters of each equation say, by its ``start``; ``facts`` are too."""
-        equations = printed.walk()
-        uses = []
-        for equation in equations:
-            parameters: dict[str, Any] = {
-                parameter.name: printed_value(printed.text[parameter.start : parameter.end])
-                for parameter in equation.parameters
-                if not parameter.members
-            }
-            known = facts.get(equation.start)
-            if known is not None:
-                parameters |= known.parameters
-            types = known.types if known else tuple(v.type for v in equation.outputs)
-            inputs = [operand.type for operand in equation.inputs]
-            programs = known.programs if known else {}
-            uses.append(self._use(equation.primitive, parameters, types, inputs, programs))
-        return {e.start: text for e, text in zip(equations, words(uses), strict=True)}
+        text = printed.text
+        return {e.start: self._of_equation(e, text, facts.get(e.start)) for e in printed.walk()}
+
+    def _of_equation(self, equation: Equation, text: str, known: EquationFacts | None) -> str:
+        """What the parameters of one equation say; equal equations are put into words once."""
+        given = known.parameters if known else {}
+        printed = {
+            parameter.name: text[parameter.start : parameter.end]
+            for parameter in equation.parameters
+            if not parameter.members and parameter.name not in given
+        }
+        types = known.types if known else tuple(v.type for v in equation.outputs)
+        inputs = tuple(operand.type for operand in equation.inputs)
+        programs = known.programs if known else {}
+        # All that words are made of.  Of programs it is how many there are.
+        held = tuple((name, len(indices)) for name, indices in programs.items())
+        key = (equation.primitive, tuple(printed.items()), _plainly(given), types, inputs, held)
+        wording = self._wordings.get(key)
+        if wording is None:
+            values = {name: printed_value(value) for name, value in printed.items()}
+            wording = self.in_words(
+                equation.primitive, {**values, **given}, types, inputs=inputs, programs=programs
+            )
+            plainly = key[2]
+            if plainly and len(plainly) + sum(map(len, printed.values())) <= MAX_KEY:
+                if len(self._wordings) >= MAX_WORDINGS:
+                    self._wordings.clear()
+                self._wordings[key] = wording
+        return wording
+
+
+def _plainly(parameters: Mapping[str, Plain]) -> str:
+    """Parameters as a text that differs wherever they do; ``""`` where Python prints none."""
+    try:
+        return repr(parameters)
+    except (ValueError, RecursionError):  # a huge integer, a deep list
+        return ""
 
 
 @cache
 def builtin() -> Glossary:
     """The definitions that come with the package."""
     text = files(__package__).joinpath("primitives.toml").read_text("utf-8")
-    tables = tomllib.loads(text).items()
+    headers = list(_HEADER.finditer(text))
+    ends = [*(header.start() for header in headers[1:]), len(text)]
     return Glossary(
-        Entry(name, **{**table, "aliases": tuple(table.get("aliases", ()))})
-        for name, table in tables
+        {header[1]: text[header.end() : end] for header, end in zip(headers, ends, strict=True)}
     )
+
+
+_ALIASES: Final = "\naliases = "
+
+
+def _entry(name: str, table: str) -> Entry:
+    """A definition from the text of its table."""
+    values = tomllib.loads(table)
+    return Entry(name, **{**values, "aliases": tuple(values.get("aliases", ()))})
 
 
 #: Largest number that is read, in bits: of about as many digits as Python prints.

@@ -11,7 +11,7 @@ pieces and goes by the same rule: rather say nothing than something wrong.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, Final
 
 from ..dtypes import KEYS
@@ -26,12 +26,8 @@ _PLACED: Final = re.compile(r"spec=(?:P|PartitionSpec)(\((?:[^()]|\([^()]*\))*\)
 _FUNCTION: Final = re.compile(r"<function (?:\w+\.<locals>\.)*(\w+) at")
 
 
-def words(uses: Iterable[tuple[Applied, str]]) -> list[str]:
-    """For each use, with the template of its primitive, its pieces joined; ``""`` for none."""
-    return [_words(use, template) for use, template in uses]
-
-
-def _words(use: Applied, template: str) -> str:
+def words(use: Applied, template: str) -> str:
+    """The pieces of one use, with the template of its primitive, joined; ``""`` for none."""
     special = _SPECIAL.get(use.name)
     pieces = [
         *(special(use) if special else ()),

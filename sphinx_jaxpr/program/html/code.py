@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from html import escape
-from typing import Final
+from typing import Final, TypeAlias
 
 from ..matching.match import KEPT
 from ..model import (
@@ -78,6 +79,7 @@ def code(
     return _Renderer(printed, facts, block, marks).render()
 
 
+@lru_cache
 def powers(number: int) -> str:
     """A number as the powers of two that it is the sum of: ``8 2``.
 
@@ -146,7 +148,7 @@ class _Renderer:
         self.marked = marks
         self.python_line = 0  # of the equation before, in printed order
         self.linked: set[str] = set()
-        self.ids = equation_ids(printed, block)
+        self.ids = equation_ids(printed, escape(block))
         self.text = printed.text
         self.printed = printed
         self.facts = facts
@@ -184,7 +186,7 @@ class _Renderer:
             opening = f'<details class="jaxpr-more"><summary>{names}</summary>'
             self.before[fold.first].append(opening)
             self.after[fold.last].append("</details>")
-        written = "".join(self.lines())
+        written = self.lines()
         if self.side is not None and self.side.gap:
             written += gap(RowItem(LINES, 0, 0, row=self.side.rows + 1, gap=self.side.gap))
         return written
@@ -205,13 +207,13 @@ class _Renderer:
 
     def equation(self, equation: Equation) -> bool:
         """Mark an equation; whether it has its lines for itself."""
-        attributes = f' id="{escape(self.ids[equation.start])}"'
-        attributes += f' data-primitive="{escape(equation.primitive)}"'
+        attributes = f' id="{self.ids[equation.start]}"'
+        attributes += f' data-primitive="{_escaped(equation.primitive)}"'
         facts = self.facts.get(equation.start)
         phase = facts.phase if facts is not None else ""
         change = self.marked.changes.get(equation.start, "")
-        attributes += f' data-phase="{escape(phase)}"' if phase else ""
-        attributes += f' data-change="{escape(change)}"' if change else ""
+        attributes += f' data-phase="{_escaped(phase)}"' if phase else ""
+        attributes += f' data-change="{_escaped(change)}"' if change else ""
         line, address = self.marked.source.get(equation.start, (0, ""))
         attributes += f' data-line="{line}"' if line else ""
         own = self.owned.get(equation.start)
@@ -267,10 +269,10 @@ class _Renderer:
         """What colour and gutter say, as text: for screen readers, and where a phase begins."""
         new = phase and phase != self.phase
         self.phase = phase
-        visible = f'<span class="jaxpr-phase">{escape(phase)}</span>' if new else ""
+        visible = f'<span class="jaxpr-phase">{_escaped(phase)}</span>' if new else ""
         spoken = (change if change != KEPT else "", phase if not new else "")
-        text = ", ".join(word for word in spoken if word)
-        return visible + (f'<span class="jaxpr-spoken">{escape(text)}: </span>' if text else "")
+        text = ", ".join(filter(None, spoken))
+        return visible + (f'<span class="jaxpr-spoken">{_escaped(text)}: </span>' if text else "")
 
     def at(self, line: int, address: str) -> str:
         """A link to the line of Python, where it is another one than before."""
@@ -296,78 +298,133 @@ class _Renderer:
 
     # -- output
 
-    def lines(self) -> Iterator[str]:
+    def lines(self) -> str:
         """Each line as a ``pre``, which keeps its spaces everywhere.
 
         A summary can't contain one.  Its indentation goes into the word after it, since
         readers of HTML may drop spaces between two tags.
         """
-        tokens = iter(self.printed.tokens)
-        token = next(tokens, None)
+        text, ends = self.text, self.line_numbers.ends
+        tokens, index = self.printed.tokens, 0
+        count = len(tokens)
         inline = sorted(self.inline, key=lambda span: (span[0], -span[1]))
         cursor = 0
+        written: list[str] = []
         for line, start in enumerate(self.starts):
-            end = self.line_numbers.ends[line]
-            # (offset, order, -end or 0, markup, offset after): closing tags come first
-            events: list[tuple[int, int, int, str, int]] = []
-            tag = "span" if line in self.heads else "pre"
-            ink, _ = self.line_numbers.inks[line]
-            while token is not None and token.start < end:
-                stop = min(token.end, end)
-                begin = token.start
-                if tag == "span" and token.kind in _WORDS and begin <= ink:
-                    begin = start
-                events.append((begin, 2, 0, self.token(token, begin, stop, tag == "span"), stop))
-                token = next(tokens, None)
-            packed = False
-            events.extend(self.pieces(line))
-            while cursor < len(inline) and inline[cursor][0] <= end:
-                opens, closes, markup = inline[cursor]
-                events.append((opens, 1, -closes, markup, opens))
-                events.append((closes, 0, 0, "</span>", closes))
-                cursor += 1
-                packed = True
-            yield from self.before.get(line, ())
+            end = ends[line]
+            in_summary = line in self.heads
+            tag = "span" if in_summary else "pre"
             item = self.packed.get(line)
+            packed = cursor < len(inline) and inline[cursor][0] <= end
+            written += self.before.get(line, ())
             kinds = (" jaxpr-packed" if packed else "") + (" jaxpr-cell jaxpr-grid" if item else "")
-            indent = _indent(len(self.text[start:ink]) - len(self.text[start:ink].lstrip(" ")))
-            yield f'{gap(item)}<{tag} class="jaxpr-line{kinds}"{indent}{rows(item)}>'
+            printed = text[start:end]
+            indent = _indent(len(printed) - len(printed.lstrip(" ")))
+            written.append(f'{gap(item)}<{tag} class="jaxpr-line{kinds}"{indent}{rows(item)}>')
             position = start
-            for offset, _, _, markup, after in sorted(events):
-                between = self.text[position:offset]
-                # A primitive and its first parameter may part at the end of a line.
-                yield "[<wbr />" if between == "[" else escape(between, quote=False)
-                yield markup
+            # Where tags of other kinds come between those of tokens:
+            # (offset, order, -end or 0, markup, offset after), closing tags first.
+            events: list[_Event] = []
+            while index < count and (token := tokens[index])[0] < end:
+                index += 1
+                begin, stop, kind, _ = token
+                if stop > end:
+                    stop = end
+                if in_summary and kind in _WORDS and begin <= self.line_numbers.ink(line)[0]:
+                    begin = start
+                markup = self.token(token, begin, stop, in_summary)
+                if packed or item:
+                    events.append((begin, 2, 0, markup, stop))
+                    continue
+                if begin > position:
+                    written.append(self.between(position, begin))
+                written.append(markup)
+                position = stop
+            if packed or item:
+                while cursor < len(inline) and inline[cursor][0] <= end:
+                    opens, closes, markup = inline[cursor]
+                    events.append((opens, 1, -closes, markup, opens))
+                    events.append((closes, 0, 0, "</span>", closes))
+                    cursor += 1
+                events.extend(self.pieces(item))
+                events.sort()
+            for offset, _, _, markup, after in events:
+                if offset > position:
+                    written.append(self.between(position, offset))
+                written.append(markup)
                 position = after
-            yield escape(self.text[position:end], quote=False)
-            yield f"</{tag}>"
+            if position < end:
+                written.append(_escape(text[position:end]))
+            written.append(f"</{tag}>")
             # What was opened last closes first.
-            yield from reversed(self.after.get(line, ()))
+            if line in self.after:
+                written += reversed(self.after[line])
+        return "".join(written)
 
-    def pieces(self, line: int) -> Iterator[tuple[int, int, int, str, int]]:
+    def pieces(self, item: RowItem | None) -> Iterator[_Event]:
         """Events of the pieces that a line is cut into, each around what is in it."""
-        item = self.packed.get(line)
         for piece in item.items if item else ():
             opening = f'<span class="jaxpr-piece jaxpr-cell"{rows(piece)}>'
             opening = gap(piece, "span") + opening
             yield (piece.start, 1, -len(self.text) - 1, opening, piece.start)
             yield (piece.end, 0, 1, "</span>", piece.end)
 
+    def between(self, start: int, stop: int) -> str:
+        """What is between two tokens."""
+        text = self.text[start:stop]
+        return _between(text) if stop - start <= SHORT else _escape(text)
+
     def token(self, token: Token, start: int, stop: int, in_summary: bool) -> str:
         text = self.text[start:stop]
-        if not text.isalnum():  # most are letters
-            text = escape(text, quote=False)
-        if token.kind in (BINDER, USE):
-            kind = "jaxpr-var jaxpr-binder" if token.kind == BINDER else "jaxpr-var"
-            number = f' data-var="{token.variable}"' if token.variable >= 0 else ""
-            if token.kind == BINDER and (name := self.names.get(token.variable)):
+        _, _, kind, variable = token
+        if kind == USE or kind == BINDER:
+            if not text.isalnum():  # most are letters
+                text = _escape(text)
+            number = f' data-var="{variable}"' if variable >= 0 else ""
+            if kind == USE:
+                return f'<span class="jaxpr-var"{number}>{text}</span>'
+            if name := self.names.get(variable):
                 number += f' title="{escape(name)}"'
-            return f'<span class="{kind}"{number}>{text}</span>'
-        # A link in a summary would be in the way of its fold.
-        link = self.marked.links.get(self.text[token.start : token.end]) if not in_summary else None
-        if token.kind == PRIMITIVE and link:
-            # One stop for the keyboard per primitive: a long program has thousands of links.
-            stop_here = "" if link not in self.linked else ' tabindex="-1"'
-            self.linked.add(link)
-            return f"<a {link}{stop_here}>{text}</a>"
-        return f'<span class="{_CLASSES[token.kind]}">{text}</span>'
+            return f'<span class="jaxpr-var jaxpr-binder"{number}>{text}</span>'
+        if kind == PRIMITIVE and not in_summary:
+            # A link in a summary would be in the way of its fold.
+            link = self.marked.links.get(self.text[token.start : token.end])
+            if link:
+                # One stop for the keyboard per primitive: a long program has thousands of links.
+                stop_here = "" if link not in self.linked else ' tabindex="-1"'
+                self.linked.add(link)
+                return f"<a {link}{stop_here}>{_escape(text)}</a>"
+        return _span(kind, text) if len(text) <= SHORT else _span.__wrapped__(kind, text)
+
+
+_Event: TypeAlias = tuple[int, int, int, str, int]
+
+
+# The same few texts come again and again, in one program and from one to the next; longer
+# ones are not kept.
+
+#: Longest text of which the markup is kept, in characters.
+SHORT: Final = 60
+
+
+def _escape(text: str) -> str:
+    """A text between tags."""
+    return escape(text, quote=False)
+
+
+@lru_cache
+def _escaped(text: str) -> str:
+    return escape(text)
+
+
+@lru_cache
+def _between(text: str) -> str:
+    """What is between two tokens."""
+    # A primitive and its first parameter may part at the end of a line.
+    return "[<wbr />" if text == "[" else _escape(text)
+
+
+@lru_cache
+def _span(kind: str, text: str) -> str:
+    """A type, a primitive, a keyword, the name of a parameter or a literal."""
+    return f'<span class="{_CLASSES[kind]}">{_escape(text)}</span>'

@@ -20,20 +20,28 @@ class Lines:
 
     def __init__(self, text: str) -> None:
         self.text = text
-        self.starts = [0, *(newline.end() for newline in re.finditer("\n", text))]
+        self.starts = [0]
+        while newline := text.find("\n", self.starts[-1]) + 1:
+            self.starts.append(newline)
         #: The offsets behind the last character of each line.
         self.ends = [*(start - 1 for start in self.starts[1:]), len(text)]
-        #: The offsets of each line's first non-blank character, and behind its last.
-        self.inks = [_ink(text, *line) for line in zip(self.starts, self.ends, strict=True)]
+        self._inks: dict[int, tuple[int, int]] = {}
 
     def at(self, offset: int) -> int:
         """The line of an offset."""
         return bisect_right(self.starts, offset) - 1
 
+    def ink(self, line: int) -> tuple[int, int]:
+        """The offsets of a line's first non-blank character, and behind its last."""
+        ink = self._inks.get(line)
+        if ink is None:
+            ink = self._inks[line] = _ink(self.text, self.starts[line], self.ends[line])
+        return ink
+
     def own(self, begin: int, end: int) -> tuple[int, int] | None:
         """First and last line of a part of the text that has its lines to itself."""
         first, last = self.at(begin), self.at(max(end - 1, 0))
-        alone = begin <= self.inks[first][0] and self.inks[last][1] <= end
+        alone = begin <= self.ink(first)[0] and self.ink(last)[1] <= end
         return (first, last) if alone else None
 
     def owned(self, equations: Iterable[Equation]) -> dict[int, tuple[int, int]]:
@@ -114,14 +122,19 @@ def is_noise(equation: Equation, parameter: Parameter, text: str) -> bool:
 
 def folds(printed: Printed) -> list[Fold]:
     """Lines that hold nothing but such parameters, two or more together or a huge one."""
-    lines_of = Lines(printed.text)
+    text = printed.text
+    lines_of = Lines(text)
     folded: list[Fold] = []
     for equation in printed.walk():
+        every = equation.parameters
+        if not every or text.find("\n", equation.start, every[-1].start) < 0:
+            continue  # none has a line to itself
         run: list[tuple[int, int, str]] = []
-        for parameter in equation.parameters:
+        for parameter in every:
             begin = parameter.start - len(parameter.name) - 1
-            lines = lines_of.own(begin, parameter.end)
-            if lines is None or not is_noise(equation, parameter, printed.text):
+            noise = is_noise(equation, parameter, text)
+            lines = lines_of.own(begin, parameter.end) if noise else None
+            if lines is None:
                 folded.extend(_fold(run, lines_of))
                 run = []
             elif run and lines[0] != run[-1][1] + 1:

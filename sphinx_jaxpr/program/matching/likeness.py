@@ -25,11 +25,11 @@ from .numbering import (
     Body,
     Computed,
     Numbering,
+    Reference,
     Standing,
     Table,
     called,
     looped,
-    signature,
 )
 
 #: How alike has to be what is around two equations: see :func:`_surroundings`.
@@ -49,13 +49,19 @@ class EquationPairs:
         self.base, self.variant = base, variant
         self.of: dict[int, int] = {}  # of the variant -> of the base
         self.taken: set[int] = set()
+        # How many of each primitive the base has left.
+        self.left = Counter(computed.equation.primitive for computed in base.computed)
         self.partner: dict[int, int] = {}  # of the base -> of the variant
         self.outputs: dict[int, dict[int, int]] = {}  # by position, of the variant -> of the base
+        # Where among the base's equations that could be meant the first one is left.
+        self.free_from: dict[tuple[str, object], int] = {}
         for level in range(LEVELS):
             self.equal(level)
 
     def equal(self, level: int) -> None:
         """Pair what has the same number, in order."""
+        if not any(self.left.values()):
+            return
         free: dict[tuple[int, int], list[int]] = {}
         for index in range(len(self.base.computed) - 1, -1, -1):
             if index not in self.taken:
@@ -71,13 +77,14 @@ class EquationPairs:
         """Pair two equations."""
         self.of[index] = other
         self.taken.add(other)
+        self.left[self.base.computed[other].equation.primitive] -= 1
         self.partner.setdefault(other, index)
 
-    def complete(self, table: Table, base: Printed, variant: Printed) -> None:
+    def complete(self, base: Reference, variant: Printed) -> None:
         """Find what a transform changed, where anything is left to find."""
         if not self.is_open():
             return
-        old = Base(Standing(base, table, self.base))
+        table, old = base.table, base.standing
         progress = Progress()
         for _ in range(ROUNDS):
             before = len(self.of), len(progress.carries)
@@ -98,10 +105,8 @@ class EquationPairs:
 
     def is_open(self) -> bool:
         """Whether both sides have equations of one primitive left."""
-        left = enumerate(self.base.computed)
-        wanted = {computed.equation.primitive for n, computed in left if n not in self.taken}
         rest = enumerate(self.variant.computed)
-        return any(p.equation.primitive in wanted for n, p in rest if n not in self.of)
+        return any(self.left[p.equation.primitive] for n, p in rest if n not in self.of)
 
     def unwrap(self, progress: Progress) -> None:
         """Loops that hold nothing of the base's loops may be around the base itself."""
@@ -195,14 +200,15 @@ class _Variant(Standing):
         if computed.holds and (partner := self.by_bodies(index, computed)) is not None:
             return partner
         candidates = self.base.by_operands.get((primitive, computed.operands), [])
-        own = signature(computed, self.text) if candidates else ()
+        own, base = computed.signature, self.base.computed
         free = list(self.free(computed, (primitive, computed.operands), candidates))
-        same = [n for n in free if self.base.signature(n) == own]
+        same = [n for n in free if base[n].signature == own]
         if same or (free and computed.operands):
             best = same or self.willing(free, own)
             if best:
                 return best[0]
-        partner = self.by_some(computed) if computed.operands else None
+        is_left = computed.operands and self.pairs.left[primitive]
+        partner = self.by_some(computed) if is_left else None
         if partner is None:
             again = next((n for n in candidates[:LOOKED_AT] if own in self.known_as(n)), None)
             if again is not None:
@@ -212,7 +218,7 @@ class _Variant(Standing):
 
     def willing(self, free: list[int], own: tuple[object, ...]) -> list[int]:
         """Those with the same parameters; else those whose parameters no other one has."""
-        alike = [n for n in free if self.base.signature(n)[1] == own[1]]
+        alike = [n for n in free if self.base.computed[n].parameters == own[1]]
         if alike or not self.progress.is_patient:
             return alike or free
         ready = [n for n in free if not self.is_wanted(n)]
@@ -222,12 +228,12 @@ class _Variant(Standing):
     def is_wanted(self, index: int) -> bool:
         """Whether the variant has an equation left with just these parameters."""
         primitive = self.base.computed[index].equation.primitive
-        parameters = self.base.signature(index)[1]
+        parameters = self.base.computed[index].parameters
         if not parameters:
             return False
         if primitive not in self.wanting:
             self.wanting[primitive] = Counter(
-                signature(computed, self.text)[1]
+                computed.parameters
                 for n, computed in enumerate(self.exact.computed)
                 if computed.equation.primitive == primitive and n not in self.pairs.of
             )
@@ -236,17 +242,17 @@ class _Variant(Standing):
     def known_as(self, index: int) -> tuple[tuple[object, ...], ...]:
         """The types and parameters of an equation of the base, and of its partner."""
         partner = self.pairs.partner.get(index)
-        own = () if partner is None else (signature(self.exact.computed[partner], self.text),)
-        return (self.base.signature(index), *own)
+        own = () if partner is None else (self.exact.computed[partner].signature,)
+        return (self.base.computed[index].signature, *own)
 
     def free(
         self, computed: Computed, key: tuple[str, object], candidates: list[int]
     ) -> Iterator[int]:
         """Those that have no partner yet and are in the same surroundings, some of them."""
-        taken, start = self.pairs.taken, self.base.free_from.get(key, 0)
+        taken, start = self.pairs.taken, self.pairs.free_from.get(key, 0)
         while start < len(candidates) and candidates[start] in taken:
             start += 1
-        self.base.free_from[key] = start
+        self.pairs.free_from[key] = start
         for n in islice(candidates, start, start + LOOKED_AT):
             if n in taken or not self.is_near(computed, self.base.computed[n]):
                 continue
@@ -299,7 +305,7 @@ class _Variant(Standing):
         for number in dict.fromkeys(n for numbers in reached for n in numbers):
             key = primitive, number
             free = self.free(computed, key, self.base.by_one.get(key, []))
-            for candidate in self.willing(list(free), signature(computed, self.text)):
+            for candidate in self.willing(list(free), computed.signature):
                 other = self.base.computed[candidate]
                 if len(other.equation.outputs) > len(computed.equation.outputs):
                     continue

@@ -20,7 +20,7 @@ from typing import Final
 from ..model import Equation, Printed
 from ..text import expect
 from .likeness import EquationPairs
-from .numbering import STATE, Computed, Numbering, Table, bodies, signature
+from .numbering import STATE, Computed, Numbering, Reference, bodies
 
 KEPT: Final = "kept"
 RESHAPED: Final = "reshaped"
@@ -113,10 +113,14 @@ def match(base: Printed, variant: Printed) -> Match:
         expect(program, Printed, "what `parse` returns")
     if base.program is None or variant.program is None:
         return Match()
-    table = Table()
-    pairs = EquationPairs(Numbering(base, table), Numbering(variant, table))
-    pairs.complete(table, base, variant)
-    return _Account(base, variant, pairs).match()
+    return match_with(Reference(base), variant)
+
+
+def match_with(base: Reference, variant: Printed) -> Match:
+    """The same for a base that is matched with several variants; both are programs."""
+    pairs = EquationPairs(base.numbering, Numbering(variant, base.table))
+    pairs.complete(base, variant)
+    return _Account(base.printed, variant, pairs).match()
 
 
 class _Account:
@@ -162,7 +166,7 @@ class _Account:
                 self.results[result] = old.equation.outputs[before].index
 
     def is_kept(self, new: Computed, old: Computed) -> bool:
-        signatures = signature(new, self.variant.text), signature(old, self.base.text)
+        signatures = new.signature, old.signature
         if old.equation.primitive in STATE:  # a result that nothing reads is not always printed
             after, before = signatures
             return after[1] == before[1] and (after[0] == before[0] or not (after[0] and before[0]))

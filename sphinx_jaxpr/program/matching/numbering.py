@@ -18,6 +18,7 @@ import re
 from collections import Counter
 from collections.abc import Generator, Hashable, Iterable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Final, NamedTuple
 
 from ..model import Equation, Operand, Parameter, Printed, Program, Variable
@@ -161,6 +162,7 @@ class Computed:
     output is which where there are bodies: those of the carries, or what the bodies
     return.  ``carries`` are what a loop's body takes as carries, with their variables;
     ``branches`` are, for each output of a ``cond``, what its branches return.
+    ``kinds`` are the types of the outputs, ``parameters`` what is printed of them.
     """
 
     equation: Equation
@@ -175,6 +177,13 @@ class Computed:
     carried: tuple[tuple[Variable, ...], ...] = ()
     branches: tuple[tuple[int, ...], ...] = ()
     holds: bool = False
+    kinds: tuple[str, ...] = ()
+    parameters: tuple[str, ...] = ()
+
+    @property
+    def signature(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """What has to be the same too where an equation is kept: types and parameters."""
+        return self.kinds, self.parameters
 
 
 class Inner(NamedTuple):
@@ -206,6 +215,7 @@ class Numbering:
         self.seen: set[int] = set()
         # Shared programs that call shared programs are read at most so often altogether.
         self.limit = len(printed.text) // 4 + 1000
+        self.has_references = "Ref" in printed.text
         assert printed.program is not None
         self.inputs(printed.program)
         self.run(printed.program)
@@ -378,16 +388,17 @@ class Numbering:
     def finish(self, index: int, computed: Computed, inner: list[Inner]) -> None:
         """Number an equation and its results, when its bodies are read."""
         equation, of = computed.equation, self.table.of
-        kinds = tuple(bare(variable.type) for variable in equation.outputs)
-        parts: tuple[Hashable, ...] = tuple((i.numbers, i.results) for i in inner)
+        computed.kinds = kinds = tuple([bare(variable.type) for variable in equation.outputs])
+        computed.parameters = printed_parameters(equation, self.text)
+        parts: tuple[Hashable, ...] = tuple([(i.numbers, i.results) for i in inner])
         if equation.primitive in STATE:
             kinds = kinds if equation.primitive == "get" else ()
         operands = self.as_of_now(computed)
-        key = (equation.primitive, printed_parameters(equation, self.text), kinds, operands)
-        computed.number = of(*key, *parts)
-        if any(is_reference(kind) for kind in kinds):
-            computed.number = of("made", computed.number, self.count(computed.number))
-        self.write(computed, computed.operands, computed.number)
+        computed.number = of(equation.primitive, computed.parameters, kinds, operands, *parts)
+        if self.has_references:
+            if any(is_reference(kind) for kind in kinds):
+                computed.number = of("made", computed.number, self.count(computed.number))
+            self.write(computed, computed.operands, computed.number)
         computed.keys = self.results_of(computed, inner)
         computed.results = computed.keys
         if computed.carries and inner:
@@ -449,12 +460,13 @@ def printed_parameters(equation: Equation, text: str) -> tuple[str, ...]:
     """What is printed of the parameters, bodies left out; of a reference its indices."""
     if equation.primitive in STATE and not equation.parameters:
         return (_indices(equation, text),)
-    around = (
-        (parameter, parameter.frame if parameter.members else text[parameter.start : parameter.end])
-        for parameter in equation.parameters
-        if parameter.frame or not parameter.members
-    )
-    return tuple(f"{parameter.name}={' '.join(value.split())}" for parameter, value in around)
+    printed = []
+    for parameter in equation.parameters:
+        if parameter.members and not parameter.frame:
+            continue
+        value = parameter.frame if parameter.members else text[parameter.start : parameter.end]
+        printed.append(f"{parameter.name}={' '.join(value.split())}")
+    return tuple(printed)
 
 
 def _indices(equation: Equation, text: str) -> str:
@@ -491,8 +503,10 @@ class Standing(Numbering):
         return number
 
     def finish(self, index: int, computed: Computed, inner: list[Inner]) -> None:
-        computed.number = self.exact.computed[index].number
-        computed.keys = computed.results = self.exact.computed[index].results
+        exact = self.exact.computed[index]
+        computed.number, computed.kinds = exact.number, exact.kinds
+        computed.parameters = exact.parameters
+        computed.keys = computed.results = exact.results
         if inner or computed.carries:
             computed.keys = self.results_of(computed, inner)
             if computed.equation.primitive == "cond":
@@ -502,7 +516,9 @@ class Standing(Numbering):
         elif computed.equation.primitive in LAYOUT and len(computed.operands) == 1:
             computed.results = computed.operands * len(computed.results)
         plain, computed.operands = computed.operands, self.as_of_now(computed)
-        self.write(computed, plain, self.stands_for(index, computed))
+        number = self.stands_for(index, computed)
+        if self.has_references:
+            self.write(computed, plain, number)
 
     def stands_for(self, index: int, computed: Computed) -> int:
         """The number of the equation that this one stands for: in the base, its own."""
@@ -517,11 +533,9 @@ class Base:
         self.text = standing.text
         self.by_operands: dict[tuple[str, tuple[int, ...]], list[int]] = {}
         self.by_one: dict[tuple[str, int], list[int]] = {}
-        self.free_from: dict[tuple[str, object], int] = {}
         self.bodies: Counter[int] = Counter()
         self.chosen: dict[tuple[int, ...], int] = {}  # results of branches -> of the cond
         self.ending: dict[int, list[tuple[int, ...]]] = {}  # by what the last branch returns
-        self.signatures: dict[int, tuple[object, ...]] = {}
         for index, computed in enumerate(self.computed):
             primitive = computed.equation.primitive
             self.by_operands.setdefault((primitive, computed.operands), []).append(index)
@@ -532,18 +546,23 @@ class Base:
                 self.chosen[branches] = result
                 self.ending.setdefault(branches[-1], []).append(branches)
 
-    def signature(self, index: int) -> tuple[object, ...]:
-        """Types and parameters."""
-        kept = self.signatures.get(index)
-        if kept is None:
-            kept = self.signatures[index] = signature(self.computed[index], self.text)
-        return kept
 
+class Reference:
+    """A program that others are matched with: read once for all of them.
 
-def signature(computed: Computed, text: str) -> tuple[object, ...]:
-    """What has to be the same too where an equation is kept."""
-    kinds = tuple(bare(variable.type) for variable in computed.equation.outputs)
-    return kinds, printed_parameters(computed.equation, text)
+    What it numbers is the same for each of them, since equal keys have one number whoever
+    comes first, and nothing is written into it but numbers of further keys.
+    """
+
+    def __init__(self, printed: Printed) -> None:
+        self.printed = printed
+        self.table = Table()
+        self.numbering = Numbering(printed, self.table)
+
+    @cached_property
+    def standing(self) -> Base:
+        """Its equations by their operands, for those who have something left to find."""
+        return Base(Standing(self.printed, self.table, self.numbering))
 
 
 def called(computed: Computed, text: str) -> str:

@@ -8,7 +8,8 @@ understood stays plain text; the ones around it do not suffer.
 from __future__ import annotations
 
 import re
-from collections.abc import Generator, Iterable
+from collections.abc import Callable, Generator, Iterable
+from functools import partial
 from typing import Final, TypeVar
 
 from ..model import (
@@ -36,6 +37,12 @@ from .values import HeldProgram, ValueReader
 _ANY: Final = Variable(-1, "_", "")
 
 _T = TypeVar("_T")
+
+# Most of what a text consists of; a third of the time that ``Token(...)`` takes.
+_token: Final[Callable[[tuple[int, int, str, int]], Token]] = partial(tuple.__new__, Token)
+_operand: Final[Callable[[tuple[int, int, str, Variable | None, str]], Operand]] = partial(
+    tuple.__new__, Operand
+)
 
 #: Programs nested deeper than this stay opaque text.
 MAX_DEPTH = 1000
@@ -104,6 +111,7 @@ class _Parser(ValueReader):
         super().__init__(text, frozenset(names))
         self.tokens: list[Token] = []
         self._variables = 0
+        self._types: dict[str, str] = {}
         self._scope: dict[str, Variable] = {}
         self._undo: list[tuple[str, Variable | None]] = []
         self._line = (0, 0)
@@ -189,9 +197,10 @@ class _Parser(ValueReader):
             if self.leaves(end, position, column - 1):
                 break
             mark = self.mark()
-            equation = self._plain(position, column)
+            usual = patterns.PLAIN.match(text, position)
+            equation = self._plain(usual, column) if usual else None
             if equation is None:
-                equation = yield from self._equation(position, column)
+                equation = yield from self._equation(position, column, usual)
             if equation is None:
                 self.rollback(mark)
                 end = position = self._scanner.resync(max(position, self._resume), column, flat)
@@ -222,10 +231,9 @@ class _Parser(ValueReader):
         close = patterns.CLOSE.match(self.text, position)
         return outputs, close.end() if close else -1
 
-    def _plain(self, start: int, column: int) -> Equation | None:
+    def _plain(self, match: re.Match[str], column: int) -> Equation | None:
         """The common case: one binder, no parameters."""
-        match = patterns.PLAIN.match(self.text, start)
-        if match is None:
+        if self.text.startswith("[", match.end()):
             return None
         mark = self.mark()
         variable = self.binder(match)
@@ -234,9 +242,12 @@ class _Parser(ValueReader):
         if end < 0:
             self.rollback(mark)
             return None
-        return Equation(start, end, match[3], (variable,), tuple(operands), ())
+        return Equation(match.start(), end, match[3], (variable,), tuple(operands), ())
 
-    def _equation(self, start: int, column: int) -> _Asks[Equation]:
+    def _equation(self, start: int, column: int, usual: re.Match[str] | None) -> _Asks[Equation]:
+        """Any equation; ``usual`` is how one begins that has one binder."""
+        if usual is not None and self.text.startswith("[", usual.end()):
+            return (yield from self._bound(start, usual.start(3), column, [self.binder(usual)]))
         mark = self.mark()
         binders, position = self.binders(start, column)
         if match := patterns.BINDS.match(self.text, position):
@@ -315,8 +326,8 @@ class _Parser(ValueReader):
             else:
                 value = name.end()
                 self.tokens.append(Token(*name.span(1), PARAMETER))
-                held = None
-                if text[value : value + 1] in ("{", "("):
+                held = self._on_line(name[1], value, width)
+                if held is None and self._may_hold(value):
                     held = yield from self._held(value)
                 if held is None or not held.is_whole:
                     held = yield from self._object(name[1], value, width, held)
@@ -397,12 +408,15 @@ class _Parser(ValueReader):
 
     def binder(self, match: re.Match[str]) -> Variable:
         """A match whose first groups are a name and a type."""
-        variable = Variable(self._variables, match[1], match[2] or "")
-        self._variables += 1
-        self.tokens.append(Token(*match.span(1), BINDER, variable.index))
-        if match[2] is not None:
-            self.tokens.append(Token(*match.span(2), TYPE))
-        return variable
+        name, kind = match.group(1, 2)
+        index = self._variables
+        self._variables = index + 1
+        # The same type is one text, however often it is printed.
+        printed = "" if kind is None else self._types.setdefault(kind, kind)
+        self.tokens.append(_token((*match.span(1), BINDER, index)))
+        if kind is not None:
+            self.tokens.append(_token((*match.span(2), TYPE, -1)))
+        return Variable(index, name, printed)
 
     def atom(self, position: int) -> Operand | None:
         """The variable or literal at ``position``."""
@@ -422,8 +436,8 @@ class _Parser(ValueReader):
     def _word(self, text: str, start: int, end: int) -> Operand:
         variable = self._scope.get(text)
         if variable is not None and variable is not _ANY:
-            self.tokens.append(Token(start, end, USE, variable.index))
-            return Operand(start, end, text, variable, variable.type)
+            self.tokens.append(_token((start, end, USE, variable.index)))
+            return _operand((start, end, text, variable, variable.type))
         free = text.isidentifier() and text not in patterns.LITERAL_WORDS
         self.tokens.append(Token(start, end, USE if free else LITERAL))
         return Operand(start, end, text, None, "")
@@ -434,6 +448,9 @@ class _Parser(ValueReader):
         The end is -1 where something else than an equation's end follows.
         """
         text = self.text
+        usual = patterns.OPERANDS.match(text, position)
+        if usual is not None and (usual[2] is None or len(usual[2]) <= column):
+            return self._usual(usual[1], position), usual.end(1)
         atoms: list[Operand] = []
         while True:
             # Nearly always another word after one space, or a line break.
@@ -454,6 +471,21 @@ class _Parser(ValueReader):
                 position = match.end()
             else:
                 return atoms, -1
+
+    def _usual(self, words: str, position: int) -> list[Operand]:
+        """Operands with one blank in front of each: names, and numbers with a type."""
+        operands = []
+        for word in words.split(" ")[1:]:
+            start, position = position + 1, position + 1 + len(word)
+            value, colon, kind = word.partition(":")
+            if not colon:
+                operands.append(self._word(word, start, position))
+                continue
+            end = start + len(value)
+            self.tokens.append(_token((start, end, LITERAL, -1)))
+            self.tokens.append(_token((end + 1, position, TYPE, -1)))
+            operands.append(_operand((start, position, value, None, kind)))
+        return operands
 
     def reference(self, position: int) -> tuple[list[Operand], int]:
         """``ref[i,j:j+2,:]``: the reference and its indices; -1 if there is none."""

@@ -48,7 +48,11 @@ WRITES: Final = re.compile(r"\s+(<-|\+=)\s+")
 COMMA: Final = re.compile(r"\s*,\s*")
 ATOM: Final = re.compile(rf"({_VALUE})(?::({TYPE}))?(?=[\s,;)\]}}]|\Z)")
 OPERAND: Final = re.compile(rf" ((?!in [(\[]|->){_VALUE})(?::({TYPE}))?(?=[ \n;]|\Z)")
-PLAIN: Final = re.compile(rf"({NAME}):({TYPE}) = ([^\s\[\]{{}};=,#]++)(?= )")
+PLAIN: Final = re.compile(rf"({NAME}):({TYPE}) = ([^\s\[\]{{}};=,#]++)(?=[ \[])")
+# Operands of the usual kind up to the end of an equation, which the next line's column or a
+# semicolon says: names, and numbers with a type.
+_USUAL: Final = r"[\w.+-]++(?::[A-Za-z]\w*+(?:\[[\w,]*+\])?+)?+"
+OPERANDS: Final = re.compile(rf"((?: {_USUAL})*+)(?:;|\n( *)[^\s#])")
 REFERENCE: Final = re.compile(rf"({NAME})({INDICES_TEXT})")
 INDICES: Final = re.compile(rf"\[({INSIDE})\]|\{{{INSIDE}\}}")
 MASK: Final = re.compile(r" (mask|other)=(?=\S)")

@@ -10,7 +10,8 @@ from functools import cached_property
 from typing import Any, Final
 
 from ..facts import NO_NAMES, Aligned, Facts, InputNames, align
-from ..matching.match import Match, match
+from ..matching.match import Match, match_with
+from ..matching.numbering import Reference
 from ..model import Equation, EquationFacts, Printed, Program, Variable
 from ..text import clipped
 
@@ -80,9 +81,17 @@ class QueryBlock:
     @cached_property
     def match(self) -> Match:
         """How its equations are those of the base; empty where there is no base."""
-        if self.base is None or self.base.printed is None or self.printed is None:
+        reference = self.base.reference if self.base is not None else None
+        if reference is None or self.printed is None or self.printed.program is None:
             return Match()
-        return match(self.base.printed, self.printed)
+        return match_with(reference, self.printed)
+
+    @cached_property
+    def reference(self) -> Reference | None:
+        """The program as its variants are matched with it: numbered once for all of them."""
+        if self.printed is None or self.printed.program is None:
+            return None
+        return Reference(self.printed)
 
 
 class BlockIndex:

@@ -10,7 +10,7 @@ const STOP = `${VARIABLE}:not(summary *)`; // a button holds no tab stop at rest
 
 const ON = {}; // event -> handler
 const every = (selector, root = document) => [...root.querySelectorAll(selector)];
-const near = (node, selector) => (node instanceof Element ? node.closest(selector) : null);
+const near = (node, selector) => node?.closest?.(selector);
 const variableAt = (node) => near(node, VARIABLE);
 const focusOn = (node) => node.focus({ preventScroll: true });
 const owner = (node) => near(node, ".jaxpr-eqn");
@@ -18,27 +18,34 @@ const figureOf = (node) => node.closest(FIGURE);
 
 const stateOf = (figure) => (figure.sphinxJaxpr ??= {}); // tab stop, equation, lists
 
-/** Its variables in printed order, and those of a binding. */
+/** Nodes by the value of an attribute. */
+const group = (nodes, name) => {
+  const groups = {};
+  for (const one of nodes) (groups[one.getAttribute(name)] ??= []).push(one);
+  return groups;
+};
+/** A block's variables in printed order, and those of one binding. */
 const allOf = (figure) => (stateOf(figure).all ??= every(VARIABLE, figure));
 const sameAs = (node) => {
-  const [figure, name] = [figureOf(node), `[data-var="${node.dataset.var}"]`];
-  return (stateOf(figure)[name] ??= every(`.jaxpr-var${name}`, figure));
+  const figure = figureOf(node);
+  return (stateOf(figure).same ??= group(allOf(figure), "data-var"))[node.dataset.var];
 };
-const binderOf = (node) => sameAs(node).find((one) => one.matches(".jaxpr-binder"));
-const usesOf = (node) => sameAs(node).filter((one) => one !== binderOf(node));
+const binding = (node) => {
+  const all = sameAs(node);
+  const binder = all.find((one) => one.matches(".jaxpr-binder"));
+  return [binder, all.filter((one) => one !== binder)];
+};
 
 // -- folds
 
-/** Closed folds around a node; a summary stays in sight. */
-const hiding = (node) => {
-  const found = [];
-  for (let fold = node; (fold = fold.parentElement?.closest("details")); ) {
-    if (!fold.open && !fold.querySelector("summary")?.contains(node)) found.push(fold);
-  }
-  return found;
+/** The part of a closed fold that a node is in; a summary stays in sight. */
+const hiding = (node) => node.closest("details:not([open]) > :not(summary)");
+/** Open the folds around a node; whether one was closed. */
+const unfold = (node) => {
+  const first = hiding(node);
+  for (let part = first; part; part = hiding(node)) part.parentElement.open = true;
+  return first;
 };
-const isHidden = (node) => hiding(node).length > 0;
-const unfold = (node) => hiding(node).map((fold) => (fold.open = true)).length > 0;
 ON.beforematch = (event) => unfold(event.target);
 const scrollTo = (node, block) => {
   const { matches: still } = matchMedia("(prefers-reduced-motion: reduce)");
@@ -49,9 +56,11 @@ const scrollTo = (node, block) => {
 
 /** A line of Python and its equations, or the other way. */
 const placeOf = (node) => near(node, "[data-source] [data-line]");
+const made = {}; // source -> line -> places
 const partners = (place) => {
   const { source } = place.closest("[data-source]").dataset;
-  const all = every(`[data-source="${source}"] [data-line="${place.dataset.line}"]`);
+  made[source] ??= group(every(`[data-source="${source}"] [data-line]`), "data-line");
+  const all = made[source][place.dataset.line];
   return place === all[0] ? all : all.slice(0, 1);
 };
 
@@ -62,14 +71,15 @@ const light = (node) => {
   for (const [name, find, found] of LIGHTS) {
     const from = find(node) ?? find(document.activeElement);
     if (from === lit[name]) continue;
+    for (const node of [lit[name], from]) {
+      for (const one of node ? found(node) : []) one.classList.toggle(name, node === from);
+    }
     lit[name] = from;
-    for (const one of every(`.${name}`)) one.classList.remove(name);
-    for (const one of from ? found(from) : []) one.classList.add(name);
   }
 };
 
 const say = (figure, text) => {
-  const status = figure.querySelector(".jaxpr-status");
+  const status = (stateOf(figure).status ??= figure.querySelector(".jaxpr-status"));
   if (status) status.textContent = text;
 };
 
@@ -81,14 +91,14 @@ const origin = (binder) => {
   const isOutput = !primitive || binder.compareDocumentPosition(primitive) & 4; // FOLLOWING
   if (equation && isOutput) return `bound by ${name}`;
   const before = document.createRange(); // { lambda constants ; inputs
-  before.setStart(figureOf(binder), 0);
+  before.setStart(equation ?? figureOf(binder), 0);
   before.setEndBefore(binder);
   const kind = before.toString().split("lambda").pop().includes(";") ? "input" : "constant";
   return equation ? `${kind} of ${name}` : `${kind} ${binder.title}`.trim();
 };
 
 const describe = (node) => {
-  const [binder, uses] = [binderOf(node), usesOf(node)];
+  const [binder, uses] = binding(node);
   const used = ["not used", "used once"][uses.length] ?? `used ${uses.length} times`;
   if (!binder) return `${node.textContent}, ${used}`;
   const type = binder.nextElementSibling;
@@ -114,14 +124,14 @@ const goTo = (node) => {
   scrollTo(node, "nearest");
 };
 
-let trail = null; // where following a variable has come to
+let trail; // where following a variable has come to
 const followed = (node) => {
   if (trail && (node === trail.from || node === trail.steps[trail.at])) {
     trail.at = (trail.at + 1) % trail.steps.length;
   } else {
-    const uses = usesOf(node);
+    const [binder, uses] = binding(node);
     const next = uses.indexOf(node) + 1;
-    const steps = [binderOf(node), ...uses.slice(next), ...uses.slice(0, next)].filter(Boolean);
+    const steps = [binder, ...uses.slice(next), ...uses.slice(0, next)].filter(Boolean);
     trail = { steps, at: steps[0] === node ? 1 % steps.length : 0 };
   }
   trail.from = node;
@@ -129,14 +139,14 @@ const followed = (node) => {
 };
 
 const seek = (all, place, step, wanted = () => true) => {
-  for (let at = place + step; at >= 0 && at < all.length; at += step) {
-    if (wanted(all[at]) && !isHidden(all[at])) return all[at];
+  for (let at = place + step; all[at]; at += step) {
+    if (wanted(all[at]) && !hiding(all[at])) return all[at];
   }
 };
 /** The tab stop leaves a closed fold, and a summary without focus. */
 const settle = (figure, selector) => {
   const { current } = stateOf(figure);
-  if (!current || (current.matches(selector) && !isHidden(current))) return;
+  if (!current || (current.matches(selector) && !hiding(current))) return;
   const all = allOf(figure);
   const find = (step) => seek(all, all.indexOf(current), step, (one) => one.matches(STOP));
   rove(find(-1) ?? find(1));
@@ -152,7 +162,8 @@ const MOVES = {
   ArrowDown: (all, at) => seek(all, at, 1, elsewhere(all[at])),
   ArrowUp: (all, at) => {
     const last = seek(all, at, -1, elsewhere(all[at]));
-    return last && seek(all, -1, 1, (one) => owner(one) === owner(last));
+    const first = last && (owner(last) ?? figureOf(last)).querySelector(VARIABLE);
+    return first && seek(all, all.indexOf(first) - 1, 1, (one) => owner(one) === owner(last));
   },
 };
 
@@ -253,10 +264,10 @@ ON.copy = (event) => {
   event.clipboardData.setData("text/plain", text);
   event.preventDefault();
 };
-const TEXTS = {
-  jaxpr: textOf,
-  call: (figure) => figure.querySelector(".jaxpr-call").textContent,
-  link: (figure) => new URL(`#${(stateOf(figure).equation ?? figure).id}`, location).href,
+const COPIES = { // what it needs, and its text
+  jaxpr: [".jaxpr-line", textOf],
+  call: [".jaxpr-call", (figure) => figure.querySelector(".jaxpr-call").textContent],
+  link: ["*", (figure) => new URL(`#${(stateOf(figure).equation ?? figure).id}`, location).href],
 };
 const write = async (text) => {
   try {
@@ -282,16 +293,15 @@ const copy = async (button) => {
   const name = stateOf(figure).equation?.dataset.primitive ?? "this block";
   const thing = what === "link" ? `a link to ${name}` : `the ${what}`;
   say(figure, ""); // the same words again are told again
-  const done = await write(TEXTS[what](figure));
+  const done = await write(COPIES[what][1](figure));
   say(figure, done ? `Copied ${thing}` : "Could not copy");
 };
 
-const NEEDED = { jaxpr: ".jaxpr-line", call: ".jaxpr-call", link: "*" };
 const equip = (figure) => {
   const details = figure.querySelector(":scope > details");
   if (!details || figure.querySelector(":scope > .jaxpr-tools")) return;
-  const buttons = Object.keys(NEEDED)
-    .filter((what) => figure.querySelector(NEEDED[what]))
+  const buttons = Object.keys(COPIES)
+    .filter((what) => figure.querySelector(COPIES[what][0]))
     .map((what) => `<button type="button" data-copy="${what}">Copy ${what}</button>`);
   const tools = `${buttons.join("")}<span class="jaxpr-status" role="status"></span>`;
   details.insertAdjacentHTML("afterend", `<div class="jaxpr-tools" role="group">${tools}</div>`);
@@ -313,7 +323,7 @@ addEventListener("afterprint", () => {
 const start = () => {
   every(FIGURE).forEach(equip);
   // In the capture phase: themes turn pages with the arrow keys.
-  for (const [name, handler] of Object.entries(ON)) document.addEventListener(name, handler, true);
+  for (const name in ON) document.addEventListener(name, ON[name], true);
   addEventListener("hashchange", reveal);
   reveal();
 };

@@ -129,6 +129,7 @@ class HtmlRenderer(BlockRenderer):
             runs=self.runs(block),
             side=look.side,
             names=traced.inputs.leaves,
+            is_paged=self.is_epub,
         )
         body = markup.code(code(printed, facts, identity, marks))
         if look.side is None:  # otherwise the base is beside it

@@ -29,6 +29,7 @@ from ..model import (
     Token,
 )
 from ..text import plural
+from .chunks import chunks
 from .folding import Fold, Lines, Run
 from .side_by_side import LINES, RUN, Column, RowItem
 
@@ -57,6 +58,7 @@ class Marks:
     attributes of a link to its meaning; ``folded`` are lines that start folded,
     ``runs`` neighbouring equations that do.  ``side`` has the row of each item
     where two programs are shown side by side.  ``names`` has those of the inputs, in order.
+    For a book, whose reader breaks lines into pages, ``is_paged`` keeps a long program whole.
     """
 
     changes: dict[int, str] = field(default_factory=dict)
@@ -67,6 +69,7 @@ class Marks:
     runs: Sequence[Run] = ()
     side: Column | None = None
     names: Sequence[str] = ()
+    is_paged: bool = False
 
 
 NO_MARKS = Marks()
@@ -170,6 +173,12 @@ class _Renderer:
         self.begun: set[int] = set()  # lines at which a box for an equation's first lines begins
         self.run_starts = {run.starts[0]: run.text for run in marks.runs}
         self.run_ends = {run.starts[-1] for run in marks.runs}
+        # Rows of one grid can't be in boxes of their own.
+        is_cut = not marks.is_paged and self.side is None
+        cut = (printed, self.line_numbers, self.owned, marks.folded, marks.runs)
+        parts = chunks(*cut) if is_cut else ()
+        self.chunk_starts = {(part.first, part.in_run): part.lines for part in parts}
+        self.chunk_ends = {(part.last, part.in_run) for part in parts}
 
     def render(self) -> str:
         for _, program in self.printed.shared:
@@ -219,8 +228,10 @@ class _Renderer:
         own = self.owned.get(equation.start)
         if own is not None:
             first, last = own
+            self.chunk(equation, own, in_run=False)
             self.open_run(equation, first)
             self.close_run(equation, last)
+            self.chunk(equation, own, in_run=True)
             self.open_equation(equation, first, last, attributes)
             self.before[first].append(self.marks(phase, change) + self.at(line, address))
             self.before[first].append(self.marked.notes.get(equation.start, ""))
@@ -246,6 +257,15 @@ class _Renderer:
             self.before[first].append(cell(item.items[0]))
             self.after[item.items[0].last].append("</div>")
             self.begun.add(item.items[0].first)
+
+    def chunk(self, equation: Equation, own: tuple[int, int], in_run: bool) -> None:
+        """Begin and end a chunk, around folds of equations or in one."""
+        lines = self.chunk_starts.get((equation.start, in_run))
+        if lines is not None:
+            opening = f'<div class="jaxpr-chunk" data-lines="{powers(lines)}">'
+            self.before[own[0]].append(opening)
+        if (equation.start, in_run) in self.chunk_ends:
+            self.after[own[1]].append("</div>")
 
     def open_run(self, equation: Equation, line: int) -> None:
         """Begin a fold of equations; inside and after it, phase and line are repeated."""

@@ -119,9 +119,11 @@ class ShowGlossaries(PageTransform):
         """The definition list, or a line that says why there is none."""
         if build.session.mode == "skip":
             return [nodes.paragraph("", _("Not traced: jaxpr_mode is skip."))]
-        pages = cast(JaxprDomain, self.env.get_domain("jaxpr")).visible(self.app.tags)
+        domain = cast(JaxprDomain, self.env.get_domain("jaxpr"))
         if listing.scope == "page":
-            pages = {page: pages.get(page, [])}
+            pages = {page: domain.visible_directives(self.app.tags, page)}
+        else:
+            pages = domain.visible(self.app.tags)
         primitives = uses_of_primitives(build.session, pages)
         if not primitives:
             on_page, nowhere = _("No primitives on this page."), _("No primitives in this project.")

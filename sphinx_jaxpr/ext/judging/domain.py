@@ -52,7 +52,8 @@ class JaxprDomain(PageDomain):
     """What pages ask for, by page.
 
     ``settings`` are those of conf.py, from the event ``builder-inited`` on.  ``build`` has the
-    parts of the running build, and ``ids`` those that its trees show.
+    parts of the running build, and ``ids`` those that its trees show.  ``index_pages`` are
+    the pages beside the index of primitives that it links to, with what their template shows.
     """
 
     name = "jaxpr"
@@ -78,12 +79,14 @@ class JaxprDomain(PageDomain):
         super().setup()
         self.build: RunningBuild | None = None
         self.ids = ShownIds()
+        self.index_pages: dict[str, dict[str, Any]] = {}
         self._objects: dict[str, tuple[str, str]] | None = None
 
     def begin(self, build: RunningBuild) -> None:
         """Note the build that runs."""
         self.build = build
         self.ids = build.ids
+        self.index_pages = {}
         self._objects = None
 
     @property

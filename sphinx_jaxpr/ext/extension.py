@@ -47,8 +47,9 @@ from .reading.statements import take_from_titles
 from .reading.transform import JaxprTransform
 from .reading.when import JaxprWhen
 from .records import DirectiveRecord, Finding
+from .showing.index import PrimitiveIndex, changed_pages
 from .showing.post_transforms import ShowBlocks, ShowStatements
-from .showing.primitives import PrimitiveIndex, ShowGlossaries
+from .showing.primitives import ShowGlossaries
 
 # --- registration, and the events of a build in their order
 
@@ -95,6 +96,7 @@ def connect(app: Sphinx) -> dict[str, Any]:
     app.connect("doctree-resolved", release)
     app.connect("write-started", copy_assets)
     app.connect("html-page-context", add_assets)
+    app.connect("html-collect-pages", changed_pages)
     return {
         "version": __version__,
         "env_version": 1,

@@ -54,7 +54,8 @@ class JaxprDomain(PageDomain):
 
     ``settings`` are those of conf.py, from the event ``builder-inited`` on.  ``build`` has the
     parts of the running build, and ``ids`` those that its trees show.  ``early`` is the session
-    that began a worker while pages are read.
+    that began a worker while pages are read.  ``index_pages`` are the pages beside the index of
+    primitives that it links to, with what their template shows.
     """
 
     name = "jaxpr"
@@ -82,11 +83,15 @@ class JaxprDomain(PageDomain):
         self.build: RunningBuild | None = None
         self.early: BuildSession | None = None
         self.ids = ShownIds()
+        self.index_pages: dict[str, dict[str, Any]] = {}
+        self._objects: dict[str, tuple[str, str]] | None = None
 
     def begin(self, build: RunningBuild) -> None:
         """Note the build that runs."""
         self.build = build
         self.ids = build.ids
+        self.index_pages = {}
+        self._objects = None
 
     @property
     def all_directives(self) -> dict[str, list[DirectiveRecord]]:
@@ -117,14 +122,23 @@ class JaxprDomain(PageDomain):
         contnode: nodes.Element,
     ) -> list[tuple[str, nodes.reference]]:
         """Blocks with a name for the whole project, for ``any`` and Markdown links."""
-        for name, _, _, docname, identity, _ in self.get_objects():
-            if name == target:
-                identity = self.ids.of_block(docname, identity)
-                reference = link(builder, fromdocname, docname, identity, contnode)
-                if reference is None:
-                    raise NoUri(docname, "jaxpr")  # so that Sphinx keeps the bare words
-                return [("jaxpr:ref", reference)]
-        return []
+        if target not in self.objects:
+            return []
+        docname, identity = self.objects[target]
+        identity = self.ids.of_block(docname, identity)
+        reference = link(builder, fromdocname, docname, identity, contnode)
+        if reference is None:
+            raise NoUri(docname, "jaxpr")  # so that Sphinx keeps the bare words
+        return [("jaxpr:ref", reference)]
+
+    @property
+    def objects(self) -> dict[str, tuple[str, str]]:
+        """The page and id of each object; collected once a build, for all links."""
+        if self._objects is None or self.build is None:
+            self._objects = {}
+            for name, _, _, docname, identity, _ in self.get_objects():
+                self._objects.setdefault(name, (docname, identity))
+        return self._objects
 
     def ordered(self) -> Iterator[tuple[str, DirectiveRecord]]:
         """All directives of the project, by the names of the pages."""

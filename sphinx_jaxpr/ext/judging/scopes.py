@@ -1,11 +1,17 @@
-"""The names in expressions of a page: its own blocks first, then the project's."""
+"""The names in expressions of a page: its own blocks first, then the project's.
+
+What all pages share is computed once for a build, and a page's own names are looked up before
+those of the project; nothing of the project is copied for a page.
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
+from unicodedata import normalize
 
 from ..records import BlockOnPage, DirectiveRecord
 from .session import BuildSession
@@ -15,6 +21,48 @@ if TYPE_CHECKING:
     from ...program.query.scope import Scope
 
 _WORD = re.compile(r"[^\W\d]\w*")
+
+
+def words_of(text: str) -> dict[str, None]:
+    """The words of an expression: every name in it, as Python spells names, is one of them."""
+    return dict.fromkeys(_WORD.findall(normalize("NFKC", text)))
+
+
+class DirectiveOnPage(NamedTuple):
+    """A directive with its page."""
+
+    page: str
+    directive: DirectiveRecord
+
+    def blocks(self) -> Iterator[BlockOnPage]:
+        """Its blocks, base first."""
+        return (BlockOnPage(self.page, self.directive, block) for block in self.directive.blocks)
+
+
+@dataclass(frozen=True)
+class PageNames:
+    """The directives that a page may name: its ``own``, laid over those that all pages share.
+
+    Iterating gives the names of all their blocks, those of the page first.
+    """
+
+    own: Mapping[str, DirectiveOnPage]
+    shared: Mapping[str, DirectiveOnPage]
+
+    def directive(self, name: str) -> DirectiveOnPage | None:
+        """The directive with this name."""
+        return self.own.get(name) or self.shared.get(name)
+
+    def block(self, full_name: str) -> BlockOnPage | None:
+        """The block with this name, ``dense`` or ``dense.grad``."""
+        named = self.directive(full_name.partition(".")[0])
+        blocks = named.blocks() if named is not None else ()
+        return {target.block.name: target for target in blocks}.get(full_name)
+
+    def __iter__(self) -> Iterator[str]:
+        others = (named for name, named in self.shared.items() if name not in self.own)
+        for named in (*self.own.values(), *others):
+            yield from (block.name for block in named.directive.blocks)
 
 
 class Scopes:
@@ -35,82 +83,88 @@ class Scopes:
         self.directives = directives
         self.declared = declared
         self.own_primitives = tuple(own_primitives)
-        self._names: dict[str, dict[str, BlockOnPage]] = {}
+        self._names: dict[str, PageNames] = {}
         self._vocabulary: dict[str, list[str]] = {}
-        self._left_out: dict[str, frozenset[str]] = {}
+        self._page_primitives: dict[str, frozenset[str]] = {}
 
     @cached_property
     def versions(self) -> dict[str, str]:
         """The versions of the tracing environment."""
         return self.session.versions()
 
+    # -- names
+
     @cached_property
-    def shared(self) -> dict[str, BlockOnPage]:
-        """Blocks with a name for the whole project; of two, the first page's."""
-        shared: dict[str, BlockOnPage] = {}
-        taken: dict[str, DirectiveRecord] = {}
+    def shared(self) -> dict[str, DirectiveOnPage]:
+        """Directives with a name for the whole project; of two, the first page's."""
+        shared: dict[str, DirectiveOnPage] = {}
         for page in sorted(self.directives):
             for directive in self.directives[page]:
-                if directive.explicit and taken.setdefault(directive.name, directive) is directive:
-                    shared.update(
-                        (b.name, BlockOnPage(page, directive, b)) for b in directive.blocks
-                    )
+                if directive.explicit:
+                    shared.setdefault(directive.name, DirectiveOnPage(page, directive))
         return shared
 
-    def names(self, page: str) -> dict[str, BlockOnPage]:
-        """The blocks that a page may name; of two with one name, the first on the page."""
+    def names(self, page: str) -> PageNames:
+        """What a page may name; of two directives with one name, the first on the page."""
         if page not in self._names:
-            own: dict[str, DirectiveRecord] = {}
+            own: dict[str, DirectiveOnPage] = {}
             for directive in self.directives.get(page, ()):
-                own.setdefault(directive.name, directive)
-            names = {
-                block.name: BlockOnPage(page, directive, block)
-                for directive in own.values()
-                for block in directive.blocks
-            }
-            for name, target in self.shared.items():
-                if target.directive.name not in own:
-                    names[name] = target
-            self._names[page] = names
+                own.setdefault(directive.name, DirectiveOnPage(page, directive))
+            self._names[page] = PageNames(own, self.shared)
         return self._names[page]
 
-    def visible(self, page: str, inside: DirectiveRecord | None) -> dict[str, BlockOnPage]:
+    def visible(self, page: str, inside: DirectiveRecord | None) -> PageNames:
         """The names for a page, or inside a directive, whose notes see its own blocks."""
         if inside is None:
             return self.names(page)
-        return {block.name: BlockOnPage(page, inside, block) for block in inside.blocks}
+        return PageNames({inside.name: DirectiveOnPage(page, inside)}, {})
 
     def mentioned(
         self, page: str, text: str, inside: DirectiveRecord | None = None
-    ) -> list[BlockOnPage]:
-        """The blocks that an expression may use, by the words in it."""
-        words = set(_WORD.findall(text))
-        targets = self.visible(page, inside).values()
-        return [target for target in targets if inside or target.directive.name in words]
+    ) -> list[DirectiveOnPage]:
+        """The directives whose blocks an expression may use, by the words in it.
 
-    def of(self, page: str, text: str, inside: DirectiveRecord | None = None) -> Scope:
-        """The scope of one expression, of a page or ``inside`` of a directive."""
-        from ...program.query.scope import Scope
+        Inside a directive it is that one, which a path need not name.
+        """
+        if inside is not None:
+            return [DirectiveOnPage(page, inside)]
+        names = self.names(page)
+        named = (names.directive(word) for word in words_of(text))
+        return [directive for directive in named if directive is not None]
 
-        mentioned = self.primitives(self.mentioned(page, text, inside))
-        primitives = frozenset((*mentioned, *self.vocabulary(page)))
-        blocks = _Blocks(self.session, self.visible(page, inside))
-        return Scope(blocks, self.versions, primitives, self.left_out(page))
-
-    def left_out(self, page: str) -> frozenset[str]:
-        """Names of directives that a page could use if this build showed them."""
-        if page not in self._left_out:
-            own = {directive.name for directive in self.declared.get(page, ())}
-            seen = {target.directive.name for target in self.names(page).values()}
-            self._left_out[page] = self._hidden | (own - seen)
-        return self._left_out[page]
+    def left_out(self, page: str, text: str) -> frozenset[str]:
+        """The words of an expression that would name a block if this build showed it."""
+        names = self.names(page)
+        declared = {directive.name for directive in self.declared.get(page, ())}
+        return frozenset(
+            word
+            for word in words_of(text)
+            if word in self._hidden or (word in declared and names.directive(word) is None)
+        )
 
     @cached_property
     def _hidden(self) -> frozenset[str]:
         """Names for the whole project that this build does not show."""
         directives = (d for page in self.declared.values() for d in page if d.explicit)
-        seen = {target.directive.name for target in self.shared.values()}
-        return frozenset({directive.name for directive in directives} - seen)
+        return frozenset(d.name for d in directives if d.name not in self.shared)
+
+    def of(self, page: str, text: str, inside: DirectiveRecord | None = None) -> Scope:
+        """The scope of one expression, of a page or ``inside`` of a directive."""
+        from ...program.query.scope import Scope
+
+        blocks = [
+            target for named in self.mentioned(page, text, inside) for target in named.blocks()
+        ]
+        primitives = frozenset((*self.primitives(blocks), *self.vocabulary(page)))
+        return Scope(
+            _Blocks(self.session, {target.block.name: target for target in blocks}),
+            self.versions,
+            primitives,
+            self.left_out(page, text),
+            self.visible(page, inside),
+        )
+
+    # -- primitives
 
     def vocabulary(self, page: str) -> list[str]:
         """Names of primitives that a page may use: of its blocks, and the project's own."""
@@ -125,6 +179,31 @@ class Scopes:
         for target in blocks:
             outcome = self.session.outcome(target.block)
             yield from outcome.seen.names if outcome else ()
+
+    def meets(self, page: str, primitive: str) -> bool:
+        """Whether a block that the page may name has this primitive."""
+        own = self.names(page).own
+        if page not in self._page_primitives:
+            blocks = (target for named in own.values() for target in named.blocks())
+            self._page_primitives[page] = frozenset(self.primitives(blocks))
+        if primitive in self._page_primitives[page]:
+            return True
+        return any(name not in own for name in self._users.get(primitive, ()))
+
+    def met(self, page: str) -> list[str]:
+        """The primitives of all blocks that the page may name."""
+        own = (target for named in self.names(page).own.values() for target in named.blocks())
+        every = {*self.primitives(own), *self._users}
+        return [primitive for primitive in every if self.meets(page, primitive)]
+
+    @cached_property
+    def _users(self) -> dict[str, list[str]]:
+        """For each primitive the names of the directives with it that all pages share."""
+        users: dict[str, list[str]] = {}
+        for name, named in self.shared.items():
+            for primitive in frozenset(self.primitives(named.blocks())):
+                users.setdefault(primitive, []).append(name)
+        return users
 
 
 class _Blocks(Mapping[str, "QueryBlock"]):

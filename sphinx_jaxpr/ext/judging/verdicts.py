@@ -8,8 +8,7 @@ is written shows verdicts of this build only.
 from __future__ import annotations
 
 import json
-import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
@@ -34,7 +33,7 @@ from ..records import (
     Verdict,
 )
 from .meanings import Meanings
-from .scopes import Scopes
+from .scopes import DirectiveOnPage, Scopes, words_of
 from .session import BuildSession
 
 if TYPE_CHECKING:
@@ -95,10 +94,8 @@ class Addresses:
 
     def _here(self, page: str, name: str) -> Iterator[tuple[str, str]]:
         """The pages and ids of definitions in this project, the nearest first."""
-        for other, listing in self._lists(page):
-            names = self.explained(other) if listing.scope == "page" else self.explained_anywhere
-            if name in names:
-                yield other, listed(self.ids.number_of_list(other, listing.number), name)
+        for other, listing in self._lists(page, name):
+            yield other, listed(self.ids.number_of_list(other, listing.number), name)
         if not isinstance(self.builder, StandaloneHTMLBuilder):
             return
         folds = self.ids.definitions
@@ -108,13 +105,32 @@ class Addresses:
         if identity:
             yield page, identity
 
-    def _lists(self, page: str) -> Iterator[tuple[str, PrimitiveList]]:
-        """The lists of this page, those of the project, those of other pages."""
-        yield from ((page, listing) for listing in self.lists.get(page, ()))
-        for scope in ("project", "page"):
-            for other, listings in self.lists.items():
-                if other != page:
-                    yield from ((other, each) for each in listings if each.scope == scope)
+    def _lists(self, page: str, name: str) -> Iterator[tuple[str, PrimitiveList]]:
+        """The lists with a primitive: those of this page, of the project, of other pages."""
+        for listing in self.lists.get(page, ()):
+            names = self.explained(page) if listing.scope == "page" else self.explained_anywhere
+            if name in names:
+                yield page, listing
+        project = self._project_lists if name in self.explained_anywhere else ()
+        for other, listing in (*project, *self._page_lists.get(name, ())):
+            if other != page:
+                yield other, listing
+
+    @cached_property
+    def _project_lists(self) -> list[tuple[str, PrimitiveList]]:
+        """The lists of all primitives, with their pages."""
+        lists = ((page, each) for page, listings in self.lists.items() for each in listings)
+        return [(page, listing) for page, listing in lists if listing.scope == "project"]
+
+    @cached_property
+    def _page_lists(self) -> dict[str, list[tuple[str, PrimitiveList]]]:
+        """For each primitive the lists of a page that have it, with that page."""
+        lists: dict[str, list[tuple[str, PrimitiveList]]] = {}
+        for page, listings in self.lists.items():
+            for listing in listings:
+                for name in self.explained(page) if listing.scope == "page" else ():
+                    lists.setdefault(name, []).append((page, listing))
+        return lists
 
     @cached_property
     def explained_anywhere(self) -> frozenset[str]:
@@ -163,8 +179,9 @@ class VerdictCache:
         self._before = kept
         self._used: dict[str, _Entry] = {}
         self._writing = False  # pages show what this build judges, whatever was kept
-        self._names: dict[str, str] = {}  # page -> digest of its names
-        self._primitives: dict[str, frozenset[str]] = {}  # page -> of what it may name
+        self._contexts: dict[str, str] = {}  # page -> digest of all but names and programs
+        self._names: dict[str, str] = {}  # page -> digest of all its names
+        self._programs: dict[tuple[str, str, bool], str] = {}  # directive -> digest of its blocks
         self._entries: dict[tuple[str, str, str], _Entry] = {}  # of this build
 
     @property
@@ -200,27 +217,42 @@ class VerdictCache:
     def _entry(self, page: str, statement: Statement, inside: DirectiveRecord | None) -> _Entry:
         if statement.role == "prim":
             return _Entry(self._primitive(page, statement.expression), judged=True)
-        targets = self.scopes.mentioned(page, statement.expression, inside)
-        key = self._key(page, statement, targets, inside)
-        entry = self._used.get(key)
-        if entry is None and not self._writing:
-            kept = self._kept(key, page, statement, inside)
-            entry = _Entry(kept, judged=False) if kept else None
-        if entry is None or (self._writing and not entry.judged):
-            self.session.mend((target.directive, target.block) for target in targets)
+        directives = self.scopes.mentioned(page, statement.expression, inside)
+        key = self._key(page, statement, directives, inside)
+        entry = self._earlier(key, page, statement, inside)
+        if entry is None:
+            wrong_key = self._wrong_key(key, page, statement, inside)
+            entry = self._earlier(wrong_key, page, statement, inside)
+        if entry is None:
+            self.session.mend(
+                (target.directive, target.block)
+                for named in directives
+                for target in named.blocks()
+            )
             entry = _Entry(self._judge(page, statement, inside), judged=True)
-        self._used[key] = entry
+        self._used[wrong_key if entry.verdict.state == WRONG else key] = entry
         return entry
 
-    def _kept(
+    def _earlier(
         self, key: str, page: str, statement: Statement, inside: DirectiveRecord | None
-    ) -> Verdict | None:
+    ) -> _Entry | None:
+        """What is kept under a key and still counts."""
+        entry = self._used.get(key)
+        if self._writing:
+            return entry if entry is not None and entry.judged else None
+        return entry or self._of_last_build(key, page, statement, inside)
+
+    def _of_last_build(
+        self, key: str, page: str, statement: Statement, inside: DirectiveRecord | None
+    ) -> _Entry | None:
         verdict = self._last_build.get(key)
-        if verdict is not None and verdict.block:
-            return verdict if verdict.block in self.scopes.visible(page, inside) else None
-        if verdict is not None and statement.role == "ref" and verdict.state == TRUE:
-            return replace(verdict, where=self._elsewhere(statement))
-        return verdict
+        if verdict is None:
+            return None
+        if verdict.block and self.scopes.visible(page, inside).block(verdict.block) is None:
+            return None
+        if not verdict.block and statement.role == "ref" and verdict.state == TRUE:
+            verdict = replace(verdict, where=self._elsewhere(statement))
+        return _Entry(verdict, judged=False)
 
     def link(self, page: str, primitive: str) -> nodes.reference | None:
         """An empty link on a page to where a primitive is explained."""
@@ -228,35 +260,65 @@ class VerdictCache:
 
     def is_pasted(self, page: str, statement: Statement) -> bool:
         """Whether all programs of a statement were pasted into a page."""
-        targets = self.scopes.mentioned(page, statement.expression)
+        directives = self.scopes.mentioned(page, statement.expression)
+        targets = [target for named in directives for target in named.blocks()]
         return bool(targets) and all(target.block.pasted for target in targets)
 
     def target(self, page: str, verdict: Verdict) -> BlockOnPage | None:
         """The block that a verdict is about."""
-        return self.scopes.names(page).get(verdict.block)
+        return self.scopes.names(page).block(verdict.block)
+
+    # -- keys
 
     def _key(
         self,
         page: str,
         statement: Statement,
-        targets: list[BlockOnPage],
+        directives: list[DirectiveOnPage],
         inside: DirectiveRecord | None,
     ) -> str:
-        if page not in self._names:
-            names = sorted(self.scopes.names(page)), sorted(self.scopes.left_out(page))
-            self._names[page] = digest(names)
-        names_digest = self._names[page] if inside is None else inside.name
-        lines = _LINE.search(statement.expression) is not None
-        seen = [[target.block.name, self._seen(target, lines)] for target in targets]
-        facts: list[Any] = [
-            __version__,
-            statement.role,
-            statement.expression,
-            self.scopes.versions,
-            [names_digest, seen],
-        ]
-        facts += [self._elsewhere(statement), self.scopes.vocabulary(page)]
-        return digest(facts)[:24]
+        """The key of a verdict that is not ``WRONG``: a digest of all that it may depend on.
+
+        A name that leads nowhere is an error, so other verdicts depend on the
+        names in their text alone, and on the programs of the directives that these name.
+        """
+        if page not in self._contexts:
+            facts = [__version__, self.scopes.versions, self.scopes.vocabulary(page)]
+            self._contexts[page] = digest(facts)
+        lines = "line" in words_of(statement.expression)  # which programs don't show
+        key = [self._contexts[page], statement.role, statement.expression]
+        key += [self._elsewhere(statement), inside.name if inside is not None else ""]
+        key += [self._programs_of(named, lines) for named in directives]
+        return digest(key)[:_KEY]
+
+    def _wrong_key(
+        self, key: str, page: str, statement: Statement, inside: DirectiveRecord | None
+    ) -> str:
+        """The key of a ``WRONG`` verdict, whose message may suggest any name that there is."""
+        names = ""
+        if inside is None:
+            if page not in self._names:
+                own = [*self.scopes.names(page).own.values()]
+                self._names[page] = digest([_full_names(own), self._shared_names])
+            names = self._names[page]
+        left_out = self.scopes.left_out(page, statement.expression)
+        return digest([key, names, sorted(left_out)])[:_KEY]
+
+    @cached_property
+    def _shared_names(self) -> str:
+        """A digest of the names for the whole project, in their order."""
+        return digest(_full_names(self.scopes.shared.values()))
+
+    def _programs_of(self, named: DirectiveOnPage, lines: bool) -> str:
+        """A digest of the names and programs of a directive's blocks."""
+        key = (named.page, named.directive.blocks[0].identity, lines)
+        programs = self._programs.get(key)
+        if programs is None:
+            seen = [[target.block.name, self._seen(target, lines)] for target in named.blocks()]
+            programs = digest(seen)
+            if named.page:  # ids are unique on a page only; paths inside a directive have none
+                self._programs[key] = programs
+        return programs
 
     def _elsewhere(self, statement: Statement) -> str:
         """The address of a block in another project that intersphinx knows."""
@@ -290,19 +352,22 @@ class VerdictCache:
     def _primitive(self, page: str, expression: str) -> Verdict:
         name = expression.strip("\"'")
         glossary = self.meanings.glossary
-        if page not in self._primitives:
-            targets = self.scopes.names(page).values()
-            self._primitives[page] = frozenset(self.scopes.primitives(targets))
-        primitives = self._primitives[page]
-        if name in self.meanings.terms_of or glossary.entry(name) or name in primitives:
+        is_defined = name in self.meanings.terms_of or glossary.entry(name) is not None
+        if is_defined or self.scopes.meets(page, name):
             return Verdict(TRUE, name, where=self.addresses.address(page, name))
         from ...program.query.syntax import nearest
 
-        near = nearest(name, sorted({*glossary.known(), *primitives}))
+        near = nearest(name, sorted({*glossary.known(), *self.scopes.met(page)}))
         return Verdict(WRONG, f"there is no primitive `{name}`{near}")
 
 
-_LINE: Final = re.compile(r"\bline\b")  # of the source, which programs don't show
+_KEY: Final = 24  # digits of a key
+
+
+def _full_names(directives: Iterable[DirectiveOnPage]) -> list[list[str]]:
+    """The names of the blocks of each directive."""
+    return [[block.name for block in named.directive.blocks] for named in directives]
+
 
 #: The stored parts of a verdict; addresses depend on the build.
 _FIELDS: Final = ("state", "text", "hints", "block", "starts", "is_empty")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from keyword import iskeyword
 from typing import Any, TypeAlias
@@ -27,12 +27,15 @@ class Scope:
     ``jax``, ``jaxlib`` and ``python``, as far as they are known.  ``primitives``
     are names that count as known beside those of the built-in definitions;
     ``left_out`` are blocks that the page has, and this build does not show.
+    ``names`` are those that messages suggest, where ``blocks`` are only some of a project's:
+    those of the functions that the expression names.
     """
 
     blocks: Mapping[str, QueryBlock]
     versions: Mapping[str, str] = field(default_factory=dict)
     primitives: frozenset[str] = frozenset()
     left_out: frozenset[str] = frozenset()
+    names: Iterable[str] = ()
 
     @classmethod
     def of(cls, programs: NamedPrograms, versions: Mapping[str, str] | None = None) -> Scope:

@@ -165,14 +165,15 @@ class Walker:
             return f"`{name}` is a function: write `{name}(...)`"
         if name in self.scope.left_out:
             return f"this build leaves out the block `{name}` (directive `only`)"
-        names = [*(key.partition(".")[0] for key in self.scope.blocks), *VERSIONS, *self.bound]
+        blocks = [*(self.scope.names or self.scope.blocks)]
+        names = [*(key.partition(".")[0] for key in blocks), *VERSIONS, *self.bound]
         if self.inside:
             start = f"{self.inside}."
             names += [key[len(start) :] for key in self.scope.blocks if key.startswith(start)]
         near = nearest(name, dict.fromkeys(names))
         if not near and self.asking.knows(name):
             return f'there is no block `{name}`; the primitive is written `"{name}"`'
-        listed = ", ".join(sorted(self.scope.blocks)[:8]) or "none"
+        listed = ", ".join(sorted(blocks)[:8]) or "none"
         return f"there is no block `{name}`{near or f' (blocks: {listed})'}"
 
     def attribute(self, value: Any, name: str) -> Any:

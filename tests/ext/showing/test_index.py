@@ -216,3 +216,72 @@ def test_other_formats(project: Project, builder: str) -> None:
         entry = r"\sphinxstyleindexentry{tanh}\sphinxstyleindexextra{dense.grad}"
         assert entry + r"\sphinxstyleindexpageref{index:\detokenize{jaxpr-dense.grad}}" in text
         assert r"\label{\detokenize{index:jaxpr-dense.grad}}" in text
+
+
+#: As if the project were large: the index of one page holds nearly nothing.
+LARGE = """
+from sphinx_jaxpr.ext.showing import index
+index.MOST_ENTRIES, index.MOST_BLOCKS = 5, 2
+"""
+
+
+def letters(out: Path) -> dict[str, int]:
+    """The pages of letters, with their times."""
+    files = out.glob("jaxpr-primitives-*.html")
+    return {file.stem.rpartition("-")[2]: file.stat().st_mtime_ns for file in files}
+
+
+def changed(before: dict[str, int], after: dict[str, int]) -> set[str]:
+    """The letters whose pages were written since."""
+    return {letter for letter, time in after.items() if before.get(letter) != time}
+
+
+def test_a_large_index_has_a_page_for_each_letter(tmp_path: Path) -> None:
+    """Each is written when it changes, or when its file isn't what was written."""
+    plain = {"docs/plain.md": "---\norphan: true\n---\n\n# A\n"}  # which not every build writes
+    project = project_in(tmp_path, {**FILES, **plain}, CONF + LARGE)
+    out = build(project, "html").out
+    overview = page(out / "jaxpr-primitives.html")
+    links = {a.get_text(): str(a["href"]) for a in overview.select(".modindextable a")}
+    assert links["sin"] == "jaxpr-primitives-s.html#cap-S"
+    assert "hyperbolic tangent" in overview.get_text() and "1 block)" in overview.get_text()
+    for address in links.values():
+        file, _, anchor = address.partition("#")
+        assert page(out / file).find(id=anchor)
+    sines = page(out / "jaxpr-primitives-s.html")
+    assert rows(sines)["sin"] == [("wave", "sub/other.html#jaxpr-wave")]
+    assert "Index of primitives: S" in sines.h1.get_text()
+    first = letters(out)
+    assert set(first) == {link.partition("-")[2][11:].partition(".")[0] for link in links.values()}
+
+    build(project, "html")  # nothing
+    assert letters(out) == first
+    (out / "jaxpr-primitives-s.html").unlink()
+    with (out / "jaxpr-primitives-t.html").open("a") as file:
+        file.write("more")
+    build(project, "html")
+    mended = letters(out)
+    assert changed(first, mended) == {"s", "t"}
+    assert page(out / "jaxpr-primitives-s.html") == sines
+
+    project.write("src/more.py", MORE.replace("jnp.sin", "jnp.atanh"))
+    build(project, "html")
+    # `sin` is gone, and `atanh` is there; the blocks of other letters are as they were.
+    edited = letters(out)
+    assert changed(mended, edited) == {"a", "s"}
+    assert "sin" not in rows(page(out / "jaxpr-primitives-s.html"))
+    assert rows(page(out / "jaxpr-primitives-a.html"))["atanh"] == [
+        ("wave", "sub/other.html#jaxpr-wave")
+    ]
+
+
+def test_a_large_index_in_folders(tmp_path: Path) -> None:
+    conf = CONF + LARGE.replace("= 5, 2", "= 5, 1")
+    wave = "\n```{jaxpr-transform} more:wave\n:args: x=f32[4]\n:name: again\n```\n"
+    files = {**FILES, "docs/sub/other.md": FILES["docs/sub/other.md"] + wave}
+    out = build(project_in(tmp_path, files, conf), "dirhtml").out
+    sines = page(out / "jaxpr-primitives-s/index.html")
+    assert rows(sines)["sin"] == [("wave", "../sub/other/#jaxpr-wave")]
+    assert "Other page, and 1 more on this page" in sines.get_text()
+    overview = page(out / "jaxpr-primitives/index.html")
+    assert overview.select('a[href="../jaxpr-primitives-s/#cap-S"]')

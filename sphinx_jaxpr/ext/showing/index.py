@@ -1,0 +1,237 @@
+"""The domain's index of primitives: one page, or for a large project one for each letter.
+
+Sphinx renders the index in every build.  One of many entries therefore lists primitives alone,
+which link to the page of their letter; that is written when it changes.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import groupby
+from operator import itemgetter
+from pathlib import Path
+from typing import Any, Final
+
+from sphinx.application import Sphinx
+from sphinx.domains import Index, IndexEntry
+from sphinx.environment import BuildEnvironment
+
+from ... import __version__
+from ...program.text import plural
+from ...tracing.files import Cache, digest
+from ..judging.build import RunningBuild
+from ..judging.domain import JaxprDomain
+from ..judging.meanings import Meanings
+from ..locale import _
+from ..records import Block
+from .primitives import uses_of_primitives
+
+#: The heading of names that do not begin with a letter.
+_OTHER: Final = "Symbols"
+#: Most entries of an index on one page, which every build renders.
+MOST_ENTRIES: Final = 300
+#: Most blocks of one primitive that are listed each; of more, the first on each page.
+MOST_BLOCKS: Final = 100
+_TEMPLATE: Final = "domainindex.html"
+
+_Uses = list[tuple[str, Block]]
+_Letters = dict[str, list[IndexEntry]]
+
+
+class PrimitiveIndex(Index):
+    """``jaxpr-primitives``: a page of its own where the builder has such, and a label."""
+
+    name = "primitives"
+    localname = "Index of primitives"
+    shortname = "primitives"
+
+    def generate(
+        self, docnames: Iterable[str] | None = None
+    ) -> tuple[list[tuple[str, list[IndexEntry]]], bool]:
+        """The primitives by their first letter; nothing where no block shows any."""
+        domain: Any = self.domain  # ours, which names this class
+        build: RunningBuild | None = domain.build
+        if build is None:
+            return [], False
+        app: Sphinx = domain.app
+        pages = domain.visible(app.tags)
+        if docnames is not None:
+            wanted = set(docnames)
+            pages = {docname: page for docname, page in pages.items() if docname in wanted}
+        primitives = uses_of_primitives(build.session, pages)
+        if app.builder.format != "html":
+            return list(_on_paper(primitives).items()), False
+        meanings = known_meanings(build.meanings, primitives, Cache(_folder(app)))
+        letters = _letters(primitives, meanings, app.env)
+        if sum(map(len, letters.values())) > MOST_ENTRIES:
+            domain.index_pages = dict(self._pages(app, letters))
+            letters = _overview(primitives, meanings)
+        return list(letters.items()), False
+
+    def _pages(self, app: Sphinx, letters: _Letters) -> Iterator[tuple[str, dict[str, Any]]]:
+        """The names of the pages, with what their template shows."""
+        index = f"{self.domain.name}-{self.name}"
+        for letter, entries in letters.items():
+            page = _page(letter)
+            above = {"link": app.builder.get_relative_uri(page, index), "title": self.localname}
+            yield (
+                page,
+                {
+                    "indextitle": f"{self.localname}: {letter}",
+                    "content": [(letter, entries)],
+                    "collapse_index": False,
+                    "parents": [above],
+                },
+            )
+
+
+def _letter(name: str) -> str:
+    return name[0].upper() if name[0].isalpha() else _OTHER
+
+
+def _page(letter: str) -> str:
+    """The name of the page of a letter, which any file system can have."""
+    plain = letter.lower() if letter.isascii() else "-".join(f"{ord(sign):x}" for sign in letter)
+    return f"jaxpr-primitives-{plain}"
+
+
+# -- entries
+
+
+def _on_paper(primitives: Mapping[str, _Uses]) -> _Letters:
+    """Each primitive once for each block."""
+    letters: _Letters = {}
+    for name, uses in primitives.items():
+        letters.setdefault(_letter(name), []).extend(
+            IndexEntry(name, 0, docname, block.identity, block.name, "", "")
+            for docname, block in uses
+        )
+    return letters
+
+
+def _letters(
+    primitives: Mapping[str, _Uses], meanings: Mapping[str, str], env: BuildEnvironment
+) -> _Letters:
+    """Each primitive with its blocks below it, or where these are many, with its pages."""
+    titles: dict[str, str] = {}
+    letters: _Letters = {}
+    for name, uses in primitives.items():
+        entries = letters.setdefault(_letter(name), [])
+        entries.append(IndexEntry(name, 1, "", "", "", "", meanings[name]))
+        for docname, on_page in groupby(uses, itemgetter(0)):
+            if docname not in titles:
+                title = env.titles.get(docname)
+                titles[docname] = title.astext() if title is not None else docname
+            blocks = [block for _docname, block in on_page]
+            page = titles[docname]
+            if len(uses) > MOST_BLOCKS and len(blocks) > 1:
+                more = len(blocks) - 1
+                page = _("{page}, and {count} more on this page").format(page=page, count=more)
+                blocks = blocks[:1]
+            entries.extend(
+                IndexEntry(block.name, 2, docname, block.identity, page, "", "") for block in blocks
+            )
+    return letters
+
+
+def _overview(primitives: Mapping[str, _Uses], meanings: Mapping[str, str]) -> _Letters:
+    """Each primitive with the number of its blocks, and a link to the page of its letter."""
+    letters: _Letters = {}
+    for name, uses in primitives.items():
+        letter = _letter(name)
+        count = plural(len(uses), _("block"), _("blocks"))
+        entry = IndexEntry(name, 0, _page(letter), f"cap-{letter}", count, "", meanings[name])
+        letters.setdefault(letter, []).append(entry)
+    return letters
+
+
+def known_meanings(meanings: Meanings, names: Iterable[str], cache: Cache) -> dict[str, str]:
+    """What each primitive means, ``""`` where that is unknown.
+
+    The texts are kept for the next build, which needn't load the definitions then.
+    """
+    schema = [__version__, meanings.defined]
+    texts = cache.load(_MEANINGS, _texts, schema) or {}
+    if missing := [name for name in names if name not in texts]:
+        entries = meanings.glossary.entries(missing)
+        texts |= {name: entries[name].meaning if name in entries else "" for name in missing}
+        cache.keep(_MEANINGS, {"texts": texts}, schema)
+    return texts
+
+
+_MEANINGS: Final = "primitives.txt"
+
+
+def _texts(data: Any) -> dict[str, str] | None:
+    texts = data.get("texts") if type(data) is dict else None
+    fits = type(texts) is dict and all(type(text) is str for text in texts.values())
+    return texts if fits else None
+
+
+def _folder(app: Sphinx) -> Path:
+    """Where data about the outputs of these doctrees is kept."""
+    return Path(app.doctreedir) / JaxprDomain.name
+
+
+# -- pages that are written when they change
+
+
+def changed_pages(app: Sphinx) -> Iterator[tuple[str, dict[str, Any], str]]:
+    """The pages of letters that this build has to write, for ``html-collect-pages``."""
+    domain = JaxprDomain.of(app.env)
+    if not domain.index_pages:
+        return
+    written = WrittenPages(app)
+    # Sphinx writes all pages where the theme or an option of it has changed.
+    writes_all = domain.digests is None or domain.digests.resolved >= app.env.found_docs
+    documents = digest(sorted(app.env.found_docs))  # which themes list beside a page
+    for page, context in domain.index_pages.items():
+        content = digest([context, documents])
+        if writes_all or not written.has(page, content):
+            yield page, context, _TEMPLATE
+            written.note(page, content)  # Sphinx has written it when it asks for the next one
+    written.keep(domain.index_pages)
+
+
+class WrittenPages:
+    """Pages beside those of documents that a builder wrote: their contents, and their files.
+
+    A page is as it was written if its content and its file have the digests that they had.
+    """
+
+    def __init__(self, app: Sphinx) -> None:
+        # Only builders of HTML have pages beside those of documents, and say where.
+        self.path: Callable[[str], Path] | None = getattr(app.builder, "get_output_path", None)
+        output = digest([app.builder.name, str(app.outdir)])
+        self.cache = Cache(_folder(app))
+        self.file = f"primitives-{output[:12]}.txt"
+        self.pages = self.cache.load(self.file, _pairs) or {}
+
+    def has(self, page: str, content: str) -> bool:
+        """Whether a page with this content is there, as it was written."""
+        return self.pages.get(page) == [content, self._file(page)]
+
+    def note(self, page: str, content: str) -> None:
+        """Note a page that was written."""
+        self.pages[page] = [content, self._file(page)]
+
+    def keep(self, pages: Iterable[str]) -> None:
+        """Keep what is known of these pages, for the next build."""
+        self.cache.keep(self.file, {page: self.pages[page] for page in pages})
+
+    def _file(self, page: str) -> str | None:
+        if self.path is None:
+            return None
+        try:
+            return hashlib.sha256(self.path(page).read_bytes()).hexdigest()
+        except OSError:
+            return None
+
+
+def _pairs(data: Any) -> dict[str, list[str | None]] | None:
+    fits = type(data) is dict and all(
+        type(pair) is list and len(pair) == 2 and all(type(text) is str for text in pair)
+        for pair in data.values()
+    )
+    return data if fits else None

@@ -223,8 +223,9 @@ def _findings(
 
 def release(app: Sphinx, doctree: nodes.document, docname: str) -> None:
     """After the nodes of a page are created, free the memory of its programs."""
-    if (build := JaxprDomain.of(app.env).build) is not None:
-        build.session.release()
+    domain = JaxprDomain.of(app.env)
+    if domain.build is not None:
+        domain.build.session.release(domain.all_directives.get(docname, ()))
 
 
 # --- the lexer ``jaxpr`` for Sphinx, loaded when a page first needs it

@@ -38,12 +38,12 @@ def emit_traced(
     if session.mode == "skip" or not is_awaited(app, BLOCK_TRACED):
         return
     for docname, page in directives.items():
-        blocks = [(directive, block) for directive in page for block in directive.blocks]
-        session.mend(blocks)  # handlers read every result
-        for directive, block in blocks:
-            if block.is_shown and block.pasted is None:
-                app.emit(BLOCK_TRACED, docname, report_of(session, directive, block))
-        session.release()
+        for directive in page:
+            # Handlers read every result.
+            session.mend((directive, block) for block in directive.blocks)
+            for block in directive.blocks:
+                if block.is_shown and block.pasted is None:
+                    app.emit(BLOCK_TRACED, docname, report_of(session, directive, block))
 
 
 def emit_figures(

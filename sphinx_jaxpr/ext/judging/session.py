@@ -21,6 +21,7 @@ from ..config import ProjectSettings
 from ..records import Block, DirectiveRecord
 from ..values import Mode
 from .progress import Progress, title
+from .recent import BlockKey, RecentBlocks
 from .storage import Storage
 
 if TYPE_CHECKING:
@@ -110,7 +111,8 @@ class BuildSession:
         self._early: Client | None = None  # a worker that has begun
         self._locks: LockFolder | None = None
         self._sources: dict[tuple[str, str], str] = {}
-        self._blocks: dict[tuple[str, str, str, str], TracedBlock] = {}
+        self._blocks = RecentBlocks()
+        self._tracing: set[str] = set()  # digests of the requests that this build traces
 
     # -- tracing
 
@@ -195,15 +197,15 @@ class BuildSession:
         """
         misses: dict[bool, dict[str, Job]] = {False: {}, True: {}}
         for directive, block in blocks:
-            outcome = self._outcomes.get(self._source(block))
-            if outcome is None or outcome.error is not None or outcome.lock_file:
+            outcome = self.outcome(block)
+            if outcome is None or outcome.lock_file or self._failure(block) is not None:
                 continue
-            if block.request is not None and self.store.load(outcome.key) is None:
+            if block.request is not None and self.traced(directive, block).result is None:
                 job = Job(outcome.key, block.request, directive.timeout or self.settings.timeout)
                 misses[block.request.x64][block.digest] = job
         if any(misses.values()):
             self._trace(misses)
-            self._blocks.clear()
+            self._blocks = RecentBlocks()
 
     def _look_up(self, directive: DirectiveRecord, block: Block, request: Request) -> Job | None:
         """Take the stored outcome of a block, or say what has to be traced."""
@@ -234,7 +236,12 @@ class BuildSession:
             text = f"{title(request)} is traced: {reason or 'no result is stored'}"
             logger.verbose("%s", on_one_line(text))
 
+    def is_tracing(self, block: Block) -> bool:
+        """Whether this build traces a block, or has traced it."""
+        return block.digest in self._tracing and not self.from_lock(block)
+
     def _trace(self, misses: dict[bool, dict[str, Job]]) -> None:
+        self._tracing.update(*misses.values())
         for x64, jobs in misses.items():
             if jobs:
                 self._run(x64, jobs)
@@ -369,22 +376,20 @@ class BuildSession:
     def traced(self, directive: DirectiveRecord, block: Block) -> TracedBlock:
         """A block of a directive, with its parsed result.
 
-        Kept until :meth:`release`, since parsing is expensive.
+        The blocks that were read last are kept, since parsing is expensive.
         """
-        base = directive.blocks[0]
-        # Blocks whose request could not be understood have no digest of their own.
-        sources = (base.problem or self._source(base), block.problem or self._source(block))
-        key = (*sources, block.name, directive.raises)
-        if key not in self._blocks:
+        key = self._block_key(directive, block)
+        traced = self._blocks.get(key)
+        if traced is None:
             from ...block import TracedBlock
 
-            above = self.traced(directive, base) if block.label else None
+            above = self.traced(directive, directive.blocks[0]) if block.label else None
             expects = block.request is not None and block.request.expects_error
             failure = self._failure(block)
             result = self._result(block) if failure is None else None
             if failure is None and result is None:
                 failure = TraceError(ErrorKind.OPTION, "its stored result is damaged")
-            self._blocks[key] = TracedBlock(
+            traced = TracedBlock(
                 block.name,
                 block.label,
                 result=result,
@@ -392,15 +397,29 @@ class BuildSession:
                 base=above,
                 raises=directive.raises if expects else None,
             )
-        return self._blocks[key]
+            self._blocks.add(key, traced)
+        return traced
+
+    def _block_key(self, directive: DirectiveRecord, block: Block) -> BlockKey:
+        base = directive.blocks[0]
+        # Blocks whose request could not be understood have no digest of their own.
+        sources = base.problem or self._source(base), block.problem or self._source(block)
+        return (*sources, block.name, directive.raises)
 
     def traced_blocks(self, directive: DirectiveRecord) -> dict[str, TracedBlock]:
         """All blocks of a directive, by the ids of their figures."""
         return {block.identity: self.traced(directive, block) for block in directive.blocks}
 
-    def release(self) -> None:
-        """Drop the programs that were read, which a written page no longer needs."""
-        self._blocks.clear()
+    @property
+    def is_filled(self) -> bool:
+        """Whether about half of the blocks that are kept at once are here."""
+        return self._blocks.is_full
+
+    def release(self, directives: Iterable[DirectiveRecord]) -> None:
+        """Drop the programs of a page that was shown; other pages may read them again."""
+        for directive in directives:
+            for block in directive.blocks:
+                self._blocks.drop(self._block_key(directive, block))
 
     def _failure(self, block: Block) -> TraceError | None:
         if block.problem:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
+import gc
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from docutils import nodes
@@ -22,6 +25,22 @@ from ..records import COMPARE, TRUE, BlockOnPage, DirectiveRecord, Statement, Ve
 
 if TYPE_CHECKING:
     from .block import BlockRenderer, Rendering
+
+
+@contextlib.contextmanager
+def without_collecting() -> Iterator[None]:
+    """Collect no garbage meanwhile.
+
+    A page's programs are many small objects that all live until the page is shown, so Python
+    would search them, and with them all of Sphinx's, again and again and find nothing.
+    """
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
 
 
 class ShowBlocks(PageTransform):
@@ -56,19 +75,28 @@ class ShowBlocks(PageTransform):
         pending = list(self.document.findall(jaxpr_blocks))
         if not pending:
             return
-        records: list[DirectiveRecord] = [node["directive"] for node in pending]
-        build.session.mend((record, block) for record in records for block in record.blocks)
         rendering = self.rendering(build)
-        for node, record in zip(pending, records, strict=True):
-            # A part that `only` removes later can't define anything for others.
-            hidden = not are_met(record.only, self.app.tags)
-            renderer = self.renderer(record)(
-                rendering, record, node, {**definitions} if hidden else definitions
-            )
-            page = node.get("docname", self.env.docname)
-            build.ids.show_blocks(page, renderer.ids)
-            node.replace_self([*renderer.render(), *renderer.closing()])
-            emit_figures(self.app, build.session, page, record, renderer.figures)
+        with without_collecting():
+            for node in pending:
+                # A part that `only` removes later can't define anything for others.
+                hidden = not are_met(node["directive"].only, self.app.tags)
+                self.show(build, rendering, node, {**definitions} if hidden else definitions)
+
+    def show(
+        self,
+        build: RunningBuild,
+        rendering: Rendering,
+        node: jaxpr_blocks,
+        definitions: dict[str, str],
+    ) -> None:
+        """Replace the node of one directive."""
+        record: DirectiveRecord = node["directive"]
+        build.session.mend((record, block) for block in record.blocks)
+        renderer = self.renderer(record)(rendering, record, node, definitions)
+        page = node.get("docname", self.env.docname)
+        build.ids.show_blocks(page, renderer.ids)
+        node.replace_self([*renderer.render(), *renderer.closing()])
+        emit_figures(self.app, build.session, page, record, renderer.figures)
 
     def rendering(self, build: RunningBuild) -> Rendering:
         """The context for rendering all directives of the tree."""

@@ -156,9 +156,6 @@ def test_nothing_is_loaded_where_no_handler_is_connected() -> None:
             asked.append(block.name)
             return TracedBlock(block.name, result=Result(jax="1"))
 
-        def release(self) -> None:
-            asked.append("release")
-
     block = Block("f", "", "jaxpr-f", None, "")
     directive: Any = SimpleNamespace(blocks=[block])
     session: Any = Session()
@@ -168,4 +165,4 @@ def test_nothing_is_loaded_where_no_handler_is_connected() -> None:
                 events.connect(event, lambda *arguments: None, 500)
         emit_traced(app, session, {"index": [directive]})
         emit_figures(app, session, "index", directive, [(block, nodes.container())])
-        assert asked == ["mend", "f", "release", "f"] * connected
+        assert asked == ["mend", "f", "f"] * connected

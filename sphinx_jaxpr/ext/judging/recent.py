@@ -1,0 +1,59 @@
+"""The blocks that a build read last: parsing is expensive, and memory is bounded."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from ...block import TracedBlock
+
+#: Characters of text whose blocks are kept: a parsed and matched program takes about 60 bytes
+#: a character, so these take about 15 MB.
+MOST: Final = 256 * 1024
+
+#: What a block was made of: its outcome and its base's, its name, the error it may raise.
+BlockKey = tuple[str, str, str, str]
+
+
+class RecentBlocks:
+    """Blocks by key; beyond ``most`` characters of text, those unused for longest are dropped.
+
+    The newest block is always kept, whatever its size.
+    """
+
+    def __init__(self, most: int = MOST) -> None:
+        self.most = most
+        self.size = 0
+        self._blocks: OrderedDict[BlockKey, TracedBlock] = OrderedDict()
+
+    @property
+    def is_full(self) -> bool:
+        """Whether half of it is used, and what is needed soon might be pushed out."""
+        return 2 * self.size >= self.most
+
+    def get(self, key: BlockKey) -> TracedBlock | None:
+        """The block, if it is still here."""
+        block = self._blocks.get(key)
+        if block is not None:
+            self._blocks.move_to_end(key)
+        return block
+
+    def add(self, key: BlockKey, block: TracedBlock) -> None:
+        """Keep a block, and drop others for it."""
+        self.drop(key)
+        self._blocks[key] = block
+        self.size += _size(block)
+        while self.size > self.most and len(self._blocks) > 1:
+            _, oldest = self._blocks.popitem(last=False)
+            self.size -= _size(oldest)
+
+    def drop(self, key: BlockKey) -> None:
+        """Forget a block."""
+        block = self._blocks.pop(key, None)
+        if block is not None:
+            self.size -= _size(block)
+
+
+def _size(block: TracedBlock) -> int:
+    return len(block.text or "") + 200

@@ -31,6 +31,7 @@ from .objects import (
     Function,
     FunctionCache,
     Walk,
+    class_slot,
     details,
     is_public,
     namespaces,
@@ -40,7 +41,7 @@ from .objects import (
 from .registrations import Devices, Registrations
 from .scripts import Refused, Script, State, StateChange, equal
 from .settings import all_settings, seed
-from .state import MISSING, ClassSlot, Foreign, Namespace, StateSlot, same
+from .state import MISSING, ClassSlot, Namespace, StateSlot, same
 from .system import stop_timers
 
 # --- one process and its requests
@@ -86,15 +87,15 @@ class Isolation:
         sys.addaudithook(self._audit)
         for loader in _LOADERS:
             loader.exec_module = self._watching(loader.exec_module)
-        loaded = dict.fromkeys(sys.modules)
-        public = [name for name in loaded if is_public(name)]
         self.slots_by_part: dict[tuple[int, str], StateSlot] = {}
         self.named = all_settings()
         self.settings = [slot for slot, _ in self.named]
-        self.near = [slot for _, slot in namespaces(public)]
-        self.near += registries(public)
-        self.spaces = dict(namespaces(name for name in loaded if not is_public(name)))
-        self.far = [*self.spaces.values(), *details(public), *traced_kinds()]
+        self.loaded = dict(sys.modules)
+        self.kinds = traced_kinds()
+        self.near: list[StateSlot] = []
+        self.far: list[StateSlot] = []
+        self.spaces: dict[str, StateSlot] = {}
+        self.compares = False  # whether the last three are complete
         self.slots: dict[str, list[StateSlot]] = {}  # of each module of the project
 
     # -- one request
@@ -256,6 +257,21 @@ class Isolation:
             self.refusal = why
         raise Refused(why)
 
+    def _beware(self) -> None:
+        """Code is about to run that may change anything.
+
+        All that it could change is noted now, not at the start: many projects have no such code.
+        """
+        self.meddled = True
+        if self.compares:
+            return
+        self.compares = True
+        public = {name: module for name, module in self.loaded.items() if is_public(name)}
+        others = {name: module for name, module in self.loaded.items() if name not in public}
+        self.near += [*namespaces(public).values(), *registries(public)]
+        self.spaces |= (spaces := namespaces(others))
+        self.far += [*spaces.values(), *details(public), *map(class_slot, self.kinds)]
+
     # -- imports
 
     def reached(self, name: str, names: Any = ()) -> None:
@@ -331,7 +347,8 @@ class Isolation:
             (self.functions if isinstance(slot, (Function, ClassSlot)) else self.current).append(
                 slot
             )
-        self.meddled = self.meddled or name in self.meddling
+        if name in self.meddling:
+            self._beware()
         self._watch(self.setting.get(name, ()))
 
     def _watch(self, settings: Iterable[StateSlot]) -> None:
@@ -355,7 +372,7 @@ class Isolation:
         if self.ours(script.module):
             if meddles(code):
                 self.meddling.add(script.module)
-                self.meddled = True
+                self._beware()
             if looks_around(code):
                 self.curious.add(script.module)
 
@@ -394,7 +411,8 @@ class Isolation:
         self.load.append(name)
         self.active.add(name)
         self.stack.append(script)
-        self.meddled = self.meddled or not self.ours(name)  # too much code to read
+        if not self.ours(name):  # too much code to read
+            self._beware()
         try:
             plain(loader, module)
         except BaseException:
@@ -427,10 +445,12 @@ class Isolation:
         name = module.__name__
         if owner:
             self.part_of[name] = owner
-        if name not in self.spaces and isinstance(getattr(module, "__dict__", None), dict):
-            self.spaces[name] = Foreign(name, vars(module))
-            self.far.append(self.spaces[name])
-            self.slots_by_part[id(module), ""] = self.spaces[name]
+        known = name in self.spaces or (name in self.loaded and not is_public(name))
+        if not known and isinstance(getattr(module, "__dict__", None), dict):
+            slots = namespaces({name: module})
+            self.spaces |= slots
+            self.far += [*slots.values(), *(details({name: module}) if is_public(name) else ())]
+            self.slots_by_part[id(module), ""] = slots[name]
 
 
 def _shown(value: Any) -> str:

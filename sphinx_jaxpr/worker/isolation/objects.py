@@ -8,7 +8,7 @@ import functools
 import operator
 import random
 import sys
-from collections.abc import Callable, Iterable, Iterator, MutableMapping, MutableSet
+from collections.abc import Callable, Iterator, Mapping, MutableMapping, MutableSet
 from types import CellType, FunctionType, MethodType, ModuleType
 from typing import Any, ClassVar, Final
 
@@ -42,29 +42,21 @@ class Function(StateSlot):
         *("__code__", "__defaults__", "__kwdefaults__"),
         *("__name__", "__qualname__", "__doc__"),
     )
+    _named: ClassVar = operator.attrgetter(*_NAMES)
 
     def __init__(self, name: str, function: Any) -> None:
         self.function = function
         super().__init__(name)
-        self.parts = self._parts()
-
-    def _parts(self) -> tuple[Any, ...]:
-        fn = self.function
-        return (*(getattr(fn, name) for name in self._NAMES), *fn.__dict__.values())
 
     def read(self) -> Content:
         """The parts that Python defines, and the attributes."""
-        return {name: getattr(self.function, name) for name in self._NAMES} | dict(
-            self.function.__dict__
-        )
+        parts = dict(zip(self._NAMES, self._named(self.function), strict=True))
+        return parts | self.function.__dict__
 
     def unchanged(self) -> bool:
         """Compare by identity, which is fast."""
-        parts = self._parts()
-        if len(parts) == len(self.parts) and all(map(operator.is_, parts, self.parts)):
-            return True
-        self.parts = parts
-        return False
+        parts, last = (*self._named(self.function), *self.function.__dict__.values()), self.last
+        return len(parts) == len(last) and all(map(operator.is_, parts, last.values()))
 
     def write(self, content: Content) -> None:
         """Set what differs."""
@@ -75,7 +67,6 @@ class Function(StateSlot):
         for key, value in content.items():
             if now.get(key, MISSING) is not value:
                 setattr(self.function, str(key), value)
-        self.parts = self._parts()
 
 
 class FunctionCache(StateSlot):
@@ -345,29 +336,29 @@ def is_public(name: str) -> bool:
     return top in ("jax", "numpy", "builtins") and not any(part[:1] == "_" for part in rest)
 
 
-def namespaces(names: Iterable[str]) -> Iterator[tuple[str, StateSlot]]:
-    """The names in modules that are loaded."""
-    for name in names:
-        module = sys.modules.get(name)
-        if isinstance(getattr(module, "__dict__", None), dict):
-            kind = Public if is_public(name) else Foreign
-            yield name, kind(name, vars(module))
+def namespaces(modules: Mapping[str, ModuleType]) -> dict[str, StateSlot]:
+    """The names in modules."""
+    return {
+        name: (Public if is_public(name) else Foreign)(name, vars(module))
+        for name, module in modules.items()
+        if isinstance(getattr(module, "__dict__", None), dict)
+    }
 
 
-def registries(names: Iterable[str]) -> Iterator[StateSlot]:
+def registries(modules: Mapping[str, ModuleType]) -> Iterator[StateSlot]:
     """The rules of JAX's interpreters: dictionaries that users add to."""
-    for name in names:
+    for name, module in modules.items():
         if name.startswith("jax.interpreters."):
-            for key, value in list(vars(sys.modules[name]).items()):
+            for key, value in list(vars(module).items()):
                 if isinstance(value, dict) and not key.startswith("_"):
                     yield MappingSlot(f"{name}.{key}", value)
 
 
-def details(names: Iterable[str]) -> Iterator[StateSlot]:
+def details(modules: Mapping[str, ModuleType]) -> Iterator[StateSlot]:
     """Classes of public modules, and objects with attributes, such as ``jax.nn.relu``."""
     met: set[int] = set()
-    for name in names:
-        for key, value in list(vars(sys.modules[name]).items()):
+    for name, module in modules.items():
+        for key, value in list(vars(module).items()):
             if key.startswith("_") or id(value) in met or isinstance(value, (*_PLAIN, ModuleType)):
                 continue
             met.add(id(value))
@@ -380,7 +371,7 @@ def details(names: Iterable[str]) -> Iterator[StateSlot]:
                 yield Foreign(f"{name}.{key}", vars(value))
 
 
-def traced_kinds() -> Iterator[StateSlot]:
+def traced_kinds() -> list[type]:
     """The classes of the arguments that traced functions get: ``type(x)``.
 
     Public modules do not name them, but traced code can reach one.
@@ -394,9 +385,12 @@ def traced_kinds() -> Iterator[StateSlot]:
     jax.make_jaxpr(look)(0.0)
     jax.make_jaxpr(jax.vmap(look))(np.zeros(1, np.float32))
     jax.make_jaxpr(jax.grad(look))(0.0)
-    for kind in dict.fromkeys(met):
-        if kind.__flags__ & _IN_PYTHON:
-            yield _class(f"{kind.__module__}.{kind.__qualname__}", kind)
+    return [kind for kind in dict.fromkeys(met) if kind.__flags__ & _IN_PYTHON]
+
+
+def class_slot(kind: type) -> StateSlot:
+    """The attributes of a class."""
+    return _class(f"{kind.__module__}.{kind.__qualname__}", kind)
 
 
 def _class(path: str, cls: type) -> StateSlot:

@@ -121,10 +121,6 @@ class MappingSlot(StateSlot):
     def __init__(self, name: str, mapping: MutableMapping[Any, Any]) -> None:
         self.mapping = mapping
         super().__init__(name)
-        self._look()
-
-    def _look(self) -> None:
-        self.keys, self.values = tuple(self.mapping), tuple(self.mapping.values())
 
     def read(self) -> Content:
         """Its items."""
@@ -141,15 +137,12 @@ class MappingSlot(StateSlot):
 
     def unchanged(self) -> bool:
         """The fast way: the same objects in the same order."""
-        mapping = self.mapping
-        if (
-            len(mapping) == len(self.keys)
-            and all(map(operator.is_, mapping.values(), self.values))
-            and all(map(operator.is_, mapping, self.keys))
-        ):
-            return True
-        self._look()
-        return False
+        mapping, last = self.mapping, self.last
+        return (
+            len(mapping) == len(last)
+            and all(map(operator.is_, mapping.values(), last.values()))
+            and all(map(operator.is_, mapping, last))
+        )
 
     def write(self, content: Content) -> None:
         """Set item by item, or all items again if the order would differ."""
@@ -162,7 +155,6 @@ class MappingSlot(StateSlot):
         if list(mapping) != list(content):
             mapping.clear()
             mapping.update(content)
-        self._look()
 
 
 class Namespace(MappingSlot):
@@ -188,7 +180,6 @@ class Namespace(MappingSlot):
                 continue
             if self.counts(key, MISSING, value) or self.counts(key, value, now):
                 mapping[key] = value
-        self._look()
 
 
 class Foreign(Namespace):

@@ -72,19 +72,25 @@ _WRAPPERS: Final = ("jax", "jaxlib", "functools", "contextlib")
 _BASES: Final = ("abc", "builtins", "collections", "enum", "typing")
 
 
+#: The names of these modules and of the policies, as they were before user code ran.
+_NAMES: Final = tuple(
+    (name, dict(vars(owner)))
+    for name, owner in (
+        *((module.__name__, module) for module in _DOCUMENTED),
+        ("jax", jax.checkpoint_policies),
+    )
+)
+
+
 def _documented() -> Iterator[tuple[Any, str]]:
     """JAX's pure objects, each with the module that publishes it."""
-    for module in _DOCUMENTED:
-        for name in dir(module):
-            if name.startswith("_") or _IMPURE.search(name):
+    for module, members in _NAMES:
+        for name, member in members.items():
+            if name.startswith("_") or (module != "jax" and _IMPURE.search(name)):
                 continue
-            member = getattr(module, name, None)
-            if _is_dtype(member) or is_within(str(getattr(member, "__module__", "")), ("jax",)):
-                yield member, module.__name__
-    policies = jax.checkpoint_policies
-    for name in dir(policies):
-        if not name.startswith("_"):
-            yield getattr(policies, name), "jax"
+            home = str(getattr(member, "__module__", ""))
+            if module == "jax" or _is_dtype(member) or is_within(home, ("jax",)):
+                yield member, module
 
 
 def _is_dtype(value: Any) -> bool:
@@ -94,12 +100,16 @@ def _is_dtype(value: Any) -> bool:
     )
 
 
-#: Objects of JAX that a page may pass on, by identity, as they were before user code ran.
-PURE: Final = {id(member): member for member, _ in _documented()}
-#: The modules that publish these objects; an allowed module may be one of them.
-PUBLISHED: Final[dict[int, set[str]]] = {}
-for _found, _module in _documented():
-    PUBLISHED.setdefault(id(_found), set()).add(_module)
+@functools.cache  # by need: few projects restrict names
+def published() -> dict[int, set[str]]:
+    """Objects of JAX that a page may pass on, by identity, with the modules that publish them.
+
+    An allowed module may be one of these.
+    """
+    modules: dict[int, set[str]] = {}
+    for member, module in _documented():
+        modules.setdefault(id(member), set()).add(module)
+    return modules
 
 
 class Permit:
@@ -137,7 +147,7 @@ class Permit:
 
     def take(self, owner: Any, member: Any) -> str:
         """Why a page may not use what ``owner``, of JAX or NumPy, publishes, or ``""``."""
-        if id(owner) not in _PASSED or id(member) in _PASSED or id(member) in PURE:
+        if id(owner) not in _PASSED or id(member) in _PASSED or id(member) in published():
             return ""
         name = "numpy" if owner is np else "jax"
         if isinstance(member, (*_SCALARS, type(None), np.dtype)) or self._within(name):
@@ -154,7 +164,7 @@ class Permit:
         kind = type(owner)
         if issubclass(kind, type):
             return self._within(_class_module(owner)) or (
-                id(owner) in PURE and issubclass(owner, enum.Enum)
+                id(owner) in published() and issubclass(owner, enum.Enum)
             )
         if kind is types.FunctionType:  # attributes that its author set
             return part in owner.__dict__
@@ -236,9 +246,9 @@ class Permit:
     def _foreign(self, value: Any, *, called: bool, layers: int = _LAYERS) -> str:
         """The part of a callable that another module defines, in words; ``""`` if none is."""
         for left in range(layers, 0, -1):
-            if not called and (id(value) in PURE or _is_dtype(value)):
+            if not called and (id(value) in published() or _is_dtype(value)):
                 return ""
-            if any(map(self._within, PUBLISHED.get(id(value), ()))):
+            if any(map(self._within, published().get(id(value), ()))):
                 return ""
             kind = type(value)
             if issubclass(kind, type):

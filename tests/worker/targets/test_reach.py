@@ -15,7 +15,7 @@ from sphinx_jaxpr.tracing import grammar
 from sphinx_jaxpr.tracing.request import Request
 from sphinx_jaxpr.worker.failures import RequestError
 from sphinx_jaxpr.worker.recorder import DependencyRecorder
-from sphinx_jaxpr.worker.targets.reach import PURE
+from sphinx_jaxpr.worker.targets.reach import published
 from sphinx_jaxpr.worker.tracer import Tracer
 from tests.worker import house
 
@@ -460,7 +460,7 @@ def test_what_jax_publishes_was_looked_at() -> None:
         name
         for module in modules
         for name in dir(module)
-        if not name.startswith("_") and id(getattr(module, name)) in PURE
+        if not name.startswith("_") and id(getattr(module, name)) in published()
     }
     assert len(names) > 700
     assert {name for name in names if SUSPICIOUS.search(name.lower())} <= set(REVIEWED)

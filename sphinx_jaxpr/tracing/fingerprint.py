@@ -38,6 +38,29 @@ _LONGEST = 2**24
 ALL_INSTALLED = "*"
 #: Inherited variables that change what JAX traces.
 FLAG_PREFIXES = ("JAX_", "XLA_")
+#: Those among them that can't change a jaxpr, and so are no part of a key.  Any other may, even
+#: if it only seems to be about running programs.
+_WITHOUT_EFFECT: Final = frozenset(
+    [
+        # where compiled programs are kept; tracing compiles none
+        "JAX_COMPILATION_CACHE_DIR",
+        "JAX_COMPILATION_CACHE_MAX_SIZE",
+        "JAX_ENABLE_COMPILATION_CACHE",
+        "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS",
+        "JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES",
+        "JAX_RAISE_PERSISTENT_CACHE_ERRORS",
+        # what is logged
+        "JAX_DEBUG_LOG_MODULES",
+        "JAX_EXPLAIN_CACHE_MISSES",
+        "JAX_LOG_COMPILES",
+        "JAX_LOGGING_LEVEL",
+        # how much memory a device gives to arrays
+        "XLA_PYTHON_CLIENT_ALLOCATOR",
+        "XLA_PYTHON_CLIENT_MEM_FRACTION",
+        # how tracebacks look: a worker gets it from the configuration alone
+        "JAX_TRACEBACK_FILTERING",
+    ]
+)
 
 
 @dataclass(frozen=True)
@@ -254,10 +277,15 @@ def environment_facts(
     installed: Installed, settings: Mapping[str, str], environment: Mapping[str, str]
 ) -> EnvironmentFacts:
     """The facts of an interpreter and its environment; ``settings`` are the configuration's."""
-    inherited = {k: v for k, v in environment.items() if k.startswith(FLAG_PREFIXES)}
+    inherited = {
+        name: text
+        for name, text in environment.items()
+        if name.startswith(FLAG_PREFIXES) and name not in _WITHOUT_EFFECT
+    }
     versions = {
         "package": __version__,
-        "python": installed.python_version,
+        # The releases of one version mend faults of Python, and print the same jaxprs.
+        "python": ".".join(installed.python_version.split(".")[:2]),
         **{name: installed.version(name) for name in ("jax", "jaxlib", "numpy")},
     }
     return EnvironmentFacts(versions, {**inherited, **settings})
@@ -276,7 +304,10 @@ _ENVIRONMENT: Final = {
 #: Values that JAX surely accepts.
 _QUIET: Final = {**_ENVIRONMENT, "JAX_ENABLE_X64": "1"}
 _THREADS: Final = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NPROC")
-_DROPPED: Final = ("COLUMNS", "LINES", "PYTHONSTARTUP", "PYTHONINSPECT", "COVERAGE_PROCESS_START")
+_DROPPED: Final = (
+    *("COLUMNS", "LINES", "PYTHONSTARTUP", "PYTHONINSPECT", "COVERAGE_PROCESS_START"),
+    "JAX_TRACEBACK_FILTERING",
+)
 
 
 def setup(

@@ -196,7 +196,9 @@ def held(path: Path, size: int) -> Iterator[bool]:
 #: The end of a key whose result is a failure, which is retried where it matters.
 FAILED: Final = "-failed"
 _KEY: Final = re.compile(rf"[0-9a-f]{{40}}({FAILED})?")
+_KEYS: Final = re.compile(rf"(?:{_KEY.pattern}\n)*")
 _DIGEST: Final = re.compile(r"[0-9a-f]{64}")
+_DIGESTS: Final = re.compile(rf"(?:{_DIGEST.pattern}\n)*")
 #: Largest position, size or time: what fits into 64 bits.
 _MOST: Final = 2**63 - 1
 
@@ -406,13 +408,13 @@ class _Names(NamedTuple):
             *data, strict=True
         )
         fits = (
-            _are(_KEY, key)
+            _are(_KEYS, key)
             and all(map(_are_counts, (pack, offset, length, at, asked, needs, made)))
             and max(pack) < len(self.packs)
             and max(needs) < len(self.needs)
             and max(made) < len(self.made)
-            and _are(_DIGEST, line)
-            and _are(_DIGEST, request)
+            and _are(_DIGESTS, line)
+            and _are(_DIGESTS, request)
             and set(map(type, raised)) == {bool}
         )
         shows = _read_all_seen(kept) if fits else None
@@ -434,7 +436,7 @@ def _read_all_seen(data: Sequence[Any]) -> list[Seen | None] | None:
         return None
     if kept:
         program, source, captured, names = zip(*kept, strict=True)
-        if not (_are(_DIGEST, program) and _are(_DIGEST, source) and _are_counts(captured)):
+        if not (_are(_DIGESTS, program) and _are(_DIGESTS, source) and _are_counts(captured)):
             return None
         if set(map(type, names)) != {str} or not all(map(is_plain, set(names))):
             return None
@@ -530,8 +532,11 @@ def _are_counts(column: Sequence[Any]) -> bool:
 
 
 def _are(pattern: re.Pattern[str], column: Sequence[Any]) -> bool:
-    """Whether all of a column are texts that a pattern matches."""
-    return set(map(type, column)) == {str} and all(map(pattern.fullmatch, column))
+    """Whether a pattern of lines matches all of a column, each of which is a line."""
+    if set(map(type, column)) != {str}:
+        return False
+    lines = "".join([f"{text}\n" for text in column])
+    return lines.count("\n") == len(column) and pattern.fullmatch(lines) is not None
 
 
 def _are_texts(data: Any) -> bool:

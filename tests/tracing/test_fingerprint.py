@@ -11,7 +11,13 @@ import pytest
 
 from sphinx_jaxpr.tracing import descendants
 from sphinx_jaxpr.tracing.files import Cache, canonical, signed
-from sphinx_jaxpr.tracing.fingerprint import EnvironmentFacts, Installed, environment_facts
+from sphinx_jaxpr.tracing.fingerprint import (
+    EnvironmentFacts,
+    Installed,
+    _Answer,
+    environment_facts,
+    setup,
+)
 from sphinx_jaxpr.tracing.masking import PathMasker
 
 pytestmark = pytest.mark.once
@@ -114,9 +120,22 @@ def test_facts_of_the_environment(tmp_path: Path) -> None:
     assert plain != facts(XLA_FLAGS="--x")
     assert plain != environment_facts(installed, {"OWN": "2"}, {})
     assert plain.digest == facts(HOME="/y").digest != facts(XLA_FLAGS="--x").digest
+    # What can't change a program is no part of it.
+    assert plain == facts(JAX_TRACEBACK_FILTERING="off", JAX_COMPILATION_CACHE_DIR="/x")
+    assert plain != environment_facts(installed, {"JAX_TRACEBACK_FILTERING": "off"}, {})
+    before, installed.__dict__["own"] = installed.python_version, False
+    installed.__dict__["_answer"] = _Answer(".".join([*before.split(".")[:2], "99"]))
+    assert {**facts().versions, "jax": ""}["python"] == plain.versions["python"]
     names = plain.by_name()
     assert {"schema", "package", "python", "jax", "jaxlib", "numpy"} <= names.keys()
     assert len(names["environment variable OWN"]) == 16
+
+
+def test_tracebacks_look_as_the_configuration_says(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("JAX_TRACEBACK_FILTERING", "off")
+    own = {"JAX_TRACEBACK_FILTERING": "remove_frames"}
+    assert "JAX_TRACEBACK_FILTERING" not in setup("python", (), {}, 0, x64=False).environment
+    assert setup("python", (), own, 0, x64=False).environment.items() >= own.items()
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="needs Linux's /proc")

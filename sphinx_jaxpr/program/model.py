@@ -10,10 +10,10 @@ them three times as fast as frozen dataclasses.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, fields
 from functools import cached_property
-from typing import Final, NamedTuple, Protocol, TypeAlias
+from typing import Any, Final, NamedTuple, Protocol, TypeAlias
 
 from .text import clipped, expect, inert, plural
 
@@ -57,7 +57,16 @@ class Token(NamedTuple):
     variable: int = -1
 
 
-@dataclass(frozen=True, slots=True, repr=False)
+def _setters(cls: type) -> list[Callable[[Any, Any], None]]:
+    """What writes the fields of a new frozen object, which nothing else may.
+
+    Programs consist of thousands of these; the ``__init__`` that ``dataclass`` makes for a
+    frozen class takes three times as long.
+    """
+    return [getattr(cls, part.name).__set__ for part in fields(cls)]
+
+
+@dataclass(frozen=True, slots=True, repr=False, init=False)
 class Variable:
     """One binding.  The same letter in another scope is another variable.
 
@@ -71,9 +80,17 @@ class Variable:
     name: str
     type: str
 
+    def __init__(self, index: int, name: str, type: str) -> None:
+        _set_index(self, index)
+        _set_name(self, name)
+        _set_type(self, type)
+
     def __repr__(self) -> str:
         typed = f":{self.type}" if self.type else ""
         return f"<Variable {clipped(inert(self.name + typed), MAX_REPR)}>"
+
+
+_set_index, _set_name, _set_type = _setters(Variable)
 
 
 class Operand(NamedTuple):
@@ -94,7 +111,7 @@ class Operand(NamedTuple):
         return f"<Operand {clipped(inert(self.text), MAX_REPR)}>"
 
 
-@dataclass(frozen=True, slots=True, repr=False)
+@dataclass(frozen=True, slots=True, repr=False, init=False)
 class Parameter:
     """``name=value`` of an equation; ``start``, ``end`` span the value.
 
@@ -117,12 +134,44 @@ class Parameter:
     frame: str = ""
     is_opaque: bool = False
 
+    def __init__(
+        self,
+        name: str,
+        start: int,
+        end: int,
+        programs: tuple[Program, ...] = (),
+        references: tuple[str, ...] = (),
+        members: tuple[Program | str, ...] = (),
+        frame: str = "",
+        is_opaque: bool = False,
+    ) -> None:
+        _set_parameter_name(self, name)
+        _set_parameter_start(self, start)
+        _set_parameter_end(self, end)
+        _set_parameter_programs(self, programs)
+        _set_references(self, references)
+        _set_members(self, members)
+        _set_frame(self, frame)
+        _set_is_opaque(self, is_opaque)
+
     def __repr__(self) -> str:
         held = f" with {plural(len(self.members), 'program')}" if self.members else ""
         return f"<Parameter {clipped(inert(self.name), MAX_REPR)}{held}>"
 
 
-@dataclass(frozen=True, slots=True, repr=False)
+(
+    _set_parameter_name,
+    _set_parameter_start,
+    _set_parameter_end,
+    _set_parameter_programs,
+    _set_references,
+    _set_members,
+    _set_frame,
+    _set_is_opaque,
+) = _setters(Parameter)
+
+
+@dataclass(frozen=True, slots=True, repr=False, init=False)
 class Equation:
     """``binders = primitive[parameters] operands``, or without binders.
 
@@ -138,6 +187,24 @@ class Equation:
     parameters: tuple[Parameter, ...]
     programs: tuple[Program, ...] = field(default=(), compare=False)
 
+    def __init__(
+        self,
+        start: int,
+        end: int,
+        primitive: str,
+        outputs: tuple[Variable, ...],
+        inputs: tuple[Operand, ...],
+        parameters: tuple[Parameter, ...],
+        programs: tuple[Program, ...] = (),
+    ) -> None:
+        _set_start(self, start)
+        _set_end(self, end)
+        _set_primitive(self, primitive)
+        _set_outputs(self, outputs)
+        _set_inputs(self, inputs)
+        _set_parameters(self, parameters)
+        _set_programs(self, programs)
+
     def __str__(self) -> str:
         """It without types and parameters: ``c = tanh b``."""
         results = _some([variable.name for variable in self.outputs])
@@ -146,6 +213,17 @@ class Equation:
 
     def __repr__(self) -> str:
         return f"<Equation {clipped(inert(str(self)), MAX_REPR)}>"
+
+
+(
+    _set_start,
+    _set_end,
+    _set_primitive,
+    _set_outputs,
+    _set_inputs,
+    _set_parameters,
+    _set_programs,
+) = _setters(Equation)
 
 
 def _some(words: list[str], most: int = 6) -> str:

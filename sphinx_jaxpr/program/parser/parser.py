@@ -237,7 +237,7 @@ class _Parser(ValueReader):
             return None
         mark = self.mark()
         variable = self.binder(match)
-        self.tokens.append(Token(*match.span(3), PRIMITIVE))
+        self.tokens.append(_token((*match.span(3), PRIMITIVE, -1)))
         operands, end = self.operands(match.end(), column)
         if end < 0:
             self.rollback(mark)
@@ -266,7 +266,7 @@ class _Parser(ValueReader):
         match = pattern.match(self.text, position)
         if match is None:
             return None
-        self.tokens.append(Token(*match.span(), PRIMITIVE))
+        self.tokens.append(_token((*match.span(), PRIMITIVE, -1)))
         position = match.end()
         parameters: list[Parameter] = []
         if self.text.startswith("[", position):
@@ -316,6 +316,7 @@ class _Parser(ValueReader):
         width = len(match[1]) if match else -1
         position = match.end() if match else start + 1
         while position < len(text):
+            position = self._lines(position, width, parameters)
             if text.startswith("]", position):
                 return position + 1
             name = patterns.PARAMETER.match(text, position)
@@ -326,8 +327,8 @@ class _Parser(ValueReader):
             else:
                 value = name.end()
                 self.tokens.append(Token(*name.span(1), PARAMETER))
-                held = self._on_line(name[1], value, width)
-                if held is None and self._may_hold(value):
+                held = None
+                if self._may_hold(value):
                     held = yield from self._held(value)
                 if held is None or not held.is_whole:
                     held = yield from self._object(name[1], value, width, held)
@@ -339,6 +340,24 @@ class _Parser(ValueReader):
             position = skip(patterns.GAP, text, end)
         self._scanner.budget -= position - start
         return -1
+
+    def _lines(self, position: int, width: int, parameters: list[Parameter]) -> int:
+        """Parameters without programs that have a line each; where the first other one begins."""
+        text, shared = self.text, bool(self._shared)
+        if width < 2 or self._scanner.budget <= 0:
+            return position
+        while line := patterns.LINE.match(text, position):
+            is_last = line[4] is not None
+            start, end = line.span(2)
+            is_tuple = shared and text.startswith("(", start)  # perhaps of shared programs
+            if len(line[3]) != width - 2 * is_last or line[1] == "fmt" or is_tuple:
+                break
+            self.tokens.append(_token((position, start - 1, PARAMETER, -1)))
+            parameters.append(_parameter(line[1], start, self._closed(line[1], start, end)))
+            position = line.end(3)
+            if is_last:
+                break
+        return position
 
     # -- state
 

@@ -65,6 +65,8 @@ INDEX_NAME: Final = re.compile(rf"(?<![\w.]){NAME}")
 GAP: Final = re.compile(r"\s*+(?:(?<=\s)#[^\n]*+\s*+)*+")
 BETWEEN: Final = re.compile(r"[\s;]*+(?:(?<=[\s;])#[^\n]*+[\s;]*+)*+")
 BROKEN: Final = re.compile(rf"\[[ \t]*(?:#[^\n]*)?(?:\n *#[^\n]*)*\n( *)(?={NAME}=)")
+# A parameter with a line to itself, and no brace in its value, as most have in a broken list.
+LINE: Final = re.compile(rf"({NAME})=(?!=)([^\n{{]*+)\n( *)(?:(\])|(?={NAME}=(?!=)))")
 PARAMETER: Final = re.compile(rf"({NAME})=(?!=)")
 AFTER_VALUE: Final = re.compile(rf"\s*(?:#[^\n]*\s*)*(?:\]|{NAME}=(?!=))")
 WORD: Final = re.compile(r"[^\s(){}\[\],]+")

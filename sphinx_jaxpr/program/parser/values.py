@@ -83,13 +83,6 @@ class ValueReader(ABC):
             return (yield from self._texts_in(start, end, begun))
         return self._closed(name, start, end)
 
-    def _on_line(self, name: str, start: int, width: int) -> HeldProgram | None:
-        """A value without programs that has a line to itself, as most have."""
-        end = self._scanner.line_end(start, width) if width >= 2 and name != "fmt" else -1
-        if end < 0 or (self._shared and self.text.startswith("(", start)):
-            return None
-        return self._closed(name, start, end)
-
     def _may_hold(self, start: int) -> bool:
         """Whether a value may begin with a program, or be a tuple of some."""
         sign = self.text[start : start + 1]
@@ -230,7 +223,6 @@ _SIMPLE: Final = re.compile(
 _NEXT: Final = re.compile(rf"\s+{NAME}=(?!=)")
 _LOOKS_LIKE: Final = rf"{NAME}:{TYPE} (?:=|<-) |in \("
 _ANCHOR: Final = re.compile(rf"\n( *)(?:(\])|({NAME})=(?!=)|(?:{_LOOKS_LIKE}))")
-_LINE: Final = re.compile(rf"\n( *)(?:(\])|{NAME}=(?!=))")
 _MARK: Final = re.compile(r"(\{\s*lambda\b)|[)}\]] \}")
 _SCAN: Final = re.compile(
     r"(?<=[=(\[{,: ])(?:'(?:\\.|[^'\\\n])*+'|\"(?:\\.|[^\"\\\n])*+\")"
@@ -291,14 +283,6 @@ class Scanner:
                 return match.start()
         self.budget -= limit - start
         return -1
-
-    def line_end(self, start: int, width: int) -> int:
-        """The end of a value that is one line without a brace, before a name or the bracket."""
-        end = self.text.find("\n", start)
-        match = _LINE.match(self.text, end) if end >= 0 and self.budget > 0 else None
-        if match is None or len(match[1]) != (width - 2 if match[2] else width):
-            return -1
-        return -1 if self.text.find("{", start, end) >= 0 else end
 
     def _broken(self, start: int, width: int) -> int:
         """The line break before the next name, or before the closing bracket.

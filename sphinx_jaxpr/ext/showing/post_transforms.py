@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
-import gc
-from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from docutils import nodes
@@ -25,22 +22,6 @@ from ..records import COMPARE, TRUE, BlockOnPage, DirectiveRecord, Statement, Ve
 
 if TYPE_CHECKING:
     from .block import BlockRenderer, Rendering
-
-
-@contextlib.contextmanager
-def without_collecting() -> Iterator[None]:
-    """Collect no garbage meanwhile.
-
-    A page's programs are many small objects that all live until the page is shown, so Python
-    would search them, and with them all of Sphinx's, again and again and find nothing.
-    """
-    was_enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_enabled:
-            gc.enable()
 
 
 class ShowBlocks(PageTransform):
@@ -76,11 +57,10 @@ class ShowBlocks(PageTransform):
         if not pending:
             return
         rendering = self.rendering(build)
-        with without_collecting():
-            for node in pending:
-                # A part that `only` removes later can't define anything for others.
-                hidden = not are_met(node["directive"].only, self.app.tags)
-                self.show(build, rendering, node, {**definitions} if hidden else definitions)
+        for node in pending:
+            # A part that `only` removes later can't define anything for others.
+            hidden = not are_met(node["directive"].only, self.app.tags)
+            self.show(build, rendering, node, {**definitions} if hidden else definitions)
 
     def show(
         self,

@@ -104,7 +104,7 @@ def clear_titles(app: Sphinx, doctree: nodes.document) -> None:
     """Find the lines of all roles, and remove those that titles can't have."""
     from .reading.statements import take_from_titles
 
-    JaxprDomain.of(app.env).note(app.env.docname, take_from_titles(doctree))
+    JaxprDomain.of(app.env).note(take_from_titles(doctree))
 
 
 def collect_page(app: Sphinx, doctree: nodes.document) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
@@ -31,7 +30,7 @@ MAX_FINDING = 1_500
 
 def report(findings: list[Finding], srcdir: str, family: str = "jaxpr") -> list[Finding]:
     """Warn of each finding once, at its line; the findings without duplicates, cut to length."""
-    cut = (replace(each, message=message(each.message, MAX_FINDING)) for each in findings)
+    cut = (each._replace(message=message(each.message, MAX_FINDING)) for each in findings)
     reported = list(dict.fromkeys(cut))
     for finding in reported:
         source = finding.source
@@ -84,7 +83,7 @@ class BlockFindings:
             if others:
                 more = f" ({others} more block{'s' * (others != 1)} for the same reason)"
                 finding = self._findings[index]
-                self._findings[index] = replace(finding, message=finding.message + more)
+                self._findings[index] = finding._replace(message=finding.message + more)
         return self._findings
 
     def _errors(self, directive: DirectiveRecord) -> None:
@@ -94,7 +93,7 @@ class BlockFindings:
             outcome = self.session.outcome(block)
             if outcome is None or (not block.label and not base_matters):
                 continue
-            expects = block.request is not None and block.request.expects_error
+            expects = block.asked is not None and block.asked.expects_error
             if expects and not _is_unlocked(outcome):
                 # Without ``raises`` the option could not be read, which is a finding already.
                 if directive.raises and (text := self._unmet(directive, block)):

@@ -19,7 +19,7 @@ from ...tracing.request import Job, Limit, Request
 from ...tracing.result import ErrorKind, Needs, Pairs, Reply, Result, TracedProgram, TraceError
 from ...tracing.store import FAILED, Seen, Store
 from ..config import ProjectSettings
-from ..records import Block, DirectiveRecord
+from ..records import Asked, Block, DirectiveRecord
 from ..values import Mode
 from .storage import Storage
 
@@ -115,18 +115,19 @@ class BuildSession:
         misses: dict[bool, dict[str, Job]] = {False: {}, True: {}}
         for directive in directives:
             for block in directive.blocks:
-                request = block.request
-                if request is None or self._source(block) in self._outcomes:
+                asked = block.asked
+                source = self._source(block)
+                if asked is None or source in self._outcomes:
                     continue
                 if self.from_lock(block):
-                    self._outcomes[self._source(block)] = self._locked(block, request)
+                    self._outcomes[source] = self._locked(block, asked.request)
                     continue
-                if block.digest in misses[request.x64]:
-                    self._tolerate(directive, block, request)
+                if block.digest in misses[asked.x64]:
+                    self._tolerate(directive, block, asked)
                     continue
-                job = self._look_up(directive, block, request)
+                job = self._look_up(directive, block, asked)
                 if job is not None:
-                    misses[request.x64][block.digest] = job
+                    misses[asked.x64][block.digest] = job
         self._trace(misses)
         self.storage.flush()
         if self._locks is not None:
@@ -143,17 +144,17 @@ class BuildSession:
             outcome = self._outcomes.get(self._source(block))
             if outcome is None or outcome.error is not None or outcome.lock_file:
                 continue
-            if block.request is not None and self.store.load(outcome.key) is None:
-                job = Job(outcome.key, block.request, directive.timeout or self.settings.timeout)
-                misses[block.request.x64][block.digest] = job
+            if block.asked is not None and self.store.load(outcome.key) is None:
+                job = self._job(outcome.key, directive, block.asked)
+                misses[block.asked.x64][block.digest] = job
         if any(misses.values()):
             self._trace(misses)
             self._blocks.clear()
 
-    def _look_up(self, directive: DirectiveRecord, block: Block, request: Request) -> Job | None:
+    def _look_up(self, directive: DirectiveRecord, block: Block, asked: Asked) -> Job | None:
         """Take the stored outcome of a block, or say what has to be traced."""
-        key = self._tolerate(directive, block, request)
-        outcome = self._stored(key, request, key in self._tolerated)
+        key = self._tolerate(directive, block, asked)
+        outcome = self._stored(key, asked, key in self._tolerated)
         if outcome is not None and self.policy.fresh:
             before = self.store.load(outcome.key)
             settings = before.settings if before is not None else ()
@@ -161,19 +162,23 @@ class BuildSession:
         elif outcome is not None and not self.storage.starts_over:
             self._outcomes[block.digest] = outcome
             return None
-        self._log_reason(key, request, is_stored=outcome is not None)
-        return Job(key, request, directive.timeout or self.settings.timeout)
+        self._log_reason(key, asked, is_stored=outcome is not None)
+        return self._job(key, directive, asked)
 
-    def _tolerate(self, directive: DirectiveRecord, block: Block, request: Request) -> str:
+    def _job(self, key: str, directive: DirectiveRecord, asked: Asked) -> Job:
+        return Job(key, asked.request, directive.timeout or self.settings.timeout)
+
+    def _tolerate(self, directive: DirectiveRecord, block: Block, asked: Asked) -> str:
         """Note whether this directive tolerates a failure; the key of the result."""
-        key = self.storage.key(request, block.digest)
+        key = self.storage.key(block.digest, x64=asked.x64)
         if directive.tolerates(block):
             self._tolerated.add(key)
         return key
 
-    def _log_reason(self, key: str, request: Request, *, is_stored: bool) -> None:
+    def _log_reason(self, key: str, asked: Asked, *, is_stored: bool) -> None:
         """In verbose mode: why a program is traced."""
         if self.verbosity:
+            request = asked.request
             unused = "this build uses no stored result"
             reason = unused if is_stored else self.storage.why(key, request)
             text = f"{_title(request)} is traced: {reason or 'no result is stored'}"
@@ -270,9 +275,9 @@ class BuildSession:
 
     # -- the store
 
-    def _stored(self, key: str, request: Request, tolerated: bool) -> Outcome | None:
+    def _stored(self, key: str, asked: Asked, tolerated: bool) -> Outcome | None:
         """The stored outcome: a result, or a failure that the page tolerates."""
-        seen = self.store.fresh(key, raises=request.expects_error)
+        seen = self.store.fresh(key, raises=asked.expects_error)
         if seen is not None:
             return Outcome(key, seen)
         if not tolerated:
@@ -293,7 +298,7 @@ class BuildSession:
         """The outcome of a block, if its request was understood and traced."""
         if block.pasted is not None:  # as if it had been
             return Outcome(block.digest, Seen(block.digest, ""))
-        return self._outcomes.get(self._source(block)) if block.request else None
+        return self._outcomes.get(self._source(block)) if block.asked else None
 
     def traced(self, directive: DirectiveRecord, block: Block) -> TracedBlock:
         """A block of a directive, with its parsed result.
@@ -308,7 +313,7 @@ class BuildSession:
             from ...block import TracedBlock
 
             above = self.traced(directive, base) if block.label else None
-            expects = block.request is not None and block.request.expects_error
+            expects = block.asked is not None and block.asked.expects_error
             failure = self._failure(block)
             result = self._result(block) if failure is None else None
             if failure is None and result is None:

@@ -102,9 +102,9 @@ class Storage:
         text = on_one_line(f"{option}: {message}")
         logger.warning("%s", text, location=location, type="jaxpr", subtype="option")
 
-    def key(self, request: Request, request_digest: str) -> str:
+    def key(self, request_digest: str, *, x64: bool) -> str:
         """The key under which the result of a request is stored."""
-        text = request_digest + self._environment(request.x64)[0]
+        text = request_digest + self._environment(x64)[0]
         return hashlib.sha256(text.encode()).hexdigest()[:40]
 
     def made(self, x64: bool) -> dict[str, str]:

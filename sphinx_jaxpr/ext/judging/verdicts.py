@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -219,7 +218,7 @@ class VerdictCache:
         if verdict is not None and verdict.block:
             return verdict if verdict.block in self.scopes.visible(page, inside) else None
         if verdict is not None and statement.role == "ref" and verdict.state == TRUE:
-            return replace(verdict, where=self._elsewhere(statement))
+            return verdict._replace(where=self._elsewhere(statement))
         return verdict
 
     def link(self, page: str, primitive: str) -> nodes.reference | None:

@@ -20,7 +20,7 @@ from ...tracing.options import (
 from ...tracing.request import Request, checked, is_target, is_within, local_name, seconds
 from ..config import ProjectSettings, settings_of
 from ..nodes import jaxpr_blocks, jaxpr_note
-from ..records import COMPARE, Block, DirectiveRecord, Note
+from ..records import COMPARE, Asked, Block, DirectiveRecord, Note
 from . import elide
 from .notes import node_of, split
 from .options import BlockDirective
@@ -290,10 +290,11 @@ class JaxprTransform(BlockDirective):
             identity = f"jaxpr-{full}" if full not in taken else f"jaxpr-{full}-{number}"
             taken.add(full)
             is_shown = bool(label) or not hides_base or len(requests) == 1
-            digest = request.digest if request else ""
+            asked = Asked.of(request) if request else None
+            digest = asked.digest if asked else ""
             locked = "locked" in self.options
             blocks.append(
-                Block(full, label, identity, request, digest, wrong, is_shown, line, locked=locked)
+                Block(full, label, identity, asked, digest, wrong, is_shown, line, locked=locked)
             )
         return blocks
 

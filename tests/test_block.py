@@ -82,7 +82,7 @@ def test_reading_a_damaged_result_starts_no_process(monkeypatch: pytest.MonkeyPa
         fresh=lambda key, raises: Seen("a", ""), load=lambda key: None, installed=None
     )
     storage: Any = SimpleNamespace(
-        store=store, key=lambda *_: "k" * 40, starts_over=False, flush=lambda: None
+        store=store, key=lambda digest, x64: "k" * 40, starts_over=False, flush=lambda: None
     )
     settings: Any = SimpleNamespace(mode="trace", total_timeout=math.inf, timeout=3.0)
     none: Any = None

@@ -35,7 +35,7 @@ class OnDemand:
 # --- directives and roles
 
 
-class _Transform(OnDemand, Directive):
+class _TransformDirective(OnDemand, Directive):
     optional_arguments = 1
     final_argument_whitespace = True
     has_content = True
@@ -48,7 +48,7 @@ class _Transform(OnDemand, Directive):
         return JaxprTransform
 
 
-class _Pasted(OnDemand, Directive):
+class _PastedDirective(OnDemand, Directive):
     has_content = True
     option_spec: ClassVar[Any] = AnyOption()
 
@@ -59,7 +59,7 @@ class _Pasted(OnDemand, Directive):
         return JaxprPasted
 
 
-class _Glossary(OnDemand, Directive):
+class _GlossaryDirective(OnDemand, Directive):
     has_content = False
     option_spec: ClassVar[Any] = AnyOption()
 
@@ -70,7 +70,7 @@ class _Glossary(OnDemand, Directive):
         return JaxprGlossary
 
 
-class _Claims(OnDemand, Directive):
+class _ClaimsDirective(OnDemand, Directive):
     has_content = True
     option_spec: ClassVar[Any] = AnyOption()
 
@@ -81,7 +81,7 @@ class _Claims(OnDemand, Directive):
         return JaxprClaims
 
 
-class _When(OnDemand, Directive):
+class _WhenDirective(OnDemand, Directive):
     optional_arguments = 1
     final_argument_whitespace = True
     has_content = True
@@ -95,11 +95,11 @@ class _When(OnDemand, Directive):
 
 
 DIRECTIVES: Final[dict[str, type[Directive]]] = {
-    "jaxpr-transform": _Transform,
-    "jaxpr": _Pasted,
-    "jaxpr-glossary": _Glossary,
-    "jaxpr-claims": _Claims,
-    "jaxpr-when": _When,
+    "jaxpr-transform": _TransformDirective,
+    "jaxpr": _PastedDirective,
+    "jaxpr-glossary": _GlossaryDirective,
+    "jaxpr-claims": _ClaimsDirective,
+    "jaxpr-when": _WhenDirective,
 }
 
 
@@ -123,7 +123,7 @@ ROLES: Final = {name: RoleOnDemand(name) for name in ("ref", "eqn", "prim", "val
 # --- builders
 
 
-class _Check(OnDemand, Builder):
+class _CheckOnDemand(OnDemand, Builder):
     name = "jaxpr-check"
 
     @staticmethod
@@ -133,7 +133,7 @@ class _Check(OnDemand, Builder):
         return CheckBuilder
 
 
-class _Lock(OnDemand, Builder):
+class _LockOnDemand(OnDemand, Builder):
     name = "jaxpr-lock"
 
     @staticmethod
@@ -143,7 +143,7 @@ class _Lock(OnDemand, Builder):
         return JaxprLock
 
 
-class _Record(OnDemand, Builder):
+class _RecordOnDemand(OnDemand, Builder):
     name = "jaxpr-record"
 
     @staticmethod
@@ -153,12 +153,12 @@ class _Record(OnDemand, Builder):
         return JaxprRecord
 
 
-BUILDERS: Final[tuple[type[Builder], ...]] = (_Check, _Lock, _Record)
+BUILDERS: Final[tuple[type[Builder], ...]] = (_CheckOnDemand, _LockOnDemand, _RecordOnDemand)
 
 # --- what writing a page needs
 
 
-class _Blocks(OnDemand, SphinxPostTransform):
+class _BlocksTransform(OnDemand, SphinxPostTransform):
     default_priority = 5
 
     @staticmethod
@@ -168,7 +168,7 @@ class _Blocks(OnDemand, SphinxPostTransform):
         return ShowBlocks
 
 
-class _Glossaries(OnDemand, SphinxPostTransform):
+class _GlossariesTransform(OnDemand, SphinxPostTransform):
     default_priority = 6
 
     @staticmethod
@@ -178,7 +178,7 @@ class _Glossaries(OnDemand, SphinxPostTransform):
         return ShowGlossaries
 
 
-class _Statements(OnDemand, SphinxPostTransform):
+class _StatementsTransform(OnDemand, SphinxPostTransform):
     default_priority = 7  # after the blocks: captions and notes hold roles too
 
     @staticmethod
@@ -188,7 +188,11 @@ class _Statements(OnDemand, SphinxPostTransform):
         return ShowStatements
 
 
-POST_TRANSFORMS: Final[tuple[type[SphinxPostTransform], ...]] = (_Blocks, _Glossaries, _Statements)
+POST_TRANSFORMS: Final[tuple[type[SphinxPostTransform], ...]] = (
+    _BlocksTransform,
+    _GlossariesTransform,
+    _StatementsTransform,
+)
 
 
 class JaxprOnDemand(OnDemand, Lexer):

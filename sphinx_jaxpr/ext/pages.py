@@ -163,6 +163,10 @@ class PageDomain(Domain):
     def reset(self) -> None:
         """Forget all pages."""
         self.data.update(copy.deepcopy(self.initial_data))
+        self.pages_changed()
+
+    def pages_changed(self) -> None:
+        """Drop what was computed from the data of pages, since that has changed."""
 
     def digest(self) -> str:
         """A digest of the data that is kept for pages."""
@@ -180,6 +184,7 @@ class PageDomain(Domain):
         for by_page in self.data.values():
             if isinstance(by_page, dict):
                 by_page.pop(docname, None)
+        self.pages_changed()
 
     def merge_domaindata(self, docnames: Set[str], otherdata: dict[str, Any]) -> None:
         """Add the data that another process read."""
@@ -188,6 +193,7 @@ class PageDomain(Domain):
                 continue
             for docname in docnames & set(otherdata[kind]):
                 self.data[kind][docname] = otherdata[kind][docname]
+        self.pages_changed()
 
     def resolve_any_xref(
         self,

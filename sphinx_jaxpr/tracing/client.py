@@ -16,8 +16,9 @@ from typing import Final, TypeAlias, TypeVar
 
 from .checks import reply_problem
 from .frames import Unusable
+from .jobs import Job, Limit, Setup
 from .process import Ended, Process
-from .request import Job, Limit, Request, Setup
+from .request import Request
 from .result import ErrorKind, Reply, TraceError
 
 # --- one worker and its successors

@@ -7,12 +7,14 @@ import os
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote
 
 from ..program.text import spelled, spelled_all
 from .folders import Folders, dotted_names
-from .result import Result, TraceError
+
+if TYPE_CHECKING:
+    from .result import Result, TraceError
 
 #: A memory address in a text: in Python's default reprs, in effects, in names of objects.
 _ADDRESS: Final = re.compile(r"0x[0-9a-fA-F]{6,}")
@@ -97,7 +99,7 @@ class PathMasker:
         if result.program is not None:
             for source in data["facts"]["sources"]:
                 source[0] = self.displayed(source[0])
-        hidden = Result.from_json(self.hide_all(data))
+        hidden = type(result).from_json(self.hide_all(data))
         return replace(hidden, error=self.error(result.error)) if result.error else hidden
 
     def error(self, error: TraceError) -> TraceError:
@@ -108,7 +110,7 @@ class PathMasker:
         data = error.to_json()
         for frame in data["frames"]:
             frame["file"] = self.displayed(frame["file"])
-        return TraceError.from_json(spelled_all(self.hide_all(data)))
+        return type(error).from_json(spelled_all(self.hide_all(data)))
 
     def stored(self, file: str) -> str:
         """A file as the store keeps it: relative to the source folder."""

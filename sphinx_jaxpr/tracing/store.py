@@ -15,10 +15,11 @@ from collections import defaultdict
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from . import packs
 from .files import MOST, Cache, opened, remove_old, remove_temporary
+from .jobs import SCHEMA
 from .needs import Present
 from .packs import (
     FAILED,
@@ -31,8 +32,10 @@ from .packs import (
     seen,
     written,
 )
-from .request import SCHEMA, Request
-from .result import Needs, Result
+
+if TYPE_CHECKING:
+    from .request import Request
+    from .result import Needs, Result
 
 # --- pruning: by age, by size, and leftovers of killed builds
 

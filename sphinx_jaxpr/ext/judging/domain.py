@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import os
-from collections.abc import Iterable, Iterator, Set
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from docutils import nodes
@@ -15,7 +15,7 @@ from sphinx.environment import BuildEnvironment
 from sphinx.errors import NoUri
 from sphinx.util.tags import Tags
 
-from ...tracing.request import Request
+from ...tracing.jobs import SCHEMA
 from ..config import ProjectSettings
 from ..links import ShownIds, link
 from ..pages import PageDomain, data_version_of
@@ -66,9 +66,9 @@ class JaxprDomain(PageDomain):
         "seal": "",
     }
     sealed_alone = frozenset({"judged"})
-    data_version = data_version_of(
+    data_version = SCHEMA + data_version_of(  # requests are kept as their JSON
         *(PageRecords, DirectiveRecord, Block, Asked, Pasted, Note),
-        *(PrimitiveList, Statement, Finding, Request),
+        *(PrimitiveList, Statement, Finding),
     )
     settings: ProjectSettings
 
@@ -147,23 +147,13 @@ class JaxprDomain(PageDomain):
     def keep(self, docname: str, page: PageRecords) -> None:
         """Store what a page asks for, until it is read again or removed."""
         page = page._replace(findings=(*self._noted, *page.findings))
-        self._noted, self._records = [], None
+        self._noted = []
         if any(page):
             self.data["pages"][docname] = packed(page)
+        self.pages_changed()
 
-    def clear_doc(self, docname: str) -> None:
-        """Forget a page that is read again or removed."""
-        super().clear_doc(docname)
-        self._records = None
-
-    def merge_domaindata(self, docnames: Set[str], otherdata: dict[str, Any]) -> None:
-        """Add the data that another process read."""
-        super().merge_domaindata(docnames, otherdata)
-        self._records = None
-
-    def reset(self) -> None:
-        """Forget all pages."""
-        super().reset()
+    def pages_changed(self) -> None:
+        """Unpack the records again when they are next needed."""
         self._records = None
 
     def visible_lists(self, tags: Any) -> dict[str, list[PrimitiveList]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -11,12 +11,9 @@ from sphinx.util import logging
 from sphinx.util.display import status_iterator
 
 from ...program.text import on_one_line, spelled
-from ...tracing import lock
 from ...tracing.files import digest
-from ...tracing.lock import LockFolder
+from ...tracing.jobs import Job, Limit
 from ...tracing.masking import PathMasker, mask
-from ...tracing.request import Job, Limit, Request
-from ...tracing.result import ErrorKind, Needs, Pairs, Reply, Result, TracedProgram, TraceError
 from ...tracing.store import FAILED, Seen, Store
 from ..config import ProjectSettings
 from ..records import Asked, Block, DirectiveRecord
@@ -25,6 +22,9 @@ from .storage import Storage
 
 if TYPE_CHECKING:
     from ...block import TracedBlock
+    from ...tracing.lock import LockFolder
+    from ...tracing.request import Request
+    from ...tracing.result import Pairs, Reply, Result, TraceError
 
 # Modules that only tracing and writing need are imported where these begin, so
 # that a build without changes never loads them.
@@ -32,8 +32,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True)
-class Outcome:
+class Outcome(NamedTuple):
     """The outcome of a request: a stored result under ``key``, or an error.
 
     ``seen`` changes with what a reader would see.  ``lock_file`` is the file of the lock
@@ -50,8 +49,7 @@ def _never(block: Block, locks: LockFolder) -> bool:
     return False
 
 
-@dataclass(frozen=True)
-class TracePolicy:
+class TracePolicy(NamedTuple):
     """How a builder wants blocks traced and judged.
 
     ``records``: blocks are traced, whatever ``jaxpr_mode`` says; those that are ``locked``
@@ -209,6 +207,8 @@ class BuildSession:
 
     def _keep(self, job: Job, reply: Reply) -> Outcome:
         """Store a result at once; among errors, only an expected one is a result."""
+        from ...tracing.result import ErrorKind, Needs, Result
+
         error = self._cleaned(reply.error) if reply.error is not None else None
         traced = error is None or error.kind is ErrorKind.TRACE
         if error is None or (traced and job.request.expects_error):
@@ -239,6 +239,8 @@ class BuildSession:
     def locks(self) -> LockFolder:
         """The lock of this project, opened on first use."""
         if self._locks is None:
+            from ...tracing.lock import LockFolder
+
             folder = self.settings.lock_folder
             self._locks = LockFolder(folder, self.masker.stored(str(folder)), self.storage.cache)
         return self._locks
@@ -261,12 +263,16 @@ class BuildSession:
         seen, problem = self.locks.look(block.lock, request, block.digest)
         error = None
         if problem:
+            from ...tracing.result import ErrorKind, TraceError
+
             # Without a lock all blocks have the same error.
             error = TraceError(ErrorKind.LOCK, problem, whole_module=not self.locks.exists)
         return Outcome(f"lock:{block.lock}", seen, error, block.lock)
 
     def _locked_versions(self) -> dict[str, str]:
         """The versions that wrote the lock, from any of its files."""
+        from ...tracing import lock
+
         for file in lock.stored(self.locks.folder):
             data = self.locks.data(file)
             if data is not None:
@@ -317,7 +323,7 @@ class BuildSession:
             failure = self._failure(block)
             result = self._result(block) if failure is None else None
             if failure is None and result is None:
-                failure = TraceError(ErrorKind.OPTION, "its stored result is damaged")
+                failure = _without_program("its stored result is damaged")
             self._blocks[key] = TracedBlock(
                 block.name,
                 block.label,
@@ -338,15 +344,16 @@ class BuildSession:
 
     def _failure(self, block: Block) -> TraceError | None:
         if block.problem:
-            return TraceError(ErrorKind.OPTION, block.problem)
+            return _without_program(block.problem)
         outcome = self.outcome(block)
         if outcome is None:
-            return TraceError(ErrorKind.OPTION, "it was not traced")
+            return _without_program("it was not traced")
         return outcome.error
 
     def _result(self, block: Block) -> Result | None:
         if block.pasted is not None:
             from ...program.facts import Facts
+            from ...tracing.result import Result, TracedProgram
 
             return Result(program=TracedProgram(block.pasted.text, (), (), Facts()))
         outcome = self.outcome(block)
@@ -363,6 +370,12 @@ class BuildSession:
         versions = {name: installed.version(name) for name in ("jax", "jaxlib")}
         versions["python"] = installed.python_version
         return {name: version for name, version in versions.items() if version}
+
+
+def _without_program(reason: str) -> TraceError:
+    from ...tracing.result import ErrorKind, TraceError
+
+    return TraceError(ErrorKind.OPTION, reason)
 
 
 def _title(request: Request) -> str:

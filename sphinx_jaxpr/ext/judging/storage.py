@@ -8,6 +8,7 @@ import os
 import time
 from functools import cached_property
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from sphinx.application import ENV_PICKLE_FILENAME
 from sphinx.util import logging
@@ -18,9 +19,11 @@ from ...tracing.files import Cache
 from ...tracing.fingerprint import Installed, environment_facts
 from ...tracing.masking import PathMasker
 from ...tracing.needs import Present
-from ...tracing.request import Request
 from ...tracing.store import Store
 from ..config import ProjectSettings
+
+if TYPE_CHECKING:
+    from ...tracing.request import Request
 
 logger = logging.getLogger(__name__)
 

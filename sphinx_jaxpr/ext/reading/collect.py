@@ -38,7 +38,7 @@ def collect(docname: str, doctree: nodes.document) -> PageRecords:
 def _on_page(
     directive: DirectiveRecord, docname: str, taken: set[str], only: tuple[str, ...]
 ) -> DirectiveRecord:
-    """A directive with ids that are unique on its page, and with the file of each block in the lock.
+    """A directive with ids that are unique on its page, and each block's file in the lock.
 
     A name that is local to a page is in the page's folder.
     """

@@ -8,7 +8,8 @@ from functools import cached_property
 
 from docutils import nodes
 
-from ...tracing.grammar import Chain, nearest, shorten
+from ...program.text import nearest, shorten
+from ...tracing.jobs import seconds
 from ...tracing.options import (
     OPEN_WORDS,
     TraceOptions,
@@ -17,7 +18,8 @@ from ...tracing.options import (
     read_open,
     read_options,
 )
-from ...tracing.request import Request, checked, is_target, is_within, local_name, seconds
+from ...tracing.request import Request, checked, is_target, is_within, local_name
+from ...tracing.specs import Chain
 from ..config import ProjectSettings, settings_of
 from ..nodes import jaxpr_blocks, jaxpr_note
 from ..records import COMPARE, Asked, Block, DirectiveRecord, Note

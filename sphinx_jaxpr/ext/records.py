@@ -155,7 +155,8 @@ class DirectiveRecord(NamedTuple):
     """One directive: its blocks, base first, and how to show them.
 
     ``elide`` are the words, and ``elided`` the paths, for parts to fold away.  ``lines`` has
-    the line of each option that only the worker, or the result, can prove wrong.
+    the line of each option that only the worker, or the result, can prove wrong.  ``modules`` are
+    those that its requests name.
     """
 
     source: str
@@ -175,6 +176,7 @@ class DirectiveRecord(NamedTuple):
     findings: tuple[Finding, ...] = ()
     lines: tuple[tuple[str, int], ...] = ()
     notes: tuple[Note, ...] = ()
+    modules: tuple[str, ...] = ()
     only: tuple[str, ...] = ()
 
     def line_of(self, option: str) -> int:
@@ -235,6 +237,7 @@ def _directive(read: DirectiveRecord) -> DirectiveRecord:
         findings=_each(Finding, read.findings),
         lines=tuple((option, line) for option, line in read.lines),
         notes=_each(Note, read.notes),
+        modules=tuple(read.modules),
         only=tuple(read.only),
     )
 

@@ -7,6 +7,7 @@ import os
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote
 
@@ -212,7 +213,12 @@ class _Masks:
         first: dict[str, list[str]] = {}
         for form in forms:
             first.setdefault(form[0], []).append(form)
-        self.patterns = [_pattern(begin, alike) for begin, alike in first.items()]
+        self._first = first
+
+    @cached_property
+    def patterns(self) -> list[re.Pattern[str]]:
+        """Finds the folders, by the first character of each; few builds have a text with one."""
+        return [_pattern(begin, alike) for begin, alike in self._first.items()]
 
     def masked(self, text: str) -> str:
         """``text`` with each folder replaced by its short form."""

@@ -211,11 +211,10 @@ def ambiguous_modules(
     """Modules that pages name and that several import roots have, each at its first block."""
     findings: dict[str, Finding] = {}
     for directive in (directive for page in directives.values() for directive in page):
-        for request in (block.request for block in directive.blocks if not block.pasted):
-            for module in request.modules if request else ():
-                if module not in findings:
-                    text = _ambiguity(masker, module)
-                    findings[module] = Finding("option", text, directive.source, directive.line)
+        for module in directive.modules:
+            if module not in findings:
+                text = _ambiguity(masker, module)
+                findings[module] = Finding("option", text, directive.source, directive.line)
     return [finding for finding in findings.values() if finding.message]
 
 

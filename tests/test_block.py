@@ -11,7 +11,7 @@ import pytest
 from sphinx_jaxpr import block as blocks
 from sphinx_jaxpr.block import TracedBlock
 from sphinx_jaxpr.ext.judging.session import PAGES, BuildSession
-from sphinx_jaxpr.ext.records import Block, DirectiveRecord
+from sphinx_jaxpr.ext.records import Asked, Block, DirectiveRecord
 from sphinx_jaxpr.program.drift.compare import compare
 from sphinx_jaxpr.program.drift.levels import Level
 from sphinx_jaxpr.program.facts import Facts
@@ -82,12 +82,12 @@ def test_reading_a_damaged_result_starts_no_process(monkeypatch: pytest.MonkeyPa
         fresh=lambda key, raises: Seen("a", ""), load=lambda key: None, installed=None
     )
     storage: Any = SimpleNamespace(
-        store=store, key=lambda *_: "k" * 40, starts_over=False, flush=lambda: None
+        store=store, key=lambda digest, x64: "k" * 40, starts_over=False, flush=lambda: None
     )
     settings: Any = SimpleNamespace(mode="trace", total_timeout=math.inf, timeout=3.0)
     none: Any = None
     session = BuildSession(settings, none, storage, PAGES)
-    block = Block("f", "", "jaxpr-f", Request("m:f"), "d")
+    block = Block("f", "", "jaxpr-f", Asked.of(Request("m:f")), "d")
     directive = DirectiveRecord("index.md", 1, "f", True, (block,))
     started: list[list[str]] = []
     monkeypatch.setattr(

@@ -23,7 +23,7 @@ from sphinx_jaxpr.ext.reading.pasted import OPTIONS as PASTED_OPTIONS
 from sphinx_jaxpr.ext.reading.transform import OPTIONS as DIRECTIVE_OPTIONS
 from sphinx_jaxpr.lesson.records import CARDS
 from sphinx_jaxpr.tracing.request import RESERVED
-from sphinx_jaxpr.tracing.transforms import TRANSFORMS
+from sphinx_jaxpr.tracing.specs import TRANSFORMS
 from tests.support import PROJECT, Build, Project
 from tests.walkthrough import plain, run_in, steps, walk
 

@@ -93,7 +93,7 @@ FLOORS: dict[str, tuple[tuple[str, ...], ...]] = {
         ("judging/",),
         ("showing/",),
         ("builders/",),
-        ("api.py", "assets.py", "extension.py"),
+        ("api.py", "assets.py", "extension.py", "on_demand.py"),
     ),
 }
 # The rooms that work inside Sphinx.

@@ -24,7 +24,7 @@ from sphinx_jaxpr.ext.config import OPTIONS
 from sphinx_jaxpr.program.glossary.formats import FORMATS
 from sphinx_jaxpr.tracing.grammar import DTYPES, KEYS
 from sphinx_jaxpr.tracing.request import RESERVED
-from sphinx_jaxpr.tracing.transforms import TRANSFORMS
+from sphinx_jaxpr.tracing.specs import TRANSFORMS
 
 #: What each variable of the style sheet colours.
 VARIABLES: Final[dict[str, str]] = {

@@ -14,8 +14,7 @@ from sphinx.environment import BuildEnvironment
 from sphinx.errors import ExtensionError
 from sphinx.util import logging
 
-from ..program.text import echoed, on_one_line
-from ..tracing.grammar import nearest
+from ..program.text import echoed, nearest, on_one_line
 from .assets import copy_static
 from .builders.pageless import PagelessBuilder
 from .config import conf_location
@@ -35,7 +34,7 @@ from .nodes import (
 from .pages import PageDomain, PageTransform, data_version_of
 from .reading.options import CheckedDirective
 from .reading.source_lines import SourceSpan, find_lines, locate
-from .records import BlockReport, Finding
+from .records import BlockReport, Finding, PageRecords
 
 __all__ = [
     "HIDDEN",
@@ -80,8 +79,10 @@ class ProjectBlocks:
 
     def ids(self, docname: str) -> dict[str, str]:
         """The ids of the blocks that a page shows, by name, as of when the page was read."""
-        directives = self._domain.all_directives.get(docname, ()) if self._domain else ()
-        blocks = (block for directive in directives for block in directive.blocks if block.is_shown)
+        page = self._domain.records.get(docname, PageRecords()) if self._domain else PageRecords()
+        blocks = (
+            block for directive in page.directives for block in directive.blocks if block.is_shown
+        )
         ids: dict[str, str] = {}
         for block in blocks:
             ids.setdefault(block.name, block.identity)

@@ -23,7 +23,7 @@ from sphinx.environment import BuildEnvironment
 from ..program.text import echoed
 from ..tracing import fingerprint
 from ..tracing.folders import SITE_FOLDERS, project_in
-from ..tracing.request import Setup, seconds
+from ..tracing.jobs import Setup, seconds
 from . import values
 from .records import Finding
 from .values import Mode, Opened, Option, Rebuild

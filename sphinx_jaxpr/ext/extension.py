@@ -3,26 +3,21 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any
 
 from docutils import nodes
-from pygments.lexer import Lexer
 from sphinx.application import Sphinx
 from sphinx.config import Config
 from sphinx.environment import BuildEnvironment
 from sphinx.util import logging
-from sphinx.util.docutils import SphinxDirective
 
 from .. import __version__
 from ..program.text import on_one_line
 from .assets import add_assets, copy_assets
-from .builders.check import CheckBuilder
-from .builders.lock import JaxprLock, JaxprRecord
 from .builders.pageless import Judged, PagelessBuilder
 from .config import ProjectSettings, register, settle
-from .judging.build import RunningBuild
 from .judging.domain import JaxprDomain, every_kind
 from .judging.events import add_events, emit_traced
 from .judging.findings import (
@@ -37,31 +32,18 @@ from .judging.session import PAGES
 from .judging.start import begin, start
 from .locale import CATALOG, FOLDER, add_catalog
 from .nodes import register_nodes
-from .reading.claims import JaxprClaims
-from .reading.collect import collect
-from .reading.glossary import JaxprGlossary
-from .reading.myst import MystWarnings
-from .reading.pasted import JaxprPasted
-from .reading.roles import ROLES
-from .reading.statements import take_from_titles
-from .reading.transform import JaxprTransform
-from .reading.when import JaxprWhen
-from .records import DirectiveRecord, Finding
+from .on_demand import BUILDERS, DIRECTIVES, POST_TRANSFORMS, ROLES, JaxprOnDemand
+from .reading.parsers import MystWarnings
 from .showing.index import PrimitiveIndex, changed_pages
-from .showing.post_transforms import ShowBlocks, ShowStatements
-from .showing.primitives import ShowGlossaries
 
-# --- registration, and the events of a build in their order
+if TYPE_CHECKING:
+    from .judging.build import RunningBuild
+    from .records import DirectiveRecord, Finding
+
+# Registration, and the events of a build in their order.  What only reading or writing a page
+# needs is imported then: a build without changes does neither.
 
 logger = logging.getLogger(__name__)
-
-DIRECTIVES: Final[dict[str, type[SphinxDirective]]] = {
-    "jaxpr-transform": JaxprTransform,
-    "jaxpr": JaxprPasted,
-    "jaxpr-glossary": JaxprGlossary,
-    "jaxpr-claims": JaxprClaims,
-    "jaxpr-when": JaxprWhen,
-}
 
 
 def connect(app: Sphinx) -> dict[str, Any]:
@@ -79,12 +61,10 @@ def connect(app: Sphinx) -> dict[str, Any]:
     MystWarnings(app, DIRECTIVES).connect()
     for name, role in ROLES.items():
         app.add_role_to_domain("jaxpr", name, role)
-    app.add_builder(CheckBuilder)
-    app.add_builder(JaxprLock)
-    app.add_builder(JaxprRecord)
-    app.add_post_transform(ShowBlocks)
-    app.add_post_transform(ShowGlossaries)
-    app.add_post_transform(ShowStatements)
+    for builder in BUILDERS:
+        app.add_builder(builder)
+    for transform in POST_TRANSFORMS:
+        app.add_post_transform(transform)
     app.connect(
         "config-inited", configure, priority=900
     )  # after every handler that may edit values
@@ -129,11 +109,15 @@ def configure(app: Sphinx, config: Config) -> None:
 
 def clear_titles(app: Sphinx, doctree: nodes.document) -> None:
     """Find the lines of all roles, and remove those that titles can't have."""
-    JaxprDomain.of(app.env).note(app.env.docname, take_from_titles(doctree))
+    from .reading.statements import take_from_titles
+
+    JaxprDomain.of(app.env).note(take_from_titles(doctree))
 
 
 def collect_page(app: Sphinx, doctree: nodes.document) -> None:
     """Store what a page asks for, once it is read."""
+    from .reading.collect import collect
+
     docname = app.env.docname
     domain = JaxprDomain.of(app.env)
     domain.keep(docname, collect(docname, doctree))
@@ -225,25 +209,4 @@ def release(app: Sphinx, doctree: nodes.document, docname: str) -> None:
     """After the nodes of a page are created, free the memory of its programs."""
     domain = JaxprDomain.of(app.env)
     if domain.build is not None:
-        domain.build.session.release(domain.all_directives.get(docname, ()))
-
-
-# --- the lexer ``jaxpr`` for Sphinx, loaded when a page first needs it
-
-
-class JaxprOnDemand(Lexer):
-    """A proxy of :class:`sphinx_jaxpr.lexer.JaxprLexer`.
-
-    Its grammar and the parser's take longer to compile than the rest of the
-    extension to load, and a build without changes uses neither.
-    """
-
-    name = "jaxpr"
-    aliases = ("jaxpr",)
-    mimetypes = ("text/x-jaxpr",)
-
-    def get_tokens_unprocessed(self, text: str) -> Iterator[tuple[int, Any, str]]:
-        """Tokens with their offsets; together they are ``text``."""
-        from ..lexer import JaxprLexer
-
-        yield from JaxprLexer(**self.options).get_tokens_unprocessed(text)
+        domain.build.session.release(domain.directives_of(docname))

@@ -29,15 +29,18 @@ logger = logging.getLogger(__name__)
 
 
 def data_version_of(*classes: Any) -> int:
-    """A number that changes with the fields of the dataclasses that a domain keeps.
+    """A number that changes with the fields of the dataclasses, or named tuples, of a domain.
 
     For ``data_version`` of a :class:`PageDomain`: Sphinx pickles its data, and reads all
     pages again when another release reads other fields.
     """
-    lines = [
-        f"{kind.__qualname__} {' '.join(field.name for field in fields(kind))}" for kind in classes
-    ]
+    lines = [f"{kind.__qualname__} {' '.join(_fields_of(kind))}" for kind in classes]
     return zlib.crc32("\n".join([__version__, *lines]).encode())
+
+
+def _fields_of(kind: Any) -> Iterable[str]:
+    names: tuple[str, ...] | None = getattr(kind, "_fields", None)
+    return [field.name for field in fields(kind)] if names is None else names
 
 
 class PageDigests:
@@ -154,8 +157,16 @@ class PageDomain(Domain):
         if not env.all_docs or (whole and domain.data["seal"] == domain.digest()):
             return ()
         logger.info("the stored data of %r is damaged: reading all pages again", cls.name)
-        domain.data.update(copy.deepcopy(cls.initial_data))
+        domain.reset()
         return sorted(env.found_docs)
+
+    def reset(self) -> None:
+        """Forget all pages."""
+        self.data.update(copy.deepcopy(self.initial_data))
+        self.pages_changed()
+
+    def pages_changed(self) -> None:
+        """Drop what was computed from the data of pages, since that has changed."""
 
     def digest(self) -> str:
         """A digest of the data that is kept for pages."""
@@ -173,6 +184,7 @@ class PageDomain(Domain):
         for by_page in self.data.values():
             if isinstance(by_page, dict):
                 by_page.pop(docname, None)
+        self.pages_changed()
 
     def merge_domaindata(self, docnames: Set[str], otherdata: dict[str, Any]) -> None:
         """Add the data that another process read."""
@@ -181,6 +193,7 @@ class PageDomain(Domain):
                 continue
             for docname in docnames & set(otherdata[kind]):
                 self.data[kind][docname] = otherdata[kind][docname]
+        self.pages_changed()
 
     def resolve_any_xref(
         self,

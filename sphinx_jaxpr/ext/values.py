@@ -10,13 +10,12 @@ import math
 import os
 import re
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, Final, Literal, TypeVar
+from typing import Any, Final, Literal, NamedTuple, TypeVar
 
 from ..program.text import echoed, shorten
-from ..tracing.request import is_target, seconds
+from ..tracing.jobs import seconds
 
 _T = TypeVar("_T")
 
@@ -41,8 +40,7 @@ DEFINITION: Final = ("meaning", "kind", "page", "words", "aliases")
 # --- options
 
 
-@dataclass(frozen=True)
-class Option:
+class Option(NamedTuple):
     """One value of conf.py.
 
     ``problem`` says what is wrong with a value, or ``""``; ``convert`` turns a valid one into
@@ -105,6 +103,12 @@ def converted(
 
 
 # --- checks
+
+
+def _is_target(name: str) -> bool:
+    from ..tracing.request import is_target  # few projects set an option that names code
+
+    return is_target(name)
 
 
 def instance_of(kind: type, words: str) -> Callable[[Any], str]:
@@ -210,7 +214,7 @@ def modules_problem(value: Any) -> str:
     return _strings(value) or _of_each(
         "name",
         value,
-        lambda name: "" if is_target(name) and ":" not in name else "cannot name a module",
+        lambda name: "" if _is_target(name) and ":" not in name else "cannot name a module",
     )
 
 
@@ -277,7 +281,7 @@ def transforms_problem(value: Any) -> str:
     if _string_map(value):
         return _string_map(value)
     for name, path in value.items():
-        if not (name.isidentifier() and ":" in path and is_target(path)):
+        if not (name.isidentifier() and ":" in path and _is_target(path)):
             pair = f"{shorten(name)} to {shorten(path)}"
             return f"must map a name to 'module:function', not {pair}"
     return ""

@@ -20,6 +20,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable
 from difflib import get_close_matches
+from functools import cache
 from typing import Any, Final
 
 # --- which characters are spelled out wherever text is shown: one definition for all layers
@@ -36,21 +37,28 @@ _RANGES: Final = (
 #: The same beyond U+FFFF: shorthand, musical notation, tags; noncharacters end each plane.
 _FAR: Final = ((0x1BCA0, 0x1BCA3), (0x1D173, 0x1D17A), (0xE0000, 0xE0FFF))
 
-# One set for all would be ten times as slow as these two.
-_NEAR_ONE: Final = re.compile("[" + "".join(rf"\u{a:04x}-\u{b:04x}" for a, b in _RANGES) + "]")
-_FAR_ONE: Final = re.compile("[\U00010000-\U0010ffff]")
+
+# One set for all would be ten times as slow as these two, which plain ASCII never needs.
+@cache
+def _near_one() -> re.Pattern[str]:
+    return re.compile("[" + "".join(rf"\u{a:04x}-\u{b:04x}" for a, b in _RANGES) + "]")
+
+
+@cache
+def _far_one() -> re.Pattern[str]:
+    return re.compile("[\U00010000-\U0010ffff]")
 
 
 def is_plain(text: str) -> bool:
     """Whether nothing in ``text`` has to be spelled."""
     if text.isascii():
         return text.isprintable() or text.replace("\n", "").replace("\t", "").isprintable()
-    return not _NEAR_ONE.search(text) and not any(map(_is_hidden, _FAR_ONE.findall(text)))
+    return not _near_one().search(text) and not any(map(_is_hidden, _far_one().findall(text)))
 
 
 def spelled(text: str) -> str:
     """``text`` with the characters spelled that would not be seen as what they are."""
-    return text if is_plain(text) else _FAR_ONE.sub(_far, _NEAR_ONE.sub(_near, text))
+    return text if is_plain(text) else _far_one().sub(_far, _near_one().sub(_near, text))
 
 
 def on_one_line(text: str) -> str:
@@ -93,7 +101,7 @@ MAX_MESSAGE: Final = 700
 _GAP: Final = "..."
 #: Longest run without a blank that may be a word, a path or a type.
 _LONG: Final = 200
-_RUN: Final = re.compile(rf"\S{{{_LONG},}}")
+_RUN: Final = rf"\S{{{_LONG},}}"
 
 
 def clipped(text: str, most: int) -> str:
@@ -133,7 +141,7 @@ def message(text: str, most: int = MAX_MESSAGE) -> str:
     """A whole message: the last guard against texts of any length that came into it."""
     text = inert(clipped(text, 4 * most))
     if len(text) > _LONG:
-        text = _RUN.sub(lambda match: clipped(match[0], 2 * MAX_ECHO), text)
+        text = re.sub(_RUN, lambda match: clipped(match[0], 2 * MAX_ECHO), text)
     return clipped(text, most)
 
 

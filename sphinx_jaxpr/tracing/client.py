@@ -17,8 +17,9 @@ from typing import Final, TypeAlias, TypeVar
 
 from .checks import reply_problem
 from .frames import Message, Unusable
+from .jobs import Job, Limit, Setup
 from .process import Ended, Hearing, Process, wait
-from .request import Job, Limit, Request, Setup
+from .request import Request
 from .result import ErrorKind, Reply, TraceError
 
 # --- one worker and its successors

@@ -13,7 +13,6 @@ import json
 import math
 import os
 import re
-import secrets
 import stat
 from collections.abc import Callable
 from json import dumps  # in the worker, user code may replace it in its module
@@ -152,7 +151,7 @@ def write_atomically(path: Path, text: str | bytes) -> None:
     """
     data = _encoded(text)
     path.parent.mkdir(parents=True, exist_ok=True)
-    name = path.parent / f".{secrets.token_hex(8)}.tmp"
+    name = path.parent / f".{os.urandom(8).hex()}.tmp"
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | _EXTRA | _BINARY
     handle = os.open(name, flags, 0o666)
     try:

@@ -7,21 +7,19 @@ import importlib.metadata
 import importlib.util
 import os
 import platform
-import secrets
 import shutil
 import subprocess
 import sys
 import time
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, Final
+from types import MappingProxyType
+from typing import Any, Final, NamedTuple
 
 from .. import __version__
-from . import descendants
 from .files import Cache, JsonObject, digest, loads
+from .jobs import SCHEMA, Setup
 from .masking import PathMasker
-from .request import SCHEMA, Setup
 
 # --- the distributions of an interpreter
 
@@ -63,12 +61,11 @@ _WITHOUT_EFFECT: Final = frozenset(
 )
 
 
-@dataclass(frozen=True)
-class _Answer:
+class _Answer(NamedTuple):
     """An interpreter's version, its distributions with versions, the folders it imports from."""
 
     python: str = ""
-    versions: Mapping[str, str] = field(default_factory=dict)
+    versions: Mapping[str, str] = MappingProxyType({})
     folders: tuple[str, ...] = ()
 
     @classmethod
@@ -85,8 +82,7 @@ class _Answer:
         return cls(data["python"], data["versions"], tuple(data["folders"])) if fits else None
 
 
-@dataclass(frozen=True)
-class _KeptAnswer:
+class _KeptAnswer(NamedTuple):
     """An answer, and the state of the folders that it holds for; folders are stored paths."""
 
     answer: _Answer
@@ -144,12 +140,12 @@ class Installed:
         if answer is None:
             return _Answer()
         folders = tuple(self.paths.stored(folder) for folder in answer.folders)
-        answer = replace(answer, folders=folders)
+        answer = answer._replace(folders=folders)
         self.cache.keep(name, _KeptAnswer(answer, self._state(path, folders)).to_json())
         return answer
 
     def _ask(self) -> _Answer | None:
-        token = secrets.token_hex(16)  # a wrapper of the interpreter may print too
+        token = os.urandom(16).hex()  # a wrapper of the interpreter may print too
         answer = None  # the worker will report what is wrong
         with contextlib.suppress(OSError, ValueError):
             for line in _printed([self.python, "-P", "-c", _PROBE, token], self.environment):
@@ -218,9 +214,11 @@ class Installed:
 
 def _printed(command: list[str], environment: dict[str, str]) -> list[bytes]:
     """The lines that a program prints, until it ends or a limit; nothing is left running."""
-    from .process import REPLIES, streams  # most builds ask no other interpreter
+    # Most builds ask no other interpreter.
+    from . import descendants
+    from .process import REPLIES, streams
 
-    mark = secrets.token_hex(16)
+    mark = os.urandom(16).hex()
     child = subprocess.Popen(
         command,
         stdin=subprocess.PIPE,
@@ -248,8 +246,7 @@ def _printed(command: list[str], environment: dict[str, str]) -> list[bytes]:
     return bytes(printed).splitlines()
 
 
-@dataclass(frozen=True)
-class EnvironmentFacts:
+class EnvironmentFacts(NamedTuple):
     """The part of every key beside the request: if it changes, everything is traced again.
 
     ``versions`` are by name, of this package and Python too; ``variables`` are those of the

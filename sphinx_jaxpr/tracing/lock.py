@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple, TypeAlias
 
 from ..program.text import message, words
-from . import request as requests
+from . import jobs
 from .checks import problem
 from .files import Cache, JsonObject, digest, read
 from .folders import file_digest
@@ -293,7 +293,7 @@ def _is_request(data: Any) -> bool:
 # --- results that come from the lock instead of a trace
 
 INDEX: Final = "lock-index.txt"
-_SCHEMA: Final = [SCHEMA, requests.SCHEMA]
+_SCHEMA: Final = [SCHEMA, jobs.SCHEMA]
 
 
 class _LockRow(NamedTuple):

@@ -7,14 +7,17 @@ import os
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
-from typing import Any, Final
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote
 
 from ..program.text import spelled, spelled_all
 from .encoded import EncodedResult, encoded, joined, split
 from .files import JsonObject, canonical
 from .folders import Folders, dotted_names
-from .result import ReceivedResult, Result, TraceError
+
+if TYPE_CHECKING:
+    from .result import ReceivedResult, Result, TraceError
 
 #: A memory address in a text: in Python's default reprs, in effects, in names of objects.
 _ADDRESS: Final = re.compile(r"0x[0-9a-fA-F]{6,}")
@@ -113,7 +116,7 @@ class PathMasker:
         """A result, or an error in one, without the folders of this machine."""
         visible, rest = split(result.to_json())
         data = self.hide_all(joined(visible, self._with_files_displayed(rest)))
-        hidden = Result.from_json(data)
+        hidden = type(result).from_json(data)
         return replace(hidden, error=self.error(result.error)) if result.error else hidden
 
     def _with_files_displayed(self, rest: JsonObject) -> JsonObject:
@@ -148,7 +151,7 @@ class PathMasker:
         data = error.to_json()
         for frame in data["frames"]:
             frame["file"] = self.displayed(frame["file"])
-        return TraceError.from_json(spelled_all(self.hide_all(data)))
+        return type(error).from_json(spelled_all(self.hide_all(data)))
 
     def stored(self, file: str) -> str:
         """A file as the store keeps it: relative to the source folder."""
@@ -255,7 +258,12 @@ class _Masks:
         first: dict[str, list[str]] = {}
         for form in forms:
             first.setdefault(form[0], []).append(form)
-        self.patterns = [_pattern(begin, alike) for begin, alike in first.items()]
+        self._first = first
+
+    @cached_property
+    def patterns(self) -> list[re.Pattern[str]]:
+        """Finds the folders, by the first character of each; few builds have a text with one."""
+        return [_pattern(begin, alike) for begin, alike in self._first.items()]
 
     def masked(self, text: str) -> str:
         """``text`` with each folder replaced by its short form."""

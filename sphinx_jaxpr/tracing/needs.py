@@ -9,12 +9,14 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from .fingerprint import ALL_INSTALLED, Installed
 from .folders import Folders, file_digest, kind
 from .masking import PathMasker
-from .result import Needs
+
+if TYPE_CHECKING:
+    from .result import Needs
 
 #: Parts whose names are paths, kept relative to the project.
 _PLACES: Final = ("files", "folders", "paths", "sizes", "parts")

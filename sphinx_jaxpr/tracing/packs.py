@@ -11,21 +11,21 @@ import errno
 import hashlib
 import os
 import re
-import secrets
 import stat
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from ..program.text import is_plain
-from .checks import problem
 from .encoded import EncodedResult, split
 from .files import MOST, JsonObject, canonical, digest, loads, opened, signed, unsigned, write_all
+from .jobs import SCHEMA
 from .needs import Stored, are_stored
-from .request import SCHEMA
-from .result import Result
+
+if TYPE_CHECKING:
+    from .result import Result
 
 # --- packs: each is a file to which a single build appends a line for every result
 
@@ -70,7 +70,7 @@ class Pack:
         folder.mkdir(parents=True, exist_ok=True)
         self.size = 0
         for _ in range(_TRIES):
-            self.name = f"{SCHEMA}-{secrets.token_hex(8)}.pack"
+            self.name = f"{SCHEMA}-{os.urandom(8).hex()}.pack"
             flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND | _BINARY
             self._handle = os.open(folder / self.name, flags, 0o666)
             # Between the two calls another build may have considered it abandoned.
@@ -499,6 +499,10 @@ def read_head(record: Record) -> RecordHead | None:
 
 def read_result(record: Record, key: str) -> Result | None:
     """The result of a record of that key; ``None`` if a page can't show it."""
+    # A build without changes reads none.
+    from .checks import problem
+    from .result import Result
+
     try:
         data = record.result.data()
     except ValueError:

@@ -23,7 +23,7 @@ from typing import Any, Final, TypeAlias, TypeVar
 from . import descendants
 from .checks import is_text
 from .frames import Frames, Message, Unusable
-from .request import Setup
+from .jobs import Setup
 from .result import Needs
 
 WORKER: Final = str(Path(__file__).parents[1] / "worker" / "process.py")

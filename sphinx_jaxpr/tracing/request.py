@@ -1,4 +1,4 @@
-"""What to trace: the canonical form of a request, its JSON, and the job that a worker gets.
+"""What to trace: the canonical form of a request, and its JSON.
 
 A request names everything that decides the traced program and nothing else:
 captions, folds and classes are not part of it, so changing them never retraces.
@@ -6,23 +6,16 @@ captions, folds and classes are not part of it, so changing them never retraces.
 
 from __future__ import annotations
 
-import contextlib
 import keyword
 import math
 import re
-import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
+from ..program.text import nearest, shorten
 from .files import JsonObject, digest
-from .grammar import Aval, Call, Chain, Mesh, Name, Ref, Step, Value, nearest, shorten
-from .transforms import TRANSFORMS
-
-# --- requests
-
-#: Raised when the meaning of a request or of a result changes.
-SCHEMA: Final = 5
+from .specs import TRANSFORMS, Aval, Call, Chain, Mesh, Name, Ref, Step, Value
 
 #: Words that can't name a block or a label, since the path language uses them.
 RESERVED: Final = frozenset(
@@ -268,80 +261,3 @@ def local_name(target: str) -> str:
     if not (last.isascii() and last.isidentifier()):
         last = "".join(c if c.isascii() and c.isidentifier() else "_" for c in last)
     return last + "_" if keyword.iskeyword(last) or last in RESERVED else last
-
-
-# --- jobs for a worker
-
-#: Seconds from which a time counts as unlimited: some systems can't wait longer.
-MAX_SECONDS: Final = 1_000_000
-
-
-@dataclass(frozen=True)
-class Setup:
-    """One kind of worker process: interpreter, environment, import roots.
-
-    ``memory`` is in megabytes, 0 for half of the machine's; ``settings`` are
-    the environment variables that configuration sets, ``flags`` those, set or
-    inherited, that JAX reads: named when a worker does not start.  ``folder`` is
-    where it works, ``""`` for the folder of the caller.
-    """
-
-    python: str
-    environment: dict[str, str]
-    roots: tuple[str, ...]
-    memory: int = 0
-    settings: tuple[tuple[str, str], ...] = ()
-    flags: tuple[tuple[str, str], ...] = ()
-    folder: str = ""
-
-
-@dataclass(frozen=True)
-class Job:
-    """One request to trace, with its time limit in seconds, which may be infinite."""
-
-    key: str
-    request: Request
-    timeout: float
-
-
-def seconds(value: Any) -> float:
-    """A number of seconds, also as text; 0.0 for anything else.
-
-    Infinity means no limit, and so does a time longer than clocks can wait.
-    """
-    if isinstance(value, bool) or not isinstance(value, (int, float, str)):
-        return 0.0
-    try:
-        number = float(value)
-    except ValueError:
-        return 0.0
-    except OverflowError:  # an integer
-        number = math.inf if value > 0 else 0.0  # type: ignore[operator] # an integer
-    if not number > 0:  # NaN too
-        return 0.0
-    return number if number <= MAX_SECONDS else math.inf
-
-
-class Limit:
-    """The seconds that all tracing of a build may take, in all workers together.
-
-    Time counts only while programs are traced, not while pages are read or written.
-    """
-
-    def __init__(self, seconds: float = math.inf) -> None:
-        self.seconds = seconds
-        self.left = seconds
-        self.until = math.inf  # by the monotonic clock
-
-    @contextlib.contextmanager
-    def counting(self) -> Iterator[None]:
-        """Count time while the context lasts."""
-        self.until = time.monotonic() + self.left
-        try:
-            yield
-        finally:
-            self.left = self.until - time.monotonic()
-
-    def is_over(self) -> bool:
-        """Whether no time is left."""
-        return time.monotonic() >= self.until

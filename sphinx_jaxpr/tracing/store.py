@@ -15,15 +15,18 @@ from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Final, TypeAlias
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from . import packs
 from .encoded import EncodedResult, encoded
 from .files import MOST, Cache, opened, remove_old, remove_temporary
+from .jobs import SCHEMA
 from .needs import Present
 from .packs import FAILED, IndexRow, PackIndex, Seen, Shared, read_head, read_result, seen
-from .request import SCHEMA, Request
-from .result import Needs, Result
+
+if TYPE_CHECKING:
+    from .request import Request
+    from .result import Needs, Result
 
 # --- pruning: by age, by size, and leftovers of killed builds
 

@@ -63,7 +63,7 @@ def test_blocks_of_a_page() -> None:
     ids = ShownIds()
     ids.show_blocks("index", {"jaxpr-dense.grad": "jaxpr-dense.grad-7"})
     domain = SimpleNamespace(
-        all_directives={"index": [SimpleNamespace(blocks=blocks)]},
+        records={"index": SimpleNamespace(directives=[SimpleNamespace(blocks=blocks)])},
         ids=ids,
         digests=SimpleNamespace(current={"index": "abc"}),
     )

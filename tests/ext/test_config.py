@@ -13,7 +13,7 @@ from sphinx.config import Config
 
 from sphinx_jaxpr.ext import config, values
 from sphinx_jaxpr.program.text import echoed
-from sphinx_jaxpr.tracing.request import seconds as limit
+from sphinx_jaxpr.tracing.jobs import seconds as limit
 from tests.ext.cases import warned
 from tests.support import Project
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -12,7 +11,7 @@ import pytest
 
 from sphinx_jaxpr.ext.judging.domain import JaxprDomain
 from sphinx_jaxpr.ext.pages import PageDigests, PageDomain
-from sphinx_jaxpr.ext.records import Statement
+from sphinx_jaxpr.ext.records import PageRecords, Statement, packed
 from sphinx_jaxpr.lesson.domain import LessonDomain
 
 pytestmark = pytest.mark.once
@@ -47,14 +46,15 @@ class _App:
 def test_another_claim_than_was_read_is_not_believed() -> None:
     """``==`` and ``<=`` differ by a bit."""
     app = _App(JaxprDomain)
-    quotes = app.domain.data["statements"]
-    quotes["index"] = [CLAIM]
+    pages = app.domain.data["pages"]
+    pages["index"] = packed(PageRecords(statements=(CLAIM,)))
     app.emit("env-updated")
     app.domain.data["judged"] = "has a digest of its own"
     assert app.outdated() == []
-    quotes["index"] = [replace(CLAIM, expression="len(dense) <= 7")]
+    other = CLAIM._replace(expression="len(dense) <= 7")
+    pages["index"] = packed(PageRecords(statements=(other,)))
     assert app.outdated() == ["index", "other"]
-    assert app.domain.data["statements"] == {} and app.domain.data["judged"] == ""
+    assert app.domain.data["pages"] == {} and app.domain.data["judged"] == ""
     app.emit("env-updated")
     assert app.outdated() == []
 

@@ -26,7 +26,8 @@ import psutil
 
 from sphinx_jaxpr.tracing import process
 from sphinx_jaxpr.tracing.client import Client
-from sphinx_jaxpr.tracing.request import Job, Request, Setup
+from sphinx_jaxpr.tracing.jobs import Job, Setup
+from sphinx_jaxpr.tracing.request import Request
 from tests.support import Project
 from tests.tracing.test_replies import GOOD, PLAYER
 
@@ -276,7 +277,7 @@ _CALLER = """
 import os, sys
 from sphinx_jaxpr.tracing import process
 from sphinx_jaxpr.tracing.client import Client
-from sphinx_jaxpr.tracing.request import Job, Setup
+from sphinx_jaxpr.tracing.jobs import Job, Setup
 from sphinx_jaxpr.tracing.request import Request
 process.WORKER = sys.argv[1]
 client = Client(Setup(sys.executable, dict(os.environ), ()))

@@ -44,13 +44,13 @@ from sphinx_jaxpr.program.text import MAX_MESSAGE
 from sphinx_jaxpr.tracing import lock
 from sphinx_jaxpr.tracing.checks import problem
 from sphinx_jaxpr.tracing.grammar import GrammarError, arguments, mesh, static, transforms
+from sphinx_jaxpr.tracing.jobs import seconds
 from sphinx_jaxpr.tracing.request import (
     Request,
     check_chain,
     check_name,
     is_target,
     local_name,
-    seconds,
     variants,
 )
 from sphinx_jaxpr.tracing.result import Result

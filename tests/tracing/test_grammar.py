@@ -29,7 +29,7 @@ from sphinx_jaxpr.tracing.request import (
     encode,
     local_name,
 )
-from sphinx_jaxpr.tracing.transforms import TRANSFORMS
+from sphinx_jaxpr.tracing.specs import TRANSFORMS
 
 SPECS = {
     "f32[]": Aval("f32", ()),

@@ -17,8 +17,9 @@ from sphinx_jaxpr.tracing import lock
 from sphinx_jaxpr.tracing.files import Cache, canonical, signed
 from sphinx_jaxpr.tracing.folders import file_digest
 from sphinx_jaxpr.tracing.grammar import arguments, static, transforms
+from sphinx_jaxpr.tracing.jobs import SCHEMA
 from sphinx_jaxpr.tracing.lock import LockFile, LockFolder
-from sphinx_jaxpr.tracing.request import SCHEMA, Request
+from sphinx_jaxpr.tracing.request import Request
 from sphinx_jaxpr.tracing.result import Result, describe, remarks
 from sphinx_jaxpr.tracing.store import seen
 from tests.program.recordings import recording

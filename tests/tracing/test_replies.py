@@ -18,8 +18,9 @@ from sphinx_jaxpr.tracing import client, process
 from sphinx_jaxpr.tracing.checks import reply_problem
 from sphinx_jaxpr.tracing.client import Client
 from sphinx_jaxpr.tracing.frames import LONGEST, NOISE, Frames, Unusable, frame
+from sphinx_jaxpr.tracing.jobs import Job, Limit, Setup
 from sphinx_jaxpr.tracing.process import ThreadedStreams
-from sphinx_jaxpr.tracing.request import Job, Limit, Request, Setup
+from sphinx_jaxpr.tracing.request import Request
 from sphinx_jaxpr.tracing.result import ErrorKind, Needs
 from tests.tracing.test_client import text_of
 

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Set
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, cast
+from typing import TYPE_CHECKING, ClassVar, NamedTuple, cast
 
 from docutils import nodes
 from sphinx.builders import Builder
@@ -22,8 +21,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True)
-class Judged:
+class Judged(NamedTuple):
     """The result of judging all pages: the directives and statements, and the findings."""
 
     build: RunningBuild

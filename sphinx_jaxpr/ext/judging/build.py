@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from ..links import ShownIds
 from .meanings import Meanings
@@ -11,8 +11,7 @@ from .session import BuildSession
 from .verdicts import VerdictCache
 
 
-@dataclass(frozen=True)
-class RunningBuild:
+class RunningBuild(NamedTuple):
     """The parts of one build, for the code that shows pages.
 
     ``session`` has the traced blocks, ``verdicts`` judge statements, ``targets`` resolve the

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from docutils import nodes
@@ -15,12 +15,12 @@ from sphinx.environment import BuildEnvironment
 from sphinx.errors import NoUri
 from sphinx.util.tags import Tags
 
-from ...tracing.grammar import Aval, Call, Chain, Mesh, Name, Ref, Step
-from ...tracing.request import Request
+from ...tracing.jobs import SCHEMA
 from ..config import ProjectSettings
 from ..links import ShownIds, link
 from ..pages import PageDomain, data_version_of
 from ..records import (
+    Asked,
     Block,
     DirectiveRecord,
     Finding,
@@ -29,6 +29,8 @@ from ..records import (
     Pasted,
     PrimitiveList,
     Statement,
+    packed,
+    unpacked,
 )
 
 if TYPE_CHECKING:
@@ -62,17 +64,14 @@ class JaxprDomain(PageDomain):
     label = "jaxpr"
     object_types: ClassVar[dict[str, ObjType]] = {"block": ObjType("block", "ref")}
     initial_data: ClassVar[dict[str, Any]] = {
-        "directives": {},
-        "lists": {},
-        "findings": {},
-        "statements": {},
+        "pages": {},  # packed, see records.py
         "judged": "",  # see verdicts.py
         "seal": "",
     }
     sealed_alone = frozenset({"judged"})
-    data_version = data_version_of(
-        *(Block, Finding, DirectiveRecord, PrimitiveList, Note, Pasted, Statement),
-        *(Aval, Call, Chain, Mesh, Name, Ref, Request, Step),
+    data_version = SCHEMA + data_version_of(  # requests are kept as their JSON
+        *(PageRecords, DirectiveRecord, Block, Asked, Pasted, Note),
+        *(PrimitiveList, Statement, Finding),
     )
     settings: ProjectSettings
     owner: int  # the process that reads pages, or starts those that do
@@ -85,6 +84,8 @@ class JaxprDomain(PageDomain):
         self.ids = ShownIds()
         self.index_pages: dict[str, dict[str, Any]] = {}
         self._objects: dict[str, tuple[str, str]] | None = None
+        self._records: dict[str, PageRecords] | None = None  # of all pages, once unpacked
+        self._noted: list[Finding] = []  # of the page that is read
 
     def begin(self, build: RunningBuild) -> None:
         """Note the build that runs."""
@@ -94,10 +95,30 @@ class JaxprDomain(PageDomain):
         self._objects = None
 
     @property
+    def records(self) -> dict[str, PageRecords]:
+        """The records of each page that has any, by the names of the pages."""
+        if self._records is None:
+            pages: dict[str, bytes] = self.data["pages"]
+            self._records = {docname: unpacked(pages[docname]) for docname in sorted(pages)}
+        return self._records
+
+    @property
     def all_directives(self) -> dict[str, list[DirectiveRecord]]:
-        """The directives of each page, in the order of the page."""
-        directives: dict[str, list[DirectiveRecord]] = self.data["directives"]
-        return directives
+        """The directives of each page that has any, in the order of the page."""
+        return {
+            docname: list(page.directives)
+            for docname, page in self.records.items()
+            if page.directives
+        }
+
+    def directives_of(self, docname: str) -> tuple[DirectiveRecord, ...]:
+        """The directives of a page; those of others stay packed."""
+        if self._records is not None:
+            page = self._records.get(docname)
+        else:
+            data = self.data["pages"].get(docname)
+            page = unpacked(data) if data is not None else None
+        return page.directives if page is not None else ()
 
     def get_objects(self) -> Iterable[tuple[str, str, str, str, str, int]]:
         """Blocks with an explicit name that this build shows, for inventories and the search."""
@@ -142,54 +163,60 @@ class JaxprDomain(PageDomain):
 
     def ordered(self) -> Iterator[tuple[str, DirectiveRecord]]:
         """All directives of the project, by the names of the pages."""
-        for docname in sorted(self.all_directives):
-            for directive in self.all_directives[docname]:
+        for docname, page in self.records.items():
+            for directive in page.directives:
                 yield docname, directive
+
+    def note(self, findings: list[Finding]) -> None:
+        """Note findings about the page that is read, before all of it is collected."""
+        self._noted = findings
 
     def keep(self, docname: str, page: PageRecords) -> None:
         """Store what a page asks for, until it is read again or removed."""
-        for kind, records in (
-            ("directives", page.directives),
-            ("lists", page.lists),
-            ("statements", page.statements),
-        ):
-            if records:
-                self.data[kind][docname] = list(records)
-        self.note(docname, list(page.findings))
+        page = page._replace(findings=(*self._noted, *page.findings))
+        self._noted = []
+        if any(page):
+            self.data["pages"][docname] = packed(page)
+        self.pages_changed()
 
-    def note(self, docname: str, findings: list[Finding]) -> None:
-        """Store the findings of a page, which every build reports."""
-        if findings:
-            self.data["findings"].setdefault(docname, []).extend(findings)
+    def pages_changed(self) -> None:
+        """Unpack the records again when they are next needed."""
+        self._records = None
 
     def visible_lists(self, tags: Any) -> dict[str, list[PrimitiveList]]:
         """The lists of primitives that this build shows, by page."""
-        lists: dict[str, list[PrimitiveList]] = self.data["lists"]
         return {
-            page: [listing for listing in lists[page] if are_met(listing.only, tags)]
-            for page in sorted(lists)
+            docname: [listing for listing in page.lists if are_met(listing.only, tags)]
+            for docname, page in self.records.items()
+            if page.lists
         }
 
     def reading_findings(self) -> list[Finding]:
         """The findings from reading the pages, beside those about blocks."""
-        pages: dict[str, list[Finding]] = self.data["findings"]
-        return [finding for page in sorted(pages) for finding in pages[page]]
+        return [finding for page in self.records.values() for finding in page.findings]
 
     def visible(self, tags: Any) -> dict[str, list[DirectiveRecord]]:
-        """The directives that this build shows, without those in a false ``only``."""
-        return {page: self.visible_directives(tags, page) for page in sorted(self.all_directives)}
+        """The directives that this build shows, without those in a false ``only``.
 
-    def visible_directives(self, tags: Any, page: str) -> list[DirectiveRecord]:
+        ``tags`` may be those of several builders.
+        """
+        return {
+            docname: [directive for directive in page.directives if are_met(directive.only, tags)]
+            for docname, page in self.records.items()
+            if page.directives
+        }
+
+    def visible_directives(self, tags: Any, docname: str) -> list[DirectiveRecord]:
         """The directives of one page that are shown; ``tags`` may be those of several builders."""
-        directives = self.all_directives.get(page, ())
+        directives = self.directives_of(docname)
         return [directive for directive in directives if are_met(directive.only, tags)]
 
     def visible_statements(self, tags: Any) -> dict[str, list[Statement]]:
         """The statements that this build shows, by page."""
-        pages: dict[str, list[Statement]] = self.data["statements"]
         return {
-            page: [statement for statement in statements if are_met(statement.only, tags)]
-            for page, statements in pages.items()
+            docname: [statement for statement in page.statements if are_met(statement.only, tags)]
+            for docname, page in self.records.items()
+            if page.statements
         }
 
     def visible_anywhere(self, tags: Any) -> dict[str, list[DirectiveRecord]]:
@@ -236,6 +263,8 @@ def every_kind(tags: Any) -> list[Tags]:
 
 def are_met(conditions: tuple[str, ...], tags: Any) -> bool:
     """Whether ``only`` shows what has these conditions; ``tags`` is one set of tags, or several."""
+    if not conditions:
+        return True
     kinds = tags if isinstance(tags, list) else [tags]
     return any(all(_holds(condition, kind) for condition in conditions) for kind in kinds)
 
@@ -264,6 +293,6 @@ def _asked(directive: DirectiveRecord) -> list[str]:
         request = block.request
         if request is not None:
             path = request.target.rpartition(":")[2]
-            request = replace(request, target=path, around=(), bare=False)
+            request = dataclasses.replace(request, target=path, around=(), bare=False)
         digests.append(request.digest if request is not None else "")
     return digests

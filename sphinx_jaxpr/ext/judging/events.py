@@ -8,7 +8,6 @@ from typing import Final
 from docutils import nodes
 from sphinx.application import Sphinx
 
-from ...tracing.result import describe
 from ..records import Block, BlockReport, DirectiveRecord
 from .session import BuildSession
 
@@ -61,6 +60,8 @@ def emit_figures(
 
 def report_of(session: BuildSession, directive: DirectiveRecord, block: Block) -> BlockReport:
     """The report about a block for other extensions."""
+    from ...tracing.result import describe
+
     traced = session.traced(directive, block)
     error = traced.error if session.mode != "skip" else None
     if block.pasted is not None:

@@ -4,24 +4,26 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from sphinx.util import logging
 
-from ...program.text import clipped, message, on_one_line
+from ...program.text import clipped, message, nearest, on_one_line, shorten
 from ...program.text import words as echo
 from ...tracing.files import digest
-from ...tracing.grammar import nearest, shorten
 from ...tracing.masking import PathMasker
-from ...tracing.result import ErrorKind, TraceError, describe, megabytes
 from ..config import conf_line
 from ..records import FALSE, TRUE, WRONG, Block, DirectiveRecord, Finding, Statement, Verdict
 from .meanings import Meanings
 from .path_targets import PathTargets
 from .session import BuildSession, Outcome
 from .verdicts import VerdictCache
+
+if TYPE_CHECKING:
+    from ...tracing.result import ErrorKind, TraceError
+
+# What only errors need is imported where one is reported; `ErrorKind` compares with its words.
 
 logger = logging.getLogger(__name__)
 
@@ -31,7 +33,7 @@ MAX_FINDING = 1_500
 
 def report(findings: list[Finding], srcdir: str, family: str = "jaxpr") -> list[Finding]:
     """Warn of each finding once, at its line; the findings without duplicates, cut to length."""
-    cut = (replace(each, message=message(each.message, MAX_FINDING)) for each in findings)
+    cut = (each._replace(message=message(each.message, MAX_FINDING)) for each in findings)
     reported = list(dict.fromkeys(cut))
     for finding in reported:
         source = finding.source
@@ -49,16 +51,13 @@ def report(findings: list[Finding], srcdir: str, family: str = "jaxpr") -> list[
 
 # --- blocks
 
-_SUBTYPES: Final = {
-    ErrorKind.OPTION: "option",
-    ErrorKind.TIMEOUT: "timeout",
-    ErrorKind.LOCK: "lock",
-}
+#: The kinds of errors with a type of warning of their own.
+_SUBTYPES: Final = frozenset({"option", "timeout", "lock"})
 #: Failures of a whole module or of the worker are reported once, with a count.
-_WIDE: Final = (ErrorKind.IMPORT, ErrorKind.WORKER)
+_WIDE: Final = frozenset({"import", "worker"})
 
 #: The origin of an error; errors with the same origin are one finding.
-_Cause = tuple[ErrorKind, str, tuple[str, int] | str, str]
+_Cause: TypeAlias = "tuple[ErrorKind, str, tuple[str, int] | str, str]"
 
 
 class BlockFindings:
@@ -84,7 +83,7 @@ class BlockFindings:
             if others:
                 more = f" ({others} more block{'s' * (others != 1)} for the same reason)"
                 finding = self._findings[index]
-                self._findings[index] = replace(finding, message=finding.message + more)
+                self._findings[index] = finding._replace(message=finding.message + more)
         return self._findings
 
     def _errors(self, directive: DirectiveRecord) -> None:
@@ -94,7 +93,7 @@ class BlockFindings:
             outcome = self.session.outcome(block)
             if outcome is None or (not block.label and not base_matters):
                 continue
-            expects = block.request is not None and block.request.expects_error
+            expects = block.asked is not None and block.asked.expects_error
             if expects and not _is_unlocked(outcome):
                 # Without ``raises`` the option could not be read, which is a finding already.
                 if directive.raises and (text := self._unmet(directive, block)):
@@ -115,7 +114,9 @@ class BlockFindings:
         alike: dict[_Cause, list[Block]],
     ) -> None:
         """Report an error that many blocks may have, or note it among those of a directive."""
-        if error.kind is ErrorKind.OPTION and directive.findings:
+        from ...tracing.result import describe
+
+        if error.kind == "option" and directive.findings:
             return  # an option that was not understood is missing now
         cause = _cause(error)
         if error.kind not in _WIDE and not error.whole_module:
@@ -128,6 +129,8 @@ class BlockFindings:
             self._findings.append(finding)
 
     def _shared_error(self, directive: DirectiveRecord, blocks: list[Block]) -> Finding:
+        from ...tracing.result import describe
+
         first, *others = blocks
         outcome = self.session.outcome(first)
         assert outcome is not None and outcome.error is not None
@@ -158,6 +161,8 @@ class BlockFindings:
             outcome = self.session.outcome(block)
             total = outcome.seen.captured if outcome else 0
             if total > self.max_constants:
+                from ...tracing.result import megabytes
+
                 self.session.mend([(directive, block)])
                 program = self.session.traced(directive, block).program
                 sizes = program.constants[:5] if program is not None else ()
@@ -175,7 +180,7 @@ class BlockFindings:
 
 
 def _subtype(error: TraceError) -> str:
-    return _SUBTYPES.get(error.kind, "trace")
+    return error.kind.value if error.kind in _SUBTYPES else "trace"
 
 
 def _cause(error: TraceError) -> _Cause:
@@ -187,14 +192,14 @@ def _cause(error: TraceError) -> _Cause:
 
 def _line(directive: DirectiveRecord, block: Block, error: TraceError) -> int:
     """The line of the option at fault, or of the directive."""
-    if error.option == "transforms" or error.kind is ErrorKind.LOCK:
+    if error.option == "transforms" or error.kind == "lock":
         return block.line
     return directive.line_of(error.option)
 
 
 def _is_unlocked(outcome: Outcome) -> bool:
     """Whether a block has nothing in the lock, so that its error is unknown."""
-    return outcome.error is not None and outcome.error.kind is ErrorKind.LOCK
+    return outcome.error is not None and outcome.error.kind == "lock"
 
 
 # --- modules and the glossary
@@ -206,11 +211,10 @@ def ambiguous_modules(
     """Modules that pages name and that several import roots have, each at its first block."""
     findings: dict[str, Finding] = {}
     for directive in (directive for page in directives.values() for directive in page):
-        for request in (block.request for block in directive.blocks if not block.pasted):
-            for module in request.modules if request else ():
-                if module not in findings:
-                    text = _ambiguity(masker, module)
-                    findings[module] = Finding("option", text, directive.source, directive.line)
+        for module in directive.modules:
+            if module not in findings:
+                text = _ambiguity(masker, module)
+                findings[module] = Finding("option", text, directive.source, directive.line)
     return [finding for finding in findings.values() if finding.message]
 
 

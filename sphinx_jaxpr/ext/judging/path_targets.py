@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from ...program.text import clipped
 from ..records import TRUE, Block, DirectiveRecord, Finding, Note, Statement
@@ -11,8 +11,7 @@ from ..values import Mode
 from .verdicts import VerdictCache
 
 
-@dataclass(frozen=True)
-class PathTarget:
+class PathTarget(NamedTuple):
     """A path with the block and the equations (by their ``start``) that it resolves to."""
 
     note: Note

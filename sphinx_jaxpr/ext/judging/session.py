@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from sphinx.util import logging
 
 from ...program.text import on_one_line, spelled
-from ...tracing import lock
 from ...tracing.files import digest
-from ...tracing.lock import LockFolder
+from ...tracing.jobs import Job, Limit
 from ...tracing.masking import PathMasker, mask
-from ...tracing.request import Job, Limit, Request, Setup
-from ...tracing.result import ErrorKind, Needs, Pairs, Reply, Result, TracedProgram, TraceError
 from ...tracing.store import FAILED, Seen, Store
 from ..config import ProjectSettings
-from ..records import Block, DirectiveRecord
+from ..records import Asked, Block, DirectiveRecord
 from ..values import Mode
 from .progress import Progress, title
 from .recent import BlockKey, RecentBlocks
@@ -27,6 +24,10 @@ from .storage import Storage
 if TYPE_CHECKING:
     from ...block import TracedBlock
     from ...tracing.client import Client
+    from ...tracing.jobs import Setup
+    from ...tracing.lock import LockFolder
+    from ...tracing.request import Request
+    from ...tracing.result import Pairs, Reply, Result, TraceError
 
 # Modules that only tracing and writing need are imported where these begin, so
 # that a build without changes never loads them.
@@ -34,8 +35,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True)
-class Outcome:
+class Outcome(NamedTuple):
     """The outcome of a request: a stored result under ``key``, or an error.
 
     ``seen`` changes with what a reader would see.  ``lock_file`` is the file of the lock
@@ -52,8 +52,7 @@ def _never(block: Block, locks: LockFolder) -> bool:
     return False
 
 
-@dataclass(frozen=True)
-class TracePolicy:
+class TracePolicy(NamedTuple):
     """How a builder wants blocks traced and judged.
 
     ``records``: blocks are traced, whatever ``jaxpr_mode`` says; those that are ``locked``
@@ -125,9 +124,9 @@ class BuildSession:
             return
         for directive in directives:
             for block in directive.blocks:
-                request = block.request
-                if request is not None and self._is_missing(directive, block, request):
-                    self.begin_worker(request.x64)
+                asked = block.asked
+                if asked is not None and self._is_missing(directive, block, asked):
+                    self.begin_worker(asked.x64)
                     return
 
     def begin_worker(self, x64: bool) -> None:
@@ -137,13 +136,13 @@ class BuildSession:
         self._early = Client(self.settings.worker(x64), self._limit)
         self._early.begin()
 
-    def _is_missing(self, directive: DirectiveRecord, block: Block, request: Request) -> bool:
+    def _is_missing(self, directive: DirectiveRecord, block: Block, asked: Asked) -> bool:
         if self.from_lock(block):
             return False
         if self.policy.fresh or self.storage.starts_over:
             return True
-        key = self._tolerate(directive, block, request)
-        return self._stored(key, request, key in self._tolerated) is None
+        key = self._tolerate(directive, block, asked)
+        return self._stored(key, asked, key in self._tolerated) is None
 
     def adopt(self, early: BuildSession) -> None:
         """Take over the worker that another session of this build has begun, and its store."""
@@ -171,18 +170,19 @@ class BuildSession:
         misses: dict[bool, dict[str, Job]] = {False: {}, True: {}}
         for directive in directives:
             for block in directive.blocks:
-                request = block.request
-                if request is None or self._source(block) in self._outcomes:
+                asked = block.asked
+                source = self._source(block)
+                if asked is None or source in self._outcomes:
                     continue
                 if self.from_lock(block):
-                    self._outcomes[self._source(block)] = self._locked(block, request)
+                    self._outcomes[source] = self._locked(block, asked.request)
                     continue
-                if block.digest in misses[request.x64]:
-                    self._tolerate(directive, block, request)
+                if block.digest in misses[asked.x64]:
+                    self._tolerate(directive, block, asked)
                     continue
-                job = self._look_up(directive, block, request)
+                job = self._look_up(directive, block, asked)
                 if job is not None:
-                    misses[request.x64][block.digest] = job
+                    misses[asked.x64][block.digest] = job
         self._trace(misses)
         self.end()
         self.storage.flush()
@@ -200,17 +200,17 @@ class BuildSession:
             outcome = self.outcome(block)
             if outcome is None or outcome.lock_file or self._failure(block) is not None:
                 continue
-            if block.request is not None and self.traced(directive, block).result is None:
-                job = Job(outcome.key, block.request, directive.timeout or self.settings.timeout)
-                misses[block.request.x64][block.digest] = job
+            if block.asked is not None and self.traced(directive, block).result is None:
+                job = self._job(outcome.key, directive, block.asked)
+                misses[block.asked.x64][block.digest] = job
         if any(misses.values()):
             self._trace(misses)
             self._blocks = RecentBlocks()
 
-    def _look_up(self, directive: DirectiveRecord, block: Block, request: Request) -> Job | None:
+    def _look_up(self, directive: DirectiveRecord, block: Block, asked: Asked) -> Job | None:
         """Take the stored outcome of a block, or say what has to be traced."""
-        key = self._tolerate(directive, block, request)
-        outcome = self._stored(key, request, key in self._tolerated)
+        key = self._tolerate(directive, block, asked)
+        outcome = self._stored(key, asked, key in self._tolerated)
         if outcome is not None and self.policy.fresh:
             before = self.store.load(outcome.key)
             settings = before.settings if before is not None else ()
@@ -218,19 +218,23 @@ class BuildSession:
         elif outcome is not None and not self.storage.starts_over:
             self._outcomes[block.digest] = outcome
             return None
-        self._log_reason(key, request, is_stored=outcome is not None)
-        return Job(key, request, directive.timeout or self.settings.timeout)
+        self._log_reason(key, asked, is_stored=outcome is not None)
+        return self._job(key, directive, asked)
 
-    def _tolerate(self, directive: DirectiveRecord, block: Block, request: Request) -> str:
+    def _job(self, key: str, directive: DirectiveRecord, asked: Asked) -> Job:
+        return Job(key, asked.request, directive.timeout or self.settings.timeout)
+
+    def _tolerate(self, directive: DirectiveRecord, block: Block, asked: Asked) -> str:
         """Note whether this directive tolerates a failure; the key of the result."""
-        key = self.storage.key(request, block.digest)
+        key = self.storage.key(block.digest, x64=asked.x64)
         if directive.tolerates(block):
             self._tolerated.add(key)
         return key
 
-    def _log_reason(self, key: str, request: Request, *, is_stored: bool) -> None:
+    def _log_reason(self, key: str, asked: Asked, *, is_stored: bool) -> None:
         """In verbose mode: why a program is traced."""
         if self.verbosity:
+            request = asked.request
             unused = "this build uses no stored result"
             reason = unused if is_stored else self.storage.why(key, request)
             text = f"{title(request)} is traced: {reason or 'no result is stored'}"
@@ -271,6 +275,8 @@ class BuildSession:
 
     def _keep(self, job: Job, request_digest: str, reply: Reply) -> Outcome:
         """Store a result at once; among errors, only an expected one is a result."""
+        from ...tracing.result import ErrorKind, Needs, Result
+
         error = self._cleaned(reply.error) if reply.error is not None else None
         traced = error is None or error.kind is ErrorKind.TRACE
         if error is None or (traced and job.request.expects_error):
@@ -312,6 +318,8 @@ class BuildSession:
     def locks(self) -> LockFolder:
         """The lock of this project, opened on first use."""
         if self._locks is None:
+            from ...tracing.lock import LockFolder
+
             folder = self.settings.lock_folder
             self._locks = LockFolder(folder, self.masker.stored(str(folder)), self.storage.cache)
         return self._locks
@@ -334,12 +342,16 @@ class BuildSession:
         seen, problem = self.locks.look(block.lock, request, block.digest)
         error = None
         if problem:
+            from ...tracing.result import ErrorKind, TraceError
+
             # Without a lock all blocks have the same error.
             error = TraceError(ErrorKind.LOCK, problem, whole_module=not self.locks.exists)
         return Outcome(f"lock:{block.lock}", seen, error, block.lock)
 
     def _locked_versions(self) -> dict[str, str]:
         """The versions that wrote the lock, from any of its files."""
+        from ...tracing import lock
+
         for file in lock.stored(self.locks.folder):
             data = self.locks.data(file)
             if data is not None:
@@ -348,9 +360,9 @@ class BuildSession:
 
     # -- the store
 
-    def _stored(self, key: str, request: Request, tolerated: bool) -> Outcome | None:
+    def _stored(self, key: str, asked: Asked, tolerated: bool) -> Outcome | None:
         """The stored outcome: a result, or a failure that the page tolerates."""
-        seen = self.store.fresh(key, raises=request.expects_error)
+        seen = self.store.fresh(key, raises=asked.expects_error)
         if seen is not None:
             return Outcome(key, seen)
         if not tolerated:
@@ -371,7 +383,7 @@ class BuildSession:
         """The outcome of a block, if its request was understood and traced."""
         if block.pasted is not None:  # as if it had been
             return Outcome(block.digest, Seen(block.digest, ""))
-        return self._outcomes.get(self._source(block)) if block.request else None
+        return self._outcomes.get(self._source(block)) if block.asked else None
 
     def traced(self, directive: DirectiveRecord, block: Block) -> TracedBlock:
         """A block of a directive, with its parsed result.
@@ -384,11 +396,11 @@ class BuildSession:
             from ...block import TracedBlock
 
             above = self.traced(directive, directive.blocks[0]) if block.label else None
-            expects = block.request is not None and block.request.expects_error
+            expects = block.asked is not None and block.asked.expects_error
             failure = self._failure(block)
             result = self._result(block) if failure is None else None
             if failure is None and result is None:
-                failure = TraceError(ErrorKind.OPTION, "its stored result is damaged")
+                failure = _without_program("its stored result is damaged")
             traced = TracedBlock(
                 block.name,
                 block.label,
@@ -423,15 +435,16 @@ class BuildSession:
 
     def _failure(self, block: Block) -> TraceError | None:
         if block.problem:
-            return TraceError(ErrorKind.OPTION, block.problem)
+            return _without_program(block.problem)
         outcome = self.outcome(block)
         if outcome is None:
-            return TraceError(ErrorKind.OPTION, "it was not traced")
+            return _without_program("it was not traced")
         return outcome.error
 
     def _result(self, block: Block) -> Result | None:
         if block.pasted is not None:
             from ...program.facts import Facts
+            from ...tracing.result import Result, TracedProgram
 
             return Result(program=TracedProgram(block.pasted.text, (), (), Facts()))
         outcome = self.outcome(block)
@@ -448,3 +461,9 @@ class BuildSession:
         versions = {name: installed.version(name) for name in ("jax", "jaxlib")}
         versions["python"] = installed.python_version
         return {name: version for name, version in versions.items() if version}
+
+
+def _without_program(reason: str) -> TraceError:
+    from ...tracing.result import ErrorKind, TraceError
+
+    return TraceError(ErrorKind.OPTION, reason)

@@ -8,6 +8,7 @@ import os
 import time
 from functools import cached_property
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from sphinx.application import ENV_PICKLE_FILENAME
 from sphinx.util import logging
@@ -18,9 +19,11 @@ from ...tracing.files import Cache
 from ...tracing.fingerprint import Installed, environment_facts
 from ...tracing.masking import PathMasker
 from ...tracing.needs import Present
-from ...tracing.request import Request
 from ...tracing.store import Store
 from ..config import ProjectSettings
+
+if TYPE_CHECKING:
+    from ...tracing.request import Request
 
 logger = logging.getLogger(__name__)
 
@@ -116,9 +119,9 @@ class Storage:
         text = on_one_line(f"{option}: {message}")
         logger.warning("%s", text, location=location, type="jaxpr", subtype="option")
 
-    def key(self, request: Request, request_digest: str) -> str:
+    def key(self, request_digest: str, *, x64: bool) -> str:
         """The key under which the result of a request is stored."""
-        text = request_digest + self._environment(request.x64)[0]
+        text = request_digest + self._environment(x64)[0]
         return hashlib.sha256(text.encode()).hexdigest()[:40]
 
     def made(self, x64: bool) -> dict[str, str]:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -251,7 +250,7 @@ class VerdictCache:
         if verdict.block and self.scopes.visible(page, inside).block(verdict.block) is None:
             return None
         if not verdict.block and statement.role == "ref" and verdict.state == TRUE:
-            verdict = replace(verdict, where=self._elsewhere(statement))
+            verdict = verdict._replace(where=self._elsewhere(statement))
         return _Entry(verdict, judged=False)
 
     def link(self, page: str, primitive: str) -> nodes.reference | None:

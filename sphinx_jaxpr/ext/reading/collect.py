@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from docutils import nodes
 from sphinx import addnodes
 
@@ -18,8 +16,8 @@ def collect(docname: str, doctree: nodes.document) -> PageRecords:
     taken: set[str] = set()
     directives = []
     for node in doctree.findall(jaxpr_blocks):
-        directive = _with_files(_unique(node["directive"], taken), docname)
-        directive = replace(directive, only=statements.conditions(node, addnodes.only, "expr"))
+        only = statements.conditions(node, addnodes.only, "expr")
+        directive = _on_page(node["directive"], docname, taken, only)
         node["directive"], node["docname"] = directive, docname
         directives.append(directive)
     lists = list(doctree.findall(jaxpr_primitives))
@@ -37,7 +35,13 @@ def collect(docname: str, doctree: nodes.document) -> PageRecords:
     )
 
 
-def _unique(directive: DirectiveRecord, taken: set[str]) -> DirectiveRecord:
+def _on_page(
+    directive: DirectiveRecord, docname: str, taken: set[str], only: tuple[str, ...]
+) -> DirectiveRecord:
+    """A directive with ids that are unique on its page, and each block's file in the lock.
+
+    A name that is local to a page is in the page's folder.
+    """
     blocks = []
     for block in directive.blocks:
         identity, count = block.identity, 2
@@ -45,15 +49,7 @@ def _unique(directive: DirectiveRecord, taken: set[str]) -> DirectiveRecord:
             identity = f"{block.identity}-{count}"
             count += 1
         taken.add(identity)
-        blocks.append(replace(block, identity=identity))
-    return replace(directive, blocks=tuple(blocks))
-
-
-def _with_files(directive: DirectiveRecord, docname: str) -> DirectiveRecord:
-    """The file of each block in the lock: a name local to a page is in the page's folder."""
-    blocks = []
-    for block in directive.blocks:
-        local = block.identity.removeprefix("jaxpr-")
+        local = identity.removeprefix("jaxpr-")
         name, page = (block.name, "") if directive.explicit else (local, docname)
-        blocks.append(replace(block, lock=file_name(name, page)))
-    return replace(directive, blocks=tuple(blocks))
+        blocks.append(block._replace(identity=identity, lock=file_name(name, page)))
+    return directive._replace(blocks=tuple(blocks), only=only)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import Final, NamedTuple
 
-from ...tracing.grammar import nearest, shorten
+from ...program.text import nearest, shorten
 from ..values import ELIDED
 
 NONE: Final = "none"

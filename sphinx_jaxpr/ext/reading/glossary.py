@@ -6,7 +6,7 @@ from typing import Final
 
 from docutils import nodes
 
-from ...tracing.grammar import nearest, shorten
+from ...program.text import nearest, shorten
 from ..nodes import jaxpr_primitives
 from .options import CheckedDirective, unknown_option
 

@@ -11,7 +11,7 @@ from textwrap import dedent
 
 from docutils import nodes
 
-from ...tracing.grammar import shorten
+from ...program.text import shorten
 from ..nodes import jaxpr_note
 
 

@@ -10,29 +10,14 @@ from docutils import nodes
 from docutils.parsers.rst.directives import class_option
 from sphinx.util.docutils import SphinxDirective
 
-from ...tracing.grammar import nearest, shorten
+from ...program.text import nearest, shorten
 from ...tracing.request import check_name
 from ..records import Finding
 from .myst import MystProblems, myst_problems
+from .parsers import AnyOption
 from .source_lines import SourceSpan, locate
 
 _HALF: Final = re.compile("[\ud800-\udfff]")
-
-
-class AnyOption(dict[str, Any]):
-    """Accepts every option, so that an unknown one is a finding in every build.
-
-    The parsers would drop it, with a message only in the build that reads the page.
-    """
-
-    def __bool__(self) -> bool:
-        return True
-
-    def __missing__(self, key: str) -> Any:
-        return lambda text: text or ""
-
-    def __contains__(self, key: object) -> bool:
-        return True
 
 
 class CheckedDirective(SphinxDirective):

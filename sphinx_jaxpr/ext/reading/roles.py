@@ -61,6 +61,3 @@ class StatementRole(SphinxRole):
             return nodes.Text(words)
         last = expression if self.role != "prim" else expression.strip("\"'")
         return nodes.literal(last, last)
-
-
-ROLES: Final = {role: StatementRole(role) for role in ("ref", "eqn", "prim", "val", "claim")}

@@ -5,10 +5,12 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 from functools import cached_property
+from typing import NamedTuple
 
 from docutils import nodes
 
-from ...tracing.grammar import Chain, nearest, shorten
+from ...program.text import nearest, shorten
+from ...tracing.jobs import seconds
 from ...tracing.options import (
     OPEN_WORDS,
     TraceOptions,
@@ -17,10 +19,11 @@ from ...tracing.options import (
     read_open,
     read_options,
 )
-from ...tracing.request import Request, checked, is_target, is_within, local_name, seconds
+from ...tracing.request import Request, checked, is_target, is_within, local_name
+from ...tracing.specs import Chain
 from ..config import ProjectSettings, settings_of
 from ..nodes import jaxpr_blocks, jaxpr_note
-from ..records import COMPARE, Block, DirectiveRecord, Note
+from ..records import COMPARE, Asked, Block, DirectiveRecord, Note
 from . import elide
 from .notes import node_of, split
 from .options import BlockDirective
@@ -36,6 +39,15 @@ _JUDGED = ("args", "static", "mesh")
 #: Options where authors may try a substitution, of MyST or reStructuredText.
 _PLAIN = ("args", "static", "transforms", "mesh")
 _SUBSTITUTION = re.compile(r"\{\{.+?\}\}|^\s*\|[^\W\d][\w ]*\|\s*$", re.DOTALL)
+
+
+class _Variant(NamedTuple):
+    """The function, or a chain of transforms: its label, its request or a problem, its line."""
+
+    label: str
+    request: Request | None
+    problem: str
+    line: int
 
 
 class JaxprTransform(BlockDirective):
@@ -64,8 +76,10 @@ class JaxprTransform(BlockDirective):
         chains = self._chains(options)
         layout = self._choice("layout", ("stack", COMPARE), "stack")
         hides_base = self._choice("base", ("show", "hide"), "show") == "hide"
+        variants = self._variants(base, chains)
         # The base is always shown beside its variants.
-        blocks = self._blocks(name, base, chains, hides_base and layout != COMPARE)
+        blocks = self._blocks(name, variants, hides_base and layout != COMPARE)
+        requests = [variant.request for variant in variants if variant.request is not None]
         node = jaxpr_blocks()
         self.set_source_info(node)
         caption = self._caption(node)
@@ -91,6 +105,7 @@ class JaxprTransform(BlockDirective):
             notes=tuple(note for note, _ in notes),
             findings=tuple(self.findings),
             lines=tuple((o, self.span.option(o)) for o in _JUDGED if o in self.options),
+            modules=tuple(dict.fromkeys(name for each in requests for name in each.modules)),
         )
         return [node]
 
@@ -265,35 +280,33 @@ class JaxprTransform(BlockDirective):
                 self.add_finding(f"transforms: {problem}", line=self._line_of(chain))
         return chains
 
-    def _blocks(
-        self,
-        name: str,
-        base: Request | None,
-        chains: list[tuple[Chain, str]],
-        hides_base: bool,
-    ) -> list[Block]:
+    def _variants(self, base: Request | None, chains: list[tuple[Chain, str]]) -> list[_Variant]:
+        """The function itself, then each chain of transforms."""
         problem = "" if base else next((f.message for f in self.findings), "not understood")
         third_party = self.settings.transforms
-        requests: list[tuple[str, Request | None, str]] = [("", base, problem)]
-        lines = [self.span.line]
+        variants = [_Variant("", base, problem, self.span.line)]
         for chain, wrong in chains:
             request = base.variant(chain, third_party) if base and not wrong else None
-            requests.append((chain.label, request, wrong or problem))
-            lines.append(self._line_of(chain))
-        label, last, wrong = requests[-1]
-        if "raises" in self.options and last is not None:
-            requests[-1] = (label, replace(last, expects_error=True), wrong)
+            line = self._line_of(chain)
+            variants.append(_Variant(chain.label, request, wrong or problem, line))
+        last = variants[-1]
+        if "raises" in self.options and last.request is not None:
+            variants[-1] = last._replace(request=replace(last.request, expects_error=True))
+        return variants
+
+    def _blocks(self, name: str, variants: list[_Variant], hides_base: bool) -> list[Block]:
         blocks = []
         taken: set[str] = set()
-        for number, ((label, request, wrong), line) in enumerate(zip(requests, lines, strict=True)):
+        locked = "locked" in self.options
+        for number, (label, request, problem, line) in enumerate(variants):
             full = f"{name}.{label}" if label else name
             identity = f"jaxpr-{full}" if full not in taken else f"jaxpr-{full}-{number}"
             taken.add(full)
-            is_shown = bool(label) or not hides_base or len(requests) == 1
-            digest = request.digest if request else ""
-            locked = "locked" in self.options
+            is_shown = bool(label) or not hides_base or len(variants) == 1
+            asked = Asked.of(request) if request else None
+            digest = asked.digest if asked else ""
             blocks.append(
-                Block(full, label, identity, request, digest, wrong, is_shown, line, locked=locked)
+                Block(full, label, identity, asked, digest, problem, is_shown, line, locked=locked)
             )
         return blocks
 

@@ -13,7 +13,7 @@ import jax
 
 from ...tracing.grammar import Call, nearest
 from ...tracing.result import ErrorKind
-from ...tracing.transforms import TRANSFORMS
+from ...tracing.specs import TRANSFORMS
 from ..failures import RequestError
 from ..stage import Options, Stage
 from ..targets.arguments import source_text

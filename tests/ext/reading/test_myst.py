@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from sphinx_jaxpr.ext.reading.myst import LOGGER, MystWarnings, take_warnings
+from sphinx_jaxpr.ext.reading.parsers import LOGGER, MystWarnings, take_warnings
 from tests.ext.cases import Warned, dedented, warned
 from tests.support import Build, Project
 

@@ -13,7 +13,8 @@ import pytest
 from sphinx_jaxpr.tracing import fingerprint
 from sphinx_jaxpr.tracing.client import Client
 from sphinx_jaxpr.tracing.grammar import arguments
-from sphinx_jaxpr.tracing.request import Job, Request
+from sphinx_jaxpr.tracing.jobs import Job
+from sphinx_jaxpr.tracing.request import Request
 from sphinx_jaxpr.tracing.result import Reply
 from sphinx_jaxpr.worker.isolation.isolation import meddles, words
 from sphinx_jaxpr.worker.isolation.objects import Walk

@@ -11,7 +11,7 @@ import pytest
 from sphinx_jaxpr.tracing import grammar
 from sphinx_jaxpr.tracing.masking import mask
 from sphinx_jaxpr.tracing.request import Request
-from sphinx_jaxpr.tracing.transforms import TRANSFORMS
+from sphinx_jaxpr.tracing.specs import TRANSFORMS
 from sphinx_jaxpr.worker.failures import RequestError
 from sphinx_jaxpr.worker.recorder import DependencyRecorder
 from sphinx_jaxpr.worker.stage import Stage

@@ -110,7 +110,7 @@ class PathMasker:
         visible, rest = split(received.data)
         rest = self.hide_all(self._with_files_displayed(rest))
         masked = EncodedResult(texts.visible, canonical(rest).encode())
-        return Result.from_json(joined(visible, rest)), masked
+        return type(received.result).from_json(joined(visible, rest)), masked
 
     def result(self, result: Result) -> Result:
         """A result, or an error in one, without the folders of this machine."""

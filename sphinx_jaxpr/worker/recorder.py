@@ -200,7 +200,9 @@ class DependencyRecorder:
     def _edge(self, importer: str, full: str, names: Iterable[str]) -> None:
         if self.home(importer):
             targets = {full, *(f"{full}.{item}" for item in names)}
-            targets.update(_above(full))  # if the import failed, these are the modules that it found
+            targets.update(
+                _above(full)
+            )  # if the import failed, these are the modules that it found
             modules = (name for name in targets if name in sys.modules or name in self.homes)
             self.edges[importer].update(modules)
         elif not self.home(full):
@@ -380,7 +382,9 @@ class DependencyRecorder:
             return ()
         declared = (distribution.read_text("top_level.txt") or "").split()
         record = distribution.read_text("RECORD") or ""
-        if top in declared or re.search(rf"^{re.escape(top)}(/__init__)?\.py,", record, re.MULTILINE):
+        if top in declared or re.search(
+            rf"^{re.escape(top)}(/__init__)?\.py,", record, re.MULTILINE
+        ):
             return [_name_of(distribution)]
         return ()
 

@@ -59,8 +59,8 @@ def unused(body: Any) -> tuple[int, ...]:
     positions = []
     for position in range(len(body.eqns) - 1, -1, -1):
         equation = body.eqns[position]
-        if equation.effects or any(id(var) in needed for var in equation.outvars):
-            needed.update(id(operand) for operand in equation.invars)
+        if equation.effects or not needed.isdisjoint(map(id, equation.outvars)):
+            needed.update(map(id, equation.invars))
         else:
             positions.append(position)
     return tuple(reversed(positions))
@@ -142,6 +142,7 @@ class _Walk:
         self.kept: list[Any] = []  # keeps ids alive
         self.sources: dict[Source, Source] = {}
         self.traces: dict[int, Source | None] = {}
+        self.files: dict[str, bool] = {}  # whether they are the user's
 
     def run(self, jaxpr: Any, tangents: frozenset[int]) -> Collected:
         # A queue, not recursion: a program may be nested deeper than Python's stack.
@@ -225,11 +226,19 @@ class _Walk:
 
     def user_frame(self, trace: Any) -> Source | None:
         for frame in getattr(trace, "frames", ()) or ():
-            if is_project_file(frame.file_name) and not frame.file_name.startswith(PACKAGE):
+            if self.is_users(frame.file_name):
                 line = getattr(frame, "start_line", 0) or getattr(frame, "line_num", 0)
                 source = (frame.file_name, int(line), str(frame.function_name))
                 return self.sources.setdefault(source, source)
         return None
+
+    def is_users(self, file: str) -> bool:
+        """Whether a file has code of the user; traces name the same few again and again."""
+        known = self.files.get(file)
+        if known is None:
+            known = is_project_file(file) and not file.startswith(PACKAGE)
+            self.files[file] = known
+        return known
 
     def types_of(self, variables: Iterable[Any]) -> tuple[str, ...]:
         """The types of variables as jaxprs print them."""

@@ -50,8 +50,8 @@ class Function(StateSlot):
 
     def read(self) -> Content:
         """The parts that Python defines, and the attributes."""
-        parts = dict(zip(self._NAMES, self._named(self.function), strict=True))
-        return parts | self.function.__dict__
+        fn = self.function
+        return {**dict(zip(self._NAMES, self._named(fn), strict=True)), **fn.__dict__}
 
     def unchanged(self) -> bool:
         """Compare by identity, which is fast."""

@@ -42,6 +42,7 @@ ALONE = {
     # Settings of Python and of the system.
     "system:sets": "mul a 50000.0",
     "plain:system": "mul a 1000.0",
+    "plain:collects": "mul a 1.0",
     "plain:environment": "mul a 1.0",
     "folder:f": "mul a 1.0",
     "plain:draws": "mul a 0.84442",

@@ -1,5 +1,6 @@
 """Functions whose programs show the state in which they are traced."""
 
+import gc
 import logging
 import math
 import os
@@ -30,6 +31,10 @@ def mesh(x):
 
 def system(x):
     return x * float(sys.getrecursionlimit())
+
+
+def collects(x):
+    return x * float(gc.isenabled() and gc.get_threshold()[0] != 7)
 
 
 def environment(x):

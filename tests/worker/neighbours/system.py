@@ -1,3 +1,4 @@
+import gc
 import os
 import random
 import sys
@@ -16,4 +17,6 @@ def sets(x):
     random.seed(5)
     np.random.seed(5)
     np.seterr(all="raise")
+    gc.disable()
+    gc.set_threshold(7)
     return x * float(sys.getrecursionlimit())

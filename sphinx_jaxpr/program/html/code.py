@@ -381,7 +381,7 @@ class _Renderer:
     def token(self, token: Token, start: int, stop: int, in_summary: bool) -> str:
         text = self.text[start:stop]
         _, _, kind, variable = token
-        if kind == USE or kind == BINDER:
+        if kind in _VARIABLES:
             if not text.isalnum():  # most are letters
                 text = _escape(text)
             number = f' data-var="{variable}"' if variable >= 0 else ""
@@ -402,6 +402,7 @@ class _Renderer:
 
 
 _Event: TypeAlias = tuple[int, int, int, str, int]
+_VARIABLES: Final = frozenset({BINDER, USE})
 
 
 # The same few texts come again and again, in one program and from one to the next; longer

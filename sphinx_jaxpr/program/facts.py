@@ -169,7 +169,8 @@ class _Alignment:
             for equation, row in zip(current.equations, rows, strict=True):
                 if equation.primitive == row.primitive:
                     self.aligned.equations[equation.start] = row
-                    todo.extend(self.inner(equation, row))
+                    if row.programs:
+                        todo.extend(self.inner(equation, row))
 
     def inner(self, equation: Equation, row: EquationFacts) -> _Pairs:
         """The programs that an equation holds, each with its index in the facts."""

@@ -3,7 +3,7 @@
 A :class:`Printed` is JAX's printed text of one jaxpr together with its
 structure.  All positions are character offsets into ``Printed.text``, half
 open as in a Python slice, so that nothing of the text is ever copied or lost.
-Tokens and operands, of which there are most, are named tuples: Python makes
+Tokens, operands and facts, of which there are most, are named tuples: Python makes
 them three times as fast as frozen dataclasses.
 """
 
@@ -345,8 +345,7 @@ def programs(printed: Printed) -> list[Program]:
 Plain: TypeAlias = None | bool | int | float | str | list["Plain"] | dict[str, str]
 
 
-@dataclass(frozen=True, slots=True)
-class EquationFacts:
+class EquationFacts(NamedTuple):
     """What the jaxpr object knows of an equation and its text does not.
 
     ``phase`` is ``forward``, ``tangent``, ``transpose``, ``recomputed`` or

@@ -103,6 +103,7 @@ def _rows(row: int, span: int) -> str:
     return f' data-row="{powers(row)}"' + (f' data-span="{powers(span)}"' if span > 1 else "")
 
 
+@lru_cache
 def _indent(width: int) -> str:
     """The attribute by which the style sheet hangs what wraps under its line."""
     return f' data-indent="{powers(min(width, DEEPEST))}"' if width else ""
@@ -324,27 +325,27 @@ class _Renderer:
         A summary can't contain one.  Its indentation goes into the word after it, since
         readers of HTML may drop spaces between two tags.
         """
-        text, ends = self.text, self.line_numbers.ends
         tokens, index = self.printed.tokens, 0
         count = len(tokens)
         inline = sorted(self.inline, key=lambda span: (span[0], -span[1]))
         cursor = 0
         written: list[str] = []
         for line, start in enumerate(self.starts):
-            end = ends[line]
+            end = self.line_numbers.ends[line]
             in_summary = line in self.heads
-            tag = "span" if in_summary else "pre"
-            item = self.packed.get(line)
-            packed = cursor < len(inline) and inline[cursor][0] <= end
-            written += self.before.get(line, ())
-            kinds = (" jaxpr-packed" if packed else "") + (" jaxpr-cell jaxpr-grid" if item else "")
-            printed = text[start:end]
-            indent = _indent(len(printed) - len(printed.lstrip(" ")))
-            written.append(f'{gap(item)}<{tag} class="jaxpr-line{kinds}"{indent}{rows(item)}>')
-            position = start
             # Where tags of other kinds come between those of tokens:
             # (offset, order, -end or 0, markup, offset after), closing tags first.
             events: list[_Event] = []
+            while cursor < len(inline) and inline[cursor][0] <= end:
+                opens, closes, markup = inline[cursor]
+                events.append((opens, 1, -closes, markup, opens))
+                events.append((closes, 0, 0, "</span>", closes))
+                cursor += 1
+            item = self.packed.get(line)
+            written += self.before.get(line, ())
+            written.append(self.opening(line, item, bool(events)))
+            events.extend(self.pieces(item))
+            is_mixed, position = bool(events), start
             while index < count and (token := tokens[index])[0] < end:
                 index += 1
                 begin, stop, kind, _ = token
@@ -353,33 +354,36 @@ class _Renderer:
                 if in_summary and kind in _WORDS and begin <= self.line_numbers.ink(line)[0]:
                     begin = start
                 markup = self.token(token, begin, stop, in_summary)
-                if packed or item:
+                if is_mixed:
                     events.append((begin, 2, 0, markup, stop))
                     continue
                 if begin > position:
                     written.append(self.between(position, begin))
                 written.append(markup)
                 position = stop
-            if packed or item:
-                while cursor < len(inline) and inline[cursor][0] <= end:
-                    opens, closes, markup = inline[cursor]
-                    events.append((opens, 1, -closes, markup, opens))
-                    events.append((closes, 0, 0, "</span>", closes))
-                    cursor += 1
-                events.extend(self.pieces(item))
-                events.sort()
-            for offset, _, _, markup, after in events:
-                if offset > position:
-                    written.append(self.between(position, offset))
+            for begin, _, _, markup, stop in sorted(events):
+                if begin > position:
+                    written.append(self.between(position, begin))
                 written.append(markup)
-                position = after
+                position = stop
             if position < end:
-                written.append(_escape(text[position:end]))
-            written.append(f"</{tag}>")
+                written.append(_escape(self.text[position:end]))
+            written.append("</span>" if in_summary else "</pre>")
             # What was opened last closes first.
             if line in self.after:
                 written += reversed(self.after[line])
         return "".join(written)
+
+    def opening(self, line: int, item: RowItem | None, is_packed: bool) -> str:
+        """The tag that begins a line."""
+        tag = "span" if line in self.heads else "pre"
+        printed = self.text[self.starts[line] : self.line_numbers.ends[line]]
+        indent = _indent(len(printed) - len(printed.lstrip(" ")))
+        if item is None:
+            kinds = " jaxpr-packed" if is_packed else ""
+            return f'<{tag} class="jaxpr-line{kinds}"{indent}>'
+        kinds = (" jaxpr-packed" if is_packed else "") + " jaxpr-cell jaxpr-grid"
+        return f'{gap(item)}<{tag} class="jaxpr-line{kinds}"{indent}{rows(item)}>'
 
     def pieces(self, item: RowItem | None) -> Iterator[_Event]:
         """Events of the pieces that a line is cut into, each around what is in it."""
@@ -397,7 +401,7 @@ class _Renderer:
     def token(self, token: Token, start: int, stop: int, in_summary: bool) -> str:
         text = self.text[start:stop]
         _, _, kind, variable = token
-        if kind == USE or kind == BINDER:
+        if kind in _VARIABLES:
             if not text.isalnum():  # most are letters
                 text = _escape(text)
             number = f' data-var="{variable}"' if variable >= 0 else ""
@@ -418,6 +422,7 @@ class _Renderer:
 
 
 _Event: TypeAlias = tuple[int, int, int, str, int]
+_VARIABLES: Final = frozenset({BINDER, USE})
 
 
 # The same few texts come again and again, in one program and from one to the next; longer

@@ -112,8 +112,10 @@ class Run:
 
 def is_noise(equation: Equation, parameter: Parameter, text: str) -> bool:
     """Whether a parameter is neutral or huge; one that holds a program never is."""
+    if parameter.members:
+        return False
     value = text[parameter.start : parameter.end]
-    if parameter.members or "{ lambda" in value:  # also one that an object's repr shows
+    if "{ lambda" in value:  # one that an object's repr shows
         return False
     default = DEFAULTS.get((equation.primitive, parameter.name))
     neutral = value in NEUTRAL or value == default or _FALSES.fullmatch(value) is not None

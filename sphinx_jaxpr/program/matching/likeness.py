@@ -12,7 +12,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from itertools import islice
 from typing import Final
 
 from ..model import Printed, Variable
@@ -253,7 +252,7 @@ class _Variant(Standing):
         while start < len(candidates) and candidates[start] in taken:
             start += 1
         self.pairs.free_from[key] = start
-        for n in islice(candidates, start, start + LOOKED_AT):
+        for n in candidates[start : start + LOOKED_AT]:
             if n in taken or not self.is_near(computed, self.base.computed[n]):
                 continue
             if not computed.holds or not self.voted or n in self.voted:

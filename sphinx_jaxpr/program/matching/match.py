@@ -20,7 +20,7 @@ from typing import Final
 from ..model import Equation, Printed
 from ..text import expect
 from .likeness import EquationPairs
-from .numbering import STATE, Computed, Numbering, Reference, bodies
+from .numbering import STATE, Computed, Numbering, bodies, reference_of
 
 KEPT: Final = "kept"
 RESHAPED: Final = "reshaped"
@@ -113,14 +113,10 @@ def match(base: Printed, variant: Printed) -> Match:
         expect(program, Printed, "what `parse` returns")
     if base.program is None or variant.program is None:
         return Match()
-    return match_with(Reference(base), variant)
-
-
-def match_with(base: Reference, variant: Printed) -> Match:
-    """The same for a base that is matched with several variants; both are programs."""
-    pairs = EquationPairs(base.numbering, Numbering(variant, base.table))
-    pairs.complete(base, variant)
-    return _Account(base.printed, variant, pairs).match()
+    reference = reference_of(base)
+    pairs = EquationPairs(reference.numbering, Numbering(variant, reference.table))
+    pairs.complete(reference, variant)
+    return _Account(base, variant, pairs).match()
 
 
 class _Account:

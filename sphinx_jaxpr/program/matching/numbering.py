@@ -14,6 +14,7 @@ from nothing else.
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections import Counter
 from collections.abc import Generator, Hashable, Iterable
@@ -142,14 +143,15 @@ _NAME: Final = re.compile(r"[^\W\d]\w*")
 
 
 class Table:
-    """The numbers of both programs: one key, one number."""
+    """The numbers of all programs that are matched with one base: one key, one number."""
 
     def __init__(self) -> None:
         self.numbers: dict[tuple[Hashable, ...], int] = {}
+        self.unused = itertools.count()
 
     def of(self, *key: Hashable) -> int:
         """The number of a key."""
-        return self.numbers.setdefault(key, len(self.numbers))
+        return self.numbers.setdefault(key, next(self.unused))
 
 
 @dataclass(slots=True)
@@ -547,6 +549,10 @@ class Base:
                 self.ending.setdefault(branches[-1], []).append(branches)
 
 
+#: Longest text of a base that stays numbered, in characters: numbers take more memory than it.
+MAX_KEPT: Final = 50_000
+
+
 class Reference:
     """A program that others are matched with: read once for all of them.
 
@@ -563,6 +569,20 @@ class Reference:
     def standing(self) -> Base:
         """Its equations by their operands, for those who have something left to find."""
         return Base(Standing(self.printed, self.table, self.numbering))
+
+
+_latest: list[Reference] = []
+
+
+def reference_of(base: Printed) -> Reference:
+    """The numbers of a base; kept until another base comes, as pages show one after another."""
+    for reference in _latest:
+        if reference.printed is base:
+            return reference
+    reference = Reference(base)
+    if len(base.text) <= MAX_KEPT:
+        _latest[:] = [reference]
+    return reference
 
 
 def called(computed: Computed, text: str) -> str:

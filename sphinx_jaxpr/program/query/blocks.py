@@ -10,8 +10,7 @@ from functools import cached_property
 from typing import Any, Final
 
 from ..facts import NO_NAMES, Aligned, Facts, InputNames, align
-from ..matching.match import Match, match_with
-from ..matching.numbering import Reference
+from ..matching.match import Match, match
 from ..model import Equation, EquationFacts, Printed, Program, Variable
 from ..text import clipped
 
@@ -81,17 +80,9 @@ class QueryBlock:
     @cached_property
     def match(self) -> Match:
         """How its equations are those of the base; empty where there is no base."""
-        reference = self.base.reference if self.base is not None else None
-        if reference is None or self.printed is None or self.printed.program is None:
+        if self.base is None or self.base.printed is None or self.printed is None:
             return Match()
-        return match_with(reference, self.printed)
-
-    @cached_property
-    def reference(self) -> Reference | None:
-        """The program as its variants are matched with it: numbered once for all of them."""
-        if self.printed is None or self.printed.program is None:
-            return None
-        return Reference(self.printed)
+        return match(self.base.printed, self.printed)
 
 
 class BlockIndex:

@@ -35,7 +35,8 @@ FLAGS = (
 ).split()
 MOVES, KEYS = 30, 20
 
-#: Milliseconds from an event to the end of the frame after it, by the type of the event.
+#: ``timed`` has by the type of an event what is to know the milliseconds from it to the end of
+#: the next frame.
 CLOCK = """
 window.timed = {};
 window.painted = () => new Promise(done => requestAnimationFrame(() => {
@@ -46,7 +47,7 @@ window.painted = () => new Promise(done => requestAnimationFrame(() => {
 for (const type of ['click', 'pointermove', 'keydown']) {
   addEventListener(type, async event => {
     await painted();
-    window.timed[type] = performance.now() - event.timeStamp;
+    window.timed[type]?.(performance.now() - event.timeStamp);
   }, true);
 }
 """
@@ -153,12 +154,12 @@ def _visit(browser: Any, page_html: Path) -> dict[str, float]:
 
 
 def _timed(page: Any, event: str, act: Callable[[], None]) -> float:
-    """Milliseconds that the page took for an event."""
-    page.evaluate("type => { delete window.timed[type] }", event)
+    """Milliseconds from an event, which an act sends to the page, to the frame after it."""
+    page.evaluate(
+        "type => { window.next = new Promise(done => { window.timed[type] = done }) }", event
+    )
     act()
-    elapsed: float = page.wait_for_function(
-        "type => window.timed[type]", arg=event, polling=20
-    ).json_value()
+    elapsed: float = page.evaluate("window.next")
     return elapsed
 
 
@@ -171,7 +172,9 @@ def _memory(browser: Any) -> float:
     for process in processes:
         status = Path(f"/proc/{process['id']}/smaps_rollup")
         if process["type"] == "renderer" and status.exists():
-            private = [line.split()[1] for line in status.read_text().splitlines() if "Private_" in line]
+            private = [
+                line.split()[1] for line in status.read_text().splitlines() if "Private_" in line
+            ]
             sizes.append(sum(map(int, private)) / 1024)
     return max(sizes, default=0.0)
 

@@ -9,8 +9,8 @@ if TYPE_CHECKING:
     from ...block import TracedBlock
 
 #: Characters of text whose blocks are kept: a parsed and matched program takes about 60 bytes
-#: a character, so these take about 15 MB.
-MOST: Final = 256 * 1024
+#: a character, so these take about 20 MB.
+MOST: Final = 320 * 1024
 
 #: What a block was made of: its outcome and its base's, its name, the error it may raise.
 BlockKey = tuple[str, str, str, str]
@@ -29,8 +29,8 @@ class RecentBlocks:
 
     @property
     def is_full(self) -> bool:
-        """Whether half of it is used, and what is needed soon might be pushed out."""
-        return 2 * self.size >= self.most
+        """Whether three quarters are used, so that what is needed soon might be pushed out."""
+        return 4 * self.size >= 3 * self.most
 
     def get(self, key: BlockKey) -> TracedBlock | None:
         """The block, if it is still here."""

@@ -424,7 +424,7 @@ class BuildSession:
 
     @property
     def is_filled(self) -> bool:
-        """Whether about half of the blocks that are kept at once are here."""
+        """Whether most of the blocks that are kept at once are here."""
         return self._blocks.is_full
 
     def release(self, directives: Iterable[DirectiveRecord]) -> None:

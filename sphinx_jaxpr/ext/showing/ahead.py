@@ -19,8 +19,8 @@ class Ahead:
     """Parses and matches blocks in the order of the pages, one in each call.
 
     Only those that this build traces: their pages will be written, and others may not be.
-    The session keeps what is made here; when about half of what it keeps is used, the rest is
-    left to the pages.
+    The session keeps what is made here; once it has most of what it keeps, the rest is left to
+    the pages.
     """
 
     def __init__(self, session: BuildSession, directives: Iterable[DirectiveRecord]) -> None:

@@ -63,8 +63,8 @@ def test_it_ends_before_blocks_that_are_needed_soon_are_dropped(
     session._tracing = {block.digest for each in directives for block in each.blocks}
     session._blocks = RecentBlocks(20 * (len(TEXT) + 200))
     work = Ahead(session, directives)
-    assert [work() for _ in range(11)] == [True] * 10 + [False]
-    assert len(store.read) == 10
+    assert [work() for _ in range(16)] == [True] * 15 + [False]
+    assert len(store.read) == 15
     session.release(directives)
     assert work()
 

@@ -11,10 +11,9 @@ from typing import Any, Final
 from urllib.parse import quote
 
 from ..program.text import spelled, spelled_all
-from .encoded import EncodedResult, encoded, joined, split
-from .files import JsonObject, canonical
+from .files import canonical
 from .folders import Folders, dotted_names
-from .result import ReceivedResult, Result, TraceError
+from .result import EncodedResult, ReceivedResult, Result, TraceError, encoded, joined, split
 
 #: A memory address in a text: in Python's default reprs, in effects, in names of objects.
 _ADDRESS: Final = re.compile(r"0x[0-9a-fA-F]{6,}")
@@ -114,7 +113,7 @@ class PathMasker:
         hidden = Result.from_json(data)
         return replace(hidden, error=self.error(result.error)) if result.error else hidden
 
-    def _with_files_displayed(self, rest: JsonObject) -> JsonObject:
+    def _with_files_displayed(self, rest: Mapping[str, Any]) -> Mapping[str, Any]:
         """The part of a result that names files, which are known to be the project's."""
         rest = dict(rest)
         if rest.get("source"):

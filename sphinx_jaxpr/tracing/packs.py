@@ -21,11 +21,10 @@ from typing import Any, Final, NamedTuple
 
 from ..program.text import is_plain
 from .checks import problem
-from .encoded import EncodedResult, split
 from .files import MOST, JsonObject, canonical, digest, loads, opened, signed, unsigned, write_all
 from .needs import Stored, are_stored
 from .request import SCHEMA
-from .result import Result
+from .result import EncodedResult, Result, split
 
 # --- packs: each is a file to which a single build appends a line for every result
 
@@ -226,9 +225,7 @@ class Seen(NamedTuple):
 
 def seen(result: Result, visible: str = "") -> Seen:
     """Summarize what a page can show of a result; ``visible`` is the digest of that part."""
-    data: JsonObject = {}
-    if not visible:
-        data, _ = split(result.to_json())
+    visible = visible or digest(split(result.to_json())[0])
     program = result.program
     sizes = program.constants if program is not None else ()
     facts = program.facts if program is not None else None
@@ -242,7 +239,7 @@ def seen(result: Result, visible: str = "") -> Seen:
         list(facts.sources) if facts is not None else None,
     ]
     captured = min(sum(size for _, size in sizes), _MOST)
-    return Seen(visible or digest(data), digest(lines), captured, "\n".join(sorted(names)))
+    return Seen(visible, digest(lines), captured, "\n".join(sorted(names)))
 
 
 def read_seen(data: Any) -> Seen | None:

@@ -18,12 +18,11 @@ from pathlib import Path
 from typing import Final, TypeAlias
 
 from . import packs
-from .encoded import EncodedResult, encoded
 from .files import MOST, Cache, opened, remove_old, remove_temporary
 from .needs import Present
 from .packs import FAILED, IndexRow, PackIndex, Seen, Shared, read_head, read_result, seen
 from .request import SCHEMA, Request
-from .result import Needs, Result
+from .result import EncodedResult, Needs, Result, encoded
 
 # --- pruning: by age, by size, and leftovers of killed builds
 

@@ -17,11 +17,10 @@ import pytest
 from sphinx_jaxpr.tracing import client, process
 from sphinx_jaxpr.tracing.checks import reply_problem
 from sphinx_jaxpr.tracing.client import Client
-from sphinx_jaxpr.tracing.encoded import encoded
 from sphinx_jaxpr.tracing.frames import LONGEST, NOISE, Frames, Unusable, frame
 from sphinx_jaxpr.tracing.process import ThreadedStreams
 from sphinx_jaxpr.tracing.request import Job, Limit, Request, Setup
-from sphinx_jaxpr.tracing.result import ErrorKind, Needs
+from sphinx_jaxpr.tracing.result import ErrorKind, Needs, encoded
 from tests.tracing.test_client import text_of
 
 pytestmark = pytest.mark.once

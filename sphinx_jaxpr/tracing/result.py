@@ -66,13 +66,18 @@ def split(data: Mapping[str, Any]) -> tuple[Mapping[str, Any], Mapping[str, Any]
 
 def joined(visible: Any, rest: Any) -> Mapping[str, Any]:
     """The inverse of :func:`split`; ``ValueError`` if these are no such parts."""
-    if type(visible) is not dict or type(rest) is not dict or not visible.keys().isdisjoint(rest):
+    if type(visible) is not dict or type(rest) is not dict:
+        raise ValueError("a part of a result is not an object")
+    facts: Any = visible.get("facts")
+    if (
+        not visible.keys().isdisjoint(_REST)
+        or not rest.keys() <= {*_REST, "sources"}
+        or ("sources" in rest) != (type(facts) is dict)
+        or (type(facts) is dict and "sources" in facts)
+    ):
         raise ValueError("the parts of a result do not belong together")
     if "sources" not in rest:
         return {**visible, **rest}
-    facts = visible.get("facts")
-    if type(facts) is not dict or "sources" in facts:
-        raise ValueError("sources without facts")
     more = {name: part for name, part in rest.items() if name != "sources"}
     return {**visible, **more, "facts": {**facts, "sources": rest["sources"]}}
 

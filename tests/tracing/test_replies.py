@@ -432,6 +432,8 @@ def test_programs_keep_their_texts(play: Any) -> None:
         [b'{"a":1,"a":2}', b"{}"], [b'{"a":NaN}', b"{}"], [b'{"a":\n1}', b"{}"], [b"\xff", b"{}"],
         [b'{"a":"\\ud800"}', b"{}"], [b'{"source":null}', b'{"source":null}'],
         [b'{"facts":{"sources":[]}}', b'{"sources":[]}'], [b"[" * 100_000, b"{}"],
+        [b"{}", b'{"call":"/home"}'], [b'{"facts":{"sources":[]}}', b"{}"],
+        [b'{"settings":[]}', b"{}"],
     ],
 )  # fmt: skip
 def test_texts_that_readers_would_not_agree_on(parts: list[bytes]) -> None:

@@ -15,7 +15,15 @@ from sphinx_jaxpr.tracing.grammar import Aval, Step
 from sphinx_jaxpr.tracing.request import Job, Request
 from sphinx_jaxpr.tracing.result import encoded
 
-CODE = "import jax.numpy as jnp\n\n\ndef f(x):\n    return jnp.sin(x)\n\n\ndef g(x):\n    return x * {}\n"
+CODE = """
+import jax.numpy as jnp
+
+def f(x):
+    return jnp.sin(x)
+
+def g(x):
+    return x * {}
+"""
 
 
 def test_one_message_a_program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

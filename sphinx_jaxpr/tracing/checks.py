@@ -7,7 +7,7 @@ rejected.  The lock, the store and the worker's replies are all checked here.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Container, Mapping
+from collections.abc import Callable, Container, Iterable, Mapping
 from typing import Any, Final
 
 from ..program.text import is_plain
@@ -249,7 +249,7 @@ def _facts(value: Any) -> None:
     row = _row(_text, _phase, source, _TEXTS, _PARAMETERS, inner)
 
     def equation(value: Any) -> None:
-        if not _is_usual(value, counts["sources"]):
+        if not _is_usual(value, counts["sources"], counts["programs"]):
             row(value)
 
     equations = _each(equation)
@@ -267,10 +267,10 @@ def _facts(value: Any) -> None:
     _fields(facts, {"programs": _each(program), "sources": _each(_row(_text, _count, _text))})
 
 
-def _is_usual(row: Any, sources: int) -> bool:
-    """Whether an equation is valid, by a few quick tests; one that is not may be valid too.
+def _is_usual(row: Any, sources: int, programs: int) -> bool:
+    """Whether an equation is valid, by a few quick tests; one that fails them may be valid too.
 
-    Most time of a check goes into equations, and most of these hold programs nowhere.
+    Without these, equations take most of the time of a check.
     """
     if type(row) is not list or len(row) != 6:
         return False
@@ -283,10 +283,24 @@ def _is_usual(row: Any, sources: int) -> bool:
         and type(types) is list
         and type(parameters) is dict
         and type(inner) is dict
-        and not inner
-        and all(map(_is_printable, (primitive, *types, *parameters)))
+        and _are_printable((primitive, *types, *parameters, *inner))
         and all(map(_is_simple, parameters.values()))
+        and all(_are_below(programs, held) for held in inner.values())
     )
+
+
+def _are_below(most: int, indices: Any) -> bool:
+    """Whether a value is a list of indices below ``most``."""
+    return type(indices) is list and all(type(n) is int and 0 <= n < most for n in indices)
+
+
+def _are_printable(values: Iterable[Any]) -> bool:
+    """Whether all are texts of printable ASCII, by one look at all of them together."""
+    try:
+        text = "".join(values)
+    except TypeError:
+        return False
+    return text.isascii() and text.isprintable()
 
 
 def _is_printable(value: Any) -> bool:
@@ -318,7 +332,15 @@ def _non_empty(value: Any) -> None:
         raise Unfit("is empty")
 
 
-_TEXTS: Final = _each(_text)
+_EACH_TEXT: Final = _each(_text)
+
+
+def _texts(value: Any) -> None:
+    if type(value) is not list or not _are_printable(value):
+        _EACH_TEXT(value)
+
+
+_TEXTS: Final[_Check] = _texts
 _PARAMETERS: Final = _by_name(_plain)
 _PAIRS: Final = _each(_row(_text, _text))
 _SIZES: Final = _each(_row(_text, _count))

@@ -6,7 +6,7 @@ stray write, of any length and with or without a newline, is not a frame, which 
 first byte reveals; to forge one, code must search the process for the token.
 
 A message is a JSON object.  A program in it follows as the two texts of
-:class:`.encoded.EncodedResult`, each behind a tab, so that they can be stored as they came.
+:class:`.result.EncodedResult`, each behind a tab, so that they can be stored as they came.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from json import dumps  # in the worker, user code may replace it in its module
 from typing import Any, Final, TypeAlias
 
 from . import files
-from .encoded import EncodedResult, encoded, joined
 from .files import JsonObject
+from .result import EncodedResult, encoded, joined
 
 #: A message before it is framed, or after: a JSON object that has not been checked.
 Message: TypeAlias = JsonObject

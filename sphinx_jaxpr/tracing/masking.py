@@ -12,12 +12,11 @@ from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote
 
 from ..program.text import spelled, spelled_all
-from .encoded import EncodedResult, encoded, joined, split
-from .files import JsonObject, canonical
+from .files import canonical
 from .folders import Folders, dotted_names
 
 if TYPE_CHECKING:
-    from .result import ReceivedResult, Result, TraceError
+    from .result import EncodedResult, ReceivedResult, Result, TraceError
 
 #: A memory address in a text: in Python's default reprs, in effects, in names of objects.
 _ADDRESS: Final = re.compile(r"0x[0-9a-fA-F]{6,}")
@@ -103,6 +102,8 @@ class PathMasker:
         The larger text, with the program itself, stays as it came where one look shows that
         it names no folder.
         """
+        from .result import EncodedResult, encoded, joined, split
+
         texts = received.texts
         if self._may_name(texts.visible):
             result = self.result(received.result)
@@ -114,12 +115,14 @@ class PathMasker:
 
     def result(self, result: Result) -> Result:
         """A result, or an error in one, without the folders of this machine."""
+        from .result import joined, split
+
         visible, rest = split(result.to_json())
         data = self.hide_all(joined(visible, self._with_files_displayed(rest)))
         hidden = type(result).from_json(data)
         return replace(hidden, error=self.error(result.error)) if result.error else hidden
 
-    def _with_files_displayed(self, rest: JsonObject) -> JsonObject:
+    def _with_files_displayed(self, rest: Mapping[str, Any]) -> Mapping[str, Any]:
         """The part of a result that names files, which are known to be the project's."""
         rest = dict(rest)
         if rest.get("source"):

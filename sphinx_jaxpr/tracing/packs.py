@@ -19,13 +19,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from ..program.text import is_plain
-from .encoded import EncodedResult, split
 from .files import MOST, JsonObject, canonical, digest, loads, opened, signed, unsigned, write_all
 from .jobs import SCHEMA
 from .needs import Stored, are_stored
 
 if TYPE_CHECKING:
-    from .result import Result
+    from .result import EncodedResult, Result
 
 # --- packs: each is a file to which a single build appends a line for every result
 
@@ -60,6 +59,8 @@ def record(text: bytes, offset: int = 0) -> Record | None:
     head, *result = data.split(b"\t")
     if len(result) != 2:
         return None
+    from .result import EncodedResult
+
     return Record(offset, len(text), text[:64].decode(), head, EncodedResult(*result))
 
 
@@ -226,9 +227,9 @@ class Seen(NamedTuple):
 
 def seen(result: Result, visible: str = "") -> Seen:
     """Summarize what a page can show of a result; ``visible`` is the digest of that part."""
-    data: JsonObject = {}
-    if not visible:
-        data, _ = split(result.to_json())
+    from .result import split
+
+    visible = visible or digest(split(result.to_json())[0])
     program = result.program
     sizes = program.constants if program is not None else ()
     facts = program.facts if program is not None else None
@@ -242,7 +243,7 @@ def seen(result: Result, visible: str = "") -> Seen:
         list(facts.sources) if facts is not None else None,
     ]
     captured = min(sum(size for _, size in sizes), _MOST)
-    return Seen(visible or digest(data), digest(lines), captured, "\n".join(sorted(names)))
+    return Seen(visible, digest(lines), captured, "\n".join(sorted(names)))
 
 
 def read_seen(data: Any) -> Seen | None:

@@ -6,18 +6,80 @@ checks of :mod:`.checks`.
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from enum import StrEnum
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Final, Self
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Self
 
 from ..program.text import shorten, words
-from .encoded import EncodedResult
-from .files import JsonObject
+from .files import JsonObject, canonical, loads
 
 if TYPE_CHECKING:
     from ..program.facts import Facts
+
+
+# --- a result as it travels, and as it is stored
+
+#: Fields of a result that a page shows only on request, or never.
+_REST = ("source", "settings")
+
+
+class EncodedResult(NamedTuple):
+    """A result as two JSON texts, which travel and are stored as the worker wrote them.
+
+    ``visible`` is what a page can show, so its digest says whether pages must be written
+    again.  ``rest`` names places: files, lines, and the settings of JAX.  Neither text has a
+    tab or a line break, so both fit into a line of a pack.
+    """
+
+    visible: bytes
+    rest: bytes
+
+    @property
+    def digest(self) -> str:
+        """Changes with what a page can show."""
+        return hashlib.sha256(self.visible).hexdigest()
+
+    def data(self) -> Mapping[str, Any]:
+        """The JSON data of the whole result, unchecked; ``ValueError`` if a text is none."""
+        return joined(loads(self.visible), loads(self.rest))
+
+
+def encoded(data: Mapping[str, Any]) -> EncodedResult:
+    """The texts of a result's JSON data."""
+    visible, rest = split(data)
+    return EncodedResult(canonical(visible).encode(), canonical(rest).encode())
+
+
+def split(data: Mapping[str, Any]) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
+    """The two parts of a result's JSON data."""
+    visible: Any = {name: part for name, part in data.items() if name not in _REST}
+    rest = {name: data[name] for name in _REST if name in data}
+    facts = visible.get("facts")
+    if facts:
+        visible["facts"] = {"programs": facts["programs"]}
+        rest["sources"] = facts["sources"]
+    return visible, rest
+
+
+def joined(visible: Any, rest: Any) -> Mapping[str, Any]:
+    """The inverse of :func:`split`; ``ValueError`` if these are no such parts."""
+    if type(visible) is not dict or type(rest) is not dict:
+        raise ValueError("a part of a result is not an object")
+    facts: Any = visible.get("facts")
+    if (
+        not visible.keys().isdisjoint(_REST)
+        or not rest.keys() <= {*_REST, "sources"}
+        or ("sources" in rest) != (type(facts) is dict)
+        or (type(facts) is dict and "sources" in facts)
+    ):
+        raise ValueError("the parts of a result do not belong together")
+    if "sources" not in rest:
+        return {**visible, **rest}
+    more = {name: part for name, part in rest.items() if name != "sources"}
+    return {**visible, **more, "facts": {**facts, "sources": rest["sources"]}}
 
 
 # --- results and errors
@@ -269,7 +331,7 @@ class Needs:
 class ReceivedResult:
     """A program as the worker wrote it: checked JSON data, and its texts."""
 
-    def __init__(self, data: JsonObject, texts: EncodedResult) -> None:
+    def __init__(self, data: Mapping[str, Any], texts: EncodedResult) -> None:
         self.data = data
         self.texts = texts
 

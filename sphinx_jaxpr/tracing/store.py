@@ -18,7 +18,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from . import packs
-from .encoded import EncodedResult, encoded
 from .files import MOST, Cache, opened, remove_old, remove_temporary
 from .jobs import SCHEMA
 from .needs import Present
@@ -26,7 +25,7 @@ from .packs import FAILED, IndexRow, PackIndex, Seen, Shared, read_head, read_re
 
 if TYPE_CHECKING:
     from .request import Request
-    from .result import Needs, Result
+    from .result import EncodedResult, Needs, Result
 
 # --- pruning: by age, by size, and leftovers of killed builds
 
@@ -377,6 +376,8 @@ class Store:
         ``made`` has the other parts of the key, by name.  ``texts`` are those of the result,
         and ``request_digest`` is that of the request, where they are known.
         """
+        from .result import encoded
+
         texts = texts or encoded(result.to_json())
         visible = seen(result, texts.digest)
         self._chosen.pop(key, None)

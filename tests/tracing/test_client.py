@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 import sys
+import threading
 import time
 from pathlib import Path
 
 import psutil
 import pytest
 
-from sphinx_jaxpr.tracing import process
+from sphinx_jaxpr.tracing import client, descendants, process
 from sphinx_jaxpr.tracing.client import Client, Job, Setup
 from sphinx_jaxpr.tracing.grammar import Step
 from sphinx_jaxpr.tracing.request import Request
@@ -48,16 +49,21 @@ if start == "broken":
     say(broken="ImportError: no jax")
     sys.exit()
 say(ready=True)
+imported = set()
 for count, line in enumerate(sys.stdin):
     message = json.loads(line)
     number, request = message["id"], message["request"]
     module, _, name = request["target"].partition(":")
-    say(id=number, stage="import", module=module)
+    imports = module not in imported
+    if imports:
+        imported.add(module)
+        say(id=number, stage="import", module=module)
     if module == "bad":
         os._exit(3)
     if module == "stuck":
         time.sleep(1000)
-    say(id=number, stage="trace")
+    if imports:
+        say(id=number, stage="trace")
     if name == "kill":
         os.kill(os.getpid(), signal.SIGKILL)
     if name == "child":
@@ -237,3 +243,91 @@ def test_a_bad_start_is_told_once_with_what_was_set(
 def test_an_interpreter_that_is_not_there(setup: Setup, python: str) -> None:
     found = words(Client(Setup(python, setup.environment, ())), jobs("a:f"))
     assert found[0].startswith(f"jaxpr_python: {python!r} can't be started: ")
+
+
+# --- when workers start, and end
+
+
+def test_a_worker_that_began_early_is_the_one_that_traces(setup: Setup) -> None:
+    run = Client(setup)
+    run.begin()
+    began = run.process
+    assert began is not None and not began.is_ready
+    time.sleep(0.3)  # its message waits in the pipe
+    assert words(run, jobs("a:f", "a:g")) == ["a:f", "a:g"]
+    assert run.starts == 1
+
+
+def test_a_worker_that_nobody_needs_ends_with_its_client(setup: Setup) -> None:
+    for close in (True, False):
+        run = Client(setup)
+        run.begin()
+        assert run.process is not None and run.process.child is not None
+        pid = run.process.child.pid
+        if close:
+            run.close()
+        del run
+        assert ends(pid)
+
+
+def test_a_fork_neither_keeps_nor_ends_a_worker(setup: Setup) -> None:
+    run = Client(setup)
+    run.begin()
+    assert run.process is not None
+    pipes = run.process.streams
+    child = os.fork()
+    if not child:
+        run.close()
+        os._exit(0 if pipes.closed and pipes.input.closed else 1)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    assert words(run, jobs("a:f")) == ["a:f"] and run.starts == 1
+
+
+def test_a_worker_that_has_grown_is_renewed_between_jobs(
+    setup: Setup, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(client, "LOOK", 2)
+    run, targets = Client(setup), [f"a:f{number}" for number in range(6)]
+    assert words(run, jobs(*targets)) == targets
+    assert run.starts == 1
+    sizes = iter([50, 50, 250, 50, 50, 50])
+    monkeypatch.setattr(descendants, "memory", lambda pid: next(sizes) * 2**20)
+    run = Client(setup)
+    assert words(run, jobs(*targets, "a:g", "a:h")) == [*targets, "a:g", "a:h"]
+    assert run.starts == 2  # after the sixth
+    sizes = iter([50, 250, 250, 250])
+    run = Client(setup)
+    # An import is no growth, or a large module would be imported again and again.
+    again = ["a:f", "a:g", "b:f", "b:g", "b:h", "b:i"]
+    assert words(run, jobs(*again)) == again and run.starts == 1
+
+
+def test_one_loop_serves_several_workers(setup: Setup, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(client, "WORTH_ANOTHER", 4)
+    monkeypatch.setattr(client, "_processors", lambda: 2)
+    calls = 0
+
+    def idle() -> bool:
+        nonlocal calls
+        calls += 1
+        return calls % 3 > 0
+
+    targets = ["a:f", "bad:f", "a:alone", "a:kill", "a:kill|grad", "a:child", "a:big", "b:f"]
+    threads = threading.active_count()
+    replies = dict(client.run(setup, wanted := jobs(*targets), idle=idle))
+    assert len(replies) == len(targets) and calls > 3
+    errors = {job.request.target: reply.error for job, reply in replies.items() if reply.error}
+    assert sorted(errors) == ["a:kill", "bad:f"]
+    assert threading.active_count() == threads
+    walk = client.run(setup, wanted, idle=idle)
+    next(walk)
+    running = {child.pid for child in psutil.Process().children()}
+    assert len(running) == 2
+    walk.close()
+    assert all(map(ends, running))
+
+
+def test_few_jobs_have_one_worker(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(client, "_processors", lambda: 64)
+    counts = [client._workers(jobs) for jobs in (1, 240, 999, 1000, 10_000)]
+    assert counts == [1, 1, 1, 2, client.MOST_WORKERS]

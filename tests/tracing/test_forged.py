@@ -13,11 +13,10 @@ import pytest
 
 from sphinx_jaxpr.tracing import packs
 from sphinx_jaxpr.tracing.checks import problem
-from sphinx_jaxpr.tracing.encoded import EncodedResult, split
 from sphinx_jaxpr.tracing.files import Cache, canonical, signed, unsigned
 from sphinx_jaxpr.tracing.jobs import SCHEMA
 from sphinx_jaxpr.tracing.needs import Present
-from sphinx_jaxpr.tracing.result import Result
+from sphinx_jaxpr.tracing.result import EncodedResult, Result, split
 from sphinx_jaxpr.tracing.store import FAILED, Store, seen
 from tests.tracing.results import ERROR_JSON, RESULT, RESULT_JSON
 from tests.tracing.test_files import PLACED, put

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import os
 import time
 from pathlib import Path
+from typing import Any
 from urllib.parse import quote
 
 import pytest
@@ -12,15 +14,20 @@ import pytest
 from sphinx_jaxpr.program.facts import Facts, ProgramFacts
 from sphinx_jaxpr.program.model import EquationFacts
 from sphinx_jaxpr.program.text import spelled
+from sphinx_jaxpr.tracing.files import canonical
 from sphinx_jaxpr.tracing.masking import PathMasker, mask
 from sphinx_jaxpr.tracing.result import (
     ErrorKind,
     Frame,
     FunctionSource,
+    ReceivedResult,
     Result,
     TracedProgram,
     TraceError,
+    encoded,
+    split,
 )
+from tests.tracing.results import RESULT_JSON
 
 pytestmark = pytest.mark.once
 
@@ -264,3 +271,35 @@ def test_a_package_hides_what_another_of_its_name_holds(tmp_path: Path) -> None:
     assert PathMasker(str(tmp_path), [str(three), str(three)]).places("p.m") == [
         str(three / "p/m.py")
     ]
+
+
+def received(data: dict[str, Any], visible: bytes = b"") -> ReceivedResult:
+    texts = encoded(data)
+    return ReceivedResult(data, texts._replace(visible=visible or texts.visible))
+
+
+def test_a_program_that_names_no_folder_stays_as_it_came(paths: PathMasker, home: Path) -> None:
+    file = f"{home}/secret/a project/src/m.py"
+    data = json.loads(json.dumps(RESULT_JSON))
+    data["source"]["file"] = data["facts"]["sources"][0][0] = file
+    data["source"]["text"] = f"open('{home}/x')"
+    sent = received(data)
+    result, texts = paths.received(sent)
+    assert texts.visible is sent.texts.visible
+    assert result == paths.result(Result.from_json(data))
+    assert texts == encoded(result.to_json())
+    assert b"m.py" in texts.rest and str(home).encode() not in texts.rest
+
+
+def test_no_way_to_write_a_folder_passes_the_mask(paths: PathMasker, home: Path) -> None:
+    """Code that forges messages may write JSON as it likes."""
+    folder = f"{home}/secret"
+    plain = canonical({**split(RESULT_JSON)[0], "call": f"f({folder!r})"})
+    escaped = "".join(f"\\u{ord(character):04x}" for character in folder)
+    ways = [plain, plain.replace("/", "\\/"), plain.replace(folder, escaped)]
+    ways.append(plain.replace("home", "h\\u006Fme").replace("/", "\\u002F"))
+    for way in ways:
+        data = {**RESULT_JSON, "call": f"f({folder!r})"}
+        assert json.loads(way)["call"] == data["call"]
+        result, texts = paths.received(received(data, way.encode()))
+        assert str(home) not in result.call and str(home) not in texts.data()["call"]

@@ -21,7 +21,7 @@ from sphinx_jaxpr.tracing.frames import LONGEST, NOISE, Frames, Unusable, frame
 from sphinx_jaxpr.tracing.jobs import Job, Limit, Setup
 from sphinx_jaxpr.tracing.process import ThreadedStreams
 from sphinx_jaxpr.tracing.request import Request
-from sphinx_jaxpr.tracing.result import ErrorKind, Needs
+from sphinx_jaxpr.tracing.result import ErrorKind, Needs, encoded
 from tests.tracing.test_client import text_of
 
 pytestmark = pytest.mark.once
@@ -406,6 +406,43 @@ def test_what_another_block_left_is_not_blamed_on_the_next(play: Any) -> None:
     plays |= {"m:stops": [{"do": later}, {"say": GOOD}], "n:waits": wait}
     found, _ = play(plays, "m:bomb", "m:waits", "m:stops", "n:waits", timeout=3)
     assert found == [PROGRAM["text"]] * 4
+
+
+def test_long_work_is_no_sign_of_a_leftover(play: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A worker that says nothing may trace, or be stuck before: it has read its request."""
+    monkeypatch.setattr(client, "BEGIN", 0.3)
+    long = [{"do": "import time; time.sleep(1)"}, {"say": GOOD}]
+    found, run = play({"m:long": long}, "m:f", "m:long", "m:g")
+    assert found == [PROGRAM["text"]] * 3
+    assert run.starts == 1
+
+
+def test_programs_keep_their_texts(play: Any) -> None:
+    message = {"id": 7, **GOOD}
+    frames = Frames("t")
+    frames.feed(frame("t", message))
+    assert frames.take() == message and frames.encoded == encoded(PROGRAM)
+    frames.feed(frame("t", {"id": 7}))
+    assert frames.take() == {"id": 7} and frames.encoded is None
+
+
+@pytest.mark.parametrize(
+    "parts",
+    [
+        [b"{}"], [b"{}", b"{}", b"{}"], [b"[]", b"{}"], [b"{", b"{}"], [b"{}", b'{"sources":[]}'],
+        [b'{"a":1,"a":2}', b"{}"], [b'{"a":NaN}', b"{}"], [b'{"a":\n1}', b"{}"], [b"\xff", b"{}"],
+        [b'{"a":"\\ud800"}', b"{}"], [b'{"source":null}', b'{"source":null}'],
+        [b'{"facts":{"sources":[]}}', b'{"sources":[]}'], [b"[" * 100_000, b"{}"],
+        [b"{}", b'{"call":"/home"}'], [b'{"facts":{"sources":[]}}', b"{}"],
+        [b'{"settings":[]}', b"{}"],
+    ],
+)  # fmt: skip
+def test_texts_that_readers_would_not_agree_on(parts: list[bytes]) -> None:
+    text = b"\t".join([b'{"id":7}', *parts])
+    frames = Frames("t")
+    frames.feed(b"jaxpr t %d\n%s\n" % (len(text), text))
+    with pytest.raises(Unusable):
+        frames.take()
 
 
 def test_where_pipes_cant_be_watched_threads_read(

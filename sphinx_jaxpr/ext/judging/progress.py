@@ -23,7 +23,7 @@ LONGEST_PAUSE: Final = 120.0
 _TITLE: Final = "tracing jaxprs... "
 
 
-class Progress:
+class TracingProgress:
     """Reports how many of ``total`` programs are traced; each of them in verbose mode."""
 
     def __init__(

@@ -17,7 +17,7 @@ from ...tracing.store import FAILED, Seen, Store
 from ..config import ProjectSettings
 from ..records import Asked, Block, DirectiveRecord
 from ..values import Mode
-from .progress import Progress, title
+from .progress import TracingProgress, title
 from .recent import BlockKey, RecentBlocks
 from .storage import Storage
 
@@ -259,7 +259,7 @@ class BuildSession:
             ordered = backwards(ordered)
         setup = self.settings.worker(x64)
         first = self._begun(setup)
-        progress = Progress(len(jobs), self.verbosity)
+        progress = TracingProgress(len(jobs), self.verbosity)
         try:
             for job, reply in run(setup, ordered, self._limit, first=first, idle=self._idle):
                 request_digest = digests[job.key]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
@@ -52,8 +52,9 @@ class JaxprDomain(PageDomain):
     """What pages ask for, by page.
 
     ``settings`` are those of conf.py, from the event ``builder-inited`` on.  ``build`` has the
-    parts of the running build, and ``ids`` those that its trees show.  ``index_pages`` are
-    the pages beside the index of primitives that it links to, with what their template shows.
+    parts of the running build, and ``ids`` those that its trees show.  ``index_pages`` puts
+    together the pages that an index of primitives links to, with what their template shows;
+    they differ if ``index_digest`` does.
     """
 
     name = "jaxpr"
@@ -79,14 +80,15 @@ class JaxprDomain(PageDomain):
         super().setup()
         self.build: RunningBuild | None = None
         self.ids = ShownIds()
-        self.index_pages: dict[str, dict[str, Any]] = {}
+        self.index_digest = ""
+        self.index_pages: Callable[[], dict[str, dict[str, Any]]] | None = None
         self._objects: dict[str, tuple[str, str]] | None = None
 
     def begin(self, build: RunningBuild) -> None:
         """Note the build that runs."""
         self.build = build
         self.ids = build.ids
-        self.index_pages = {}
+        self.index_pages = None
         self._objects = None
 
     @property
@@ -232,6 +234,8 @@ def every_kind(tags: Any) -> list[Tags]:
 
 def are_met(conditions: tuple[str, ...], tags: Any) -> bool:
     """Whether ``only`` shows what has these conditions; ``tags`` is one set of tags, or several."""
+    if not conditions:
+        return True
     kinds = tags if isinstance(tags, list) else [tags]
     return any(all(_holds(condition, kind) for condition in conditions) for kind in kinds)
 

@@ -81,7 +81,7 @@ class JaxprDomain(PageDomain):
         self.build: RunningBuild | None = None
         self.ids = ShownIds()
         self.index_digest = ""
-        self.index_pages: Callable[[], dict[str, dict[str, Any]]] | None = None
+        self.index_pages: Callable[[], dict[str, dict[str, object]]] | None = None
         self._objects: dict[str, tuple[str, str]] | None = None
 
     def begin(self, build: RunningBuild) -> None:

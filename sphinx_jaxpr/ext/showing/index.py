@@ -76,10 +76,10 @@ class PrimitiveIndex(Index):
         domain.index_pages = partial(self._pages, app, shown)
         return list(_overview(numbers, shown.meanings).items()), False
 
-    def _pages(self, app: Sphinx, shown: _Shown) -> dict[str, dict[str, Any]]:
+    def _pages(self, app: Sphinx, shown: _Shown) -> dict[str, dict[str, object]]:
         """The pages of all letters, by their names, with what their template shows."""
         index = f"{self.domain.name}-{self.name}"
-        pages: dict[str, dict[str, Any]] = {}
+        pages: dict[str, dict[str, object]] = {}
         for letter, entries in shown.letters().items():
             page = _page(letter)
             above = {"link": app.builder.get_relative_uri(page, index), "title": self.localname}
@@ -199,7 +199,7 @@ def _folder(app: Sphinx) -> Path:
 # -- pages that are written when they change
 
 
-def changed_pages(app: Sphinx) -> Iterator[tuple[str, dict[str, Any], str]]:
+def changed_pages(app: Sphinx) -> Iterator[tuple[str, dict[str, object], str]]:
     """The pages of letters that this build has to write, for ``html-collect-pages``."""
     domain = JaxprDomain.of(app.env)
     if domain.index_pages is None:

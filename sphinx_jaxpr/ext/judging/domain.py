@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from docutils import nodes
@@ -56,8 +56,9 @@ class JaxprDomain(PageDomain):
 
     ``settings`` are those of conf.py, from the event ``builder-inited`` on.  ``build`` has the
     parts of the running build, and ``ids`` those that its trees show.  ``early`` is the session
-    that began a worker while pages are read.  ``index_pages`` are the pages beside the index of
-    primitives that it links to, with what their template shows.
+    that began a worker while pages are read.  ``index_pages`` puts together the pages that an
+    index of primitives links to, with what their template shows; they differ if
+    ``index_digest`` does.
     """
 
     name = "jaxpr"
@@ -82,7 +83,8 @@ class JaxprDomain(PageDomain):
         self.build: RunningBuild | None = None
         self.early: BuildSession | None = None
         self.ids = ShownIds()
-        self.index_pages: dict[str, dict[str, Any]] = {}
+        self.index_digest = ""
+        self.index_pages: Callable[[], dict[str, dict[str, object]]] | None = None
         self._objects: dict[str, tuple[str, str]] | None = None
         self._records: dict[str, PageRecords] | None = None  # of all pages, once unpacked
         self._noted: list[Finding] = []  # of the page that is read
@@ -91,7 +93,7 @@ class JaxprDomain(PageDomain):
         """Note the build that runs."""
         self.build = build
         self.ids = build.ids
-        self.index_pages = {}
+        self.index_pages = None
         self._objects = None
 
     @property

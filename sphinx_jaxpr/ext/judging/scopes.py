@@ -34,9 +34,10 @@ class DirectiveOnPage(NamedTuple):
     page: str
     directive: DirectiveRecord
 
-    def blocks(self) -> Iterator[BlockOnPage]:
-        """Its blocks, base first."""
-        return (BlockOnPage(self.page, self.directive, block) for block in self.directive.blocks)
+    def blocks(self) -> list[BlockOnPage]:
+        """Its blocks, base first; of two with one name, which is an error, the last."""
+        named = {block.name: block for block in self.directive.blocks}
+        return [BlockOnPage(self.page, self.directive, block) for block in named.values()]
 
 
 @dataclass(frozen=True)
@@ -57,12 +58,12 @@ class PageNames:
         """The block with this name, ``dense`` or ``dense.grad``."""
         named = self.directive(full_name.partition(".")[0])
         blocks = named.blocks() if named is not None else ()
-        return {target.block.name: target for target in blocks}.get(full_name)
+        return next((target for target in blocks if target.block.name == full_name), None)
 
     def __iter__(self) -> Iterator[str]:
         others = (named for name, named in self.shared.items() if name not in self.own)
         for named in (*self.own.values(), *others):
-            yield from (block.name for block in named.directive.blocks)
+            yield from dict.fromkeys(block.name for block in named.directive.blocks)
 
 
 class Scopes:

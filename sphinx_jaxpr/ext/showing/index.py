@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
 from itertools import groupby
 from operator import itemgetter
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from sphinx.application import Sphinx
 from sphinx.domains import Index, IndexEntry
@@ -23,9 +24,10 @@ from ...tracing.files import Cache, digest
 from ..judging.build import RunningBuild
 from ..judging.domain import JaxprDomain
 from ..judging.meanings import Meanings
+from ..judging.session import BuildSession
 from ..locale import _
-from ..records import Block
-from .primitives import uses_of_primitives
+from ..records import Block, DirectiveRecord
+from .primitives import numbers_of_uses, shown_blocks, uses_of_primitives
 
 #: The heading of names that do not begin with a letter.
 _OTHER: Final = "Symbols"
@@ -59,31 +61,35 @@ class PrimitiveIndex(Index):
         if docnames is not None:
             wanted = set(docnames)
             pages = {docname: page for docname, page in pages.items() if docname in wanted}
-        primitives = uses_of_primitives(build.session, pages)
         if app.builder.format != "html":
-            return list(_on_paper(primitives).items()), False
-        meanings = known_meanings(build.meanings, primitives, Cache(_folder(app)))
-        letters = _letters(primitives, meanings, app.env)
-        if sum(map(len, letters.values())) > MOST_ENTRIES:
-            domain.index_pages = dict(self._pages(app, letters))
-            letters = _overview(primitives, meanings)
-        return list(letters.items()), False
+            return list(_on_paper(uses_of_primitives(build.session, pages)).items()), False
+        numbers = numbers_of_uses(build.session, pages)
+        shown = _Shown(
+            build.session,
+            pages,
+            titles={page: _title(app.env, page) for page in pages},
+            meanings=known_meanings(build.meanings, numbers, Cache(_folder(app))),
+        )
+        if sum(numbers.values()) + len(numbers) <= MOST_ENTRIES:
+            return list(shown.letters().items()), False
+        domain.index_digest = digest([shown.digest(), sorted(app.env.found_docs)])
+        domain.index_pages = partial(self._pages, app, shown)
+        return list(_overview(numbers, shown.meanings).items()), False
 
-    def _pages(self, app: Sphinx, letters: _Letters) -> Iterator[tuple[str, dict[str, Any]]]:
-        """The names of the pages, with what their template shows."""
+    def _pages(self, app: Sphinx, shown: _Shown) -> dict[str, dict[str, object]]:
+        """The pages of all letters, by their names, with what their template shows."""
         index = f"{self.domain.name}-{self.name}"
-        for letter, entries in letters.items():
+        pages: dict[str, dict[str, object]] = {}
+        for letter, entries in shown.letters().items():
             page = _page(letter)
             above = {"link": app.builder.get_relative_uri(page, index), "title": self.localname}
-            yield (
-                page,
-                {
-                    "indextitle": f"{self.localname}: {letter}",
-                    "content": [(letter, entries)],
-                    "collapse_index": False,
-                    "parents": [above],
-                },
-            )
+            pages[page] = {
+                "indextitle": f"{self.localname}: {letter}",
+                "content": [(letter, entries)],
+                "collapse_index": False,
+                "parents": [above],
+            }
+        return pages
 
 
 def _letter(name: str) -> str:
@@ -110,37 +116,53 @@ def _on_paper(primitives: Mapping[str, _Uses]) -> _Letters:
     return letters
 
 
-def _letters(
-    primitives: Mapping[str, _Uses], meanings: Mapping[str, str], env: BuildEnvironment
-) -> _Letters:
-    """Each primitive with its blocks below it, or where these are many, with its pages."""
-    titles: dict[str, str] = {}
-    letters: _Letters = {}
-    for name, uses in primitives.items():
-        entries = letters.setdefault(_letter(name), [])
-        entries.append(IndexEntry(name, 1, "", "", "", "", meanings[name]))
-        for docname, on_page in groupby(uses, itemgetter(0)):
-            if docname not in titles:
-                title = env.titles.get(docname)
-                titles[docname] = title.astext() if title is not None else docname
-            blocks = [block for _docname, block in on_page]
-            page = titles[docname]
-            if len(uses) > MOST_BLOCKS and len(blocks) > 1:
-                more = len(blocks) - 1
-                page = _("{page}, and {count} more on this page").format(page=page, count=more)
-                blocks = blocks[:1]
-            entries.extend(
-                IndexEntry(block.name, 2, docname, block.identity, page, "", "") for block in blocks
-            )
-    return letters
+def _title(env: BuildEnvironment, docname: str) -> str:
+    title = env.titles.get(docname)
+    return title.astext() if title is not None else docname
 
 
-def _overview(primitives: Mapping[str, _Uses], meanings: Mapping[str, str]) -> _Letters:
+class _Shown(NamedTuple):
+    """What an index of HTML shows: the blocks of pages, and what their primitives mean."""
+
+    session: BuildSession
+    pages: Mapping[str, list[DirectiveRecord]]
+    titles: Mapping[str, str]
+    meanings: Mapping[str, str]
+
+    def digest(self) -> str:
+        """A digest of all that is shown, made without putting it together."""
+        blocks = [
+            (page, block.name, block.identity, seen.primitives)
+            for page, block, seen in shown_blocks(self.session, self.pages)
+        ]
+        return digest([__version__, MOST_BLOCKS, blocks, self.titles, self.meanings])
+
+    def letters(self) -> _Letters:
+        """Each primitive with its blocks below it, or where these are many, with its pages."""
+        letters: _Letters = {}
+        for name, uses in uses_of_primitives(self.session, self.pages).items():
+            entries = letters.setdefault(_letter(name), [])
+            entries.append(IndexEntry(name, 1, "", "", "", "", self.meanings[name]))
+            for docname, on_page in groupby(uses, itemgetter(0)):
+                blocks = [block for _docname, block in on_page]
+                page = self.titles[docname]
+                if len(uses) > MOST_BLOCKS and len(blocks) > 1:
+                    more = len(blocks) - 1
+                    page = _("{page}, and {count} more on this page").format(page=page, count=more)
+                    blocks = blocks[:1]
+                entries.extend(
+                    IndexEntry(block.name, 2, docname, block.identity, page, "", "")
+                    for block in blocks
+                )
+        return letters
+
+
+def _overview(numbers: Mapping[str, int], meanings: Mapping[str, str]) -> _Letters:
     """Each primitive with the number of its blocks, and a link to the page of its letter."""
     letters: _Letters = {}
-    for name, uses in primitives.items():
+    for name, blocks in numbers.items():
         letter = _letter(name)
-        count = plural(len(uses), _("block"), _("blocks"))
+        count = plural(blocks, _("block"), _("blocks"))
         entry = IndexEntry(name, 0, _page(letter), f"cap-{letter}", count, "", meanings[name])
         letters.setdefault(letter, []).append(entry)
     return letters
@@ -177,21 +199,24 @@ def _folder(app: Sphinx) -> Path:
 # -- pages that are written when they change
 
 
-def changed_pages(app: Sphinx) -> Iterator[tuple[str, dict[str, Any], str]]:
+def changed_pages(app: Sphinx) -> Iterator[tuple[str, dict[str, object], str]]:
     """The pages of letters that this build has to write, for ``html-collect-pages``."""
     domain = JaxprDomain.of(app.env)
-    if not domain.index_pages:
+    if domain.index_pages is None:
         return
     written = WrittenPages(app)
     # Sphinx writes all pages where the theme or an option of it has changed.
     writes_all = domain.digests is None or domain.digests.resolved >= app.env.found_docs
+    if written.has_all(domain.index_digest) and not writes_all:
+        return
     documents = digest(sorted(app.env.found_docs))  # which themes list beside a page
-    for page, context in domain.index_pages.items():
+    pages = domain.index_pages()
+    for page, context in pages.items():
         content = digest([context, documents])
         if writes_all or not written.has(page, content):
             yield page, context, _TEMPLATE
             written.note(page, content)  # Sphinx has written it when it asks for the next one
-    written.keep(domain.index_pages)
+    written.keep(domain.index_digest, pages)
 
 
 class WrittenPages:
@@ -206,32 +231,44 @@ class WrittenPages:
         output = digest([app.builder.name, str(app.outdir)])
         self.cache = Cache(_folder(app))
         self.file = f"primitives-{output[:12]}.txt"
-        self.pages = self.cache.load(self.file, _pairs) or {}
+        self.whole, self.pages = self.cache.load(self.file, _written) or ("", {})
+
+    def has_all(self, whole: str) -> bool:
+        """Whether all pages are there as they were written, from what has this digest."""
+        return self.whole == whole and all(
+            self.has(page, content) for page, (content, _file) in self.pages.items()
+        )
 
     def has(self, page: str, content: str) -> bool:
         """Whether a page with this content is there, as it was written."""
-        return self.pages.get(page) == [content, self._file(page)]
+        file = self._file(page)
+        return file != "" and self.pages.get(page) == [content, file]
 
     def note(self, page: str, content: str) -> None:
         """Note a page that was written."""
         self.pages[page] = [content, self._file(page)]
 
-    def keep(self, pages: Iterable[str]) -> None:
-        """Keep what is known of these pages, for the next build."""
-        self.cache.keep(self.file, {page: self.pages[page] for page in pages})
+    def keep(self, whole: str, pages: Iterable[str]) -> None:
+        """Keep what is known of these pages, for the next build; ``whole`` is of all of them."""
+        kept = {page: self.pages[page] for page in pages}
+        self.cache.keep(self.file, {"whole": whole, "pages": kept})
 
-    def _file(self, page: str) -> str | None:
-        if self.path is None:
-            return None
+    def _file(self, page: str) -> str:
+        """The digest of a page's file; ``""`` where it is missing, or unknown."""
         try:
-            return hashlib.sha256(self.path(page).read_bytes()).hexdigest()
+            return hashlib.sha256(self.path(page).read_bytes()).hexdigest() if self.path else ""
         except OSError:
-            return None
+            return ""
 
 
-def _pairs(data: Any) -> dict[str, list[str | None]] | None:
-    fits = type(data) is dict and all(
-        type(pair) is list and len(pair) == 2 and all(type(text) is str for text in pair)
-        for pair in data.values()
-    )
-    return data if fits else None
+_Written = tuple[str, dict[str, list[str]]]
+
+
+def _written(data: Any) -> _Written | None:
+    if type(data) is not dict or data.keys() != {"whole", "pages"}:
+        return None
+    whole, pages = data["whole"], data["pages"]
+    fits = type(whole) is str and type(pages) is dict
+    fits = fits and all(type(pair) is list and len(pair) == 2 for pair in pages.values())
+    fits = fits and all(type(text) is str for pair in pages.values() for text in pair)
+    return (whole, pages) if fits else None

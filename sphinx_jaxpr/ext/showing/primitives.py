@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, cast
 
 from docutils import nodes
 
 from ...program.html.definitions import listed
+from ...tracing.store import Seen
 from ..judging.build import RunningBuild
 from ..judging.domain import JaxprDomain
 from ..judging.session import BuildSession
@@ -19,21 +21,47 @@ from ..pages import PageTransform
 from ..records import Block, DirectiveRecord, PrimitiveList
 
 
+def shown_blocks(
+    session: BuildSession, pages: Mapping[str, list[DirectiveRecord]]
+) -> Iterator[tuple[str, Block, Seen]]:
+    """The shown blocks of pages that have an outcome, with their pages.  No result is read."""
+    for docname, directives in pages.items():
+        for block in (b for directive in directives for b in directive.blocks if b.is_shown):
+            if (outcome := session.outcome(block)) is not None:
+                yield docname, block, outcome.seen
+
+
 def uses_of_primitives(
     session: BuildSession, pages: Mapping[str, list[DirectiveRecord]]
 ) -> dict[str, list[tuple[str, Block]]]:
-    """For each primitive, in order, the shown blocks that use it, with their pages.
-
-    No result is read for it.
-    """
+    """For each primitive, in order, the shown blocks that use it, with their pages."""
     uses: dict[str, list[tuple[str, Block]]] = {}
-    for docname, directives in pages.items():
-        for block in (b for directive in directives for b in directive.blocks if b.is_shown):
-            outcome = session.outcome(block)
-            # A primitive may be called anything, also nothing.
-            for name in filter(str.strip, outcome.seen.names if outcome else ()):
-                uses.setdefault(name, []).append((docname, block))
-    return dict(sorted(uses.items(), key=lambda item: (item[0].lower(), item[0])))
+    for docname, block, seen in shown_blocks(session, pages):
+        for name in _named(seen.names):
+            uses.setdefault(name, []).append((docname, block))
+    return {name: uses[name] for name in sorted(uses, key=_in_order)}
+
+
+def numbers_of_uses(
+    session: BuildSession, pages: Mapping[str, list[DirectiveRecord]]
+) -> dict[str, int]:
+    """For each primitive, in order, the number of shown blocks that use it."""
+    # Many blocks have the same primitives, which are a text until they are asked for.
+    alike = Counter(seen.primitives for _docname, _block, seen in shown_blocks(session, pages))
+    numbers: Counter[str] = Counter()
+    for primitives, blocks in alike.items():
+        for name in _named(primitives.split("\n")):
+            numbers[name] += blocks
+    return {name: numbers[name] for name in sorted(numbers, key=_in_order)}
+
+
+def _named(primitives: Iterable[str]) -> Iterator[str]:
+    """Those with a name: a primitive may be called anything, also nothing."""
+    return filter(str.strip, primitives)
+
+
+def _in_order(primitive: str) -> tuple[str, str]:
+    return primitive.lower(), primitive
 
 
 class ShowGlossaries(PageTransform):

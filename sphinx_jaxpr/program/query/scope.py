@@ -27,14 +27,13 @@ class Scope:
     ``jax``, ``jaxlib`` and ``python``, as far as they are known.  ``primitives``
     are names that count as known beside those of the built-in definitions;
     ``left_out`` are blocks that the page has, and this build does not show.
-    ``names`` are those that messages suggest, where ``blocks`` are only some of a project's:
-    those of the functions that the expression names.
     """
 
     blocks: Mapping[str, QueryBlock]
     versions: Mapping[str, str] = field(default_factory=dict)
     primitives: frozenset[str] = frozenset()
     left_out: frozenset[str] = frozenset()
+    # What messages suggest, where `blocks` are only those that the expression can mean.
     names: Iterable[str] = ()
 
     @classmethod

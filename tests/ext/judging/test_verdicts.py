@@ -254,6 +254,13 @@ def test_notes_are_about_their_own_directive() -> None:
     assert not starts and "tanh" in problem
 
 
+def test_a_name_that_two_variants_have_is_listed_once() -> None:
+    (first, *variants) = directive("f", "tanh mul", "tanh", "sin").blocks
+    twice = replace(directive("f", "tanh"), blocks=(first, variants[0], variants[0]))
+    judged = Judged({"p": [twice]}, {"p": [said("val", "nothing")]})
+    assert judged.verdicts["p", 0][0].text.endswith("(blocks: f, f.grad)")
+
+
 def site(count: int, more: Iterable[str] = ()) -> tuple[Pages, dict[str, list[Statement]]]:
     """Pages with three named blocks; each with a claim, a link to the next page and a ``prim``."""
     pages = {

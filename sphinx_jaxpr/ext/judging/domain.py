@@ -71,13 +71,13 @@ class JaxprDomain(PageDomain):
         *(PrimitiveList, Statement, Finding),
     )
     settings: ProjectSettings
+    _records: dict[str, PageRecords] | None = None  # of all pages, once unpacked
 
     def setup(self) -> None:
         """Start without a build."""
         super().setup()
         self.build: RunningBuild | None = None
         self.ids = ShownIds()
-        self._records: dict[str, PageRecords] | None = None  # of all pages, once unpacked
         self._noted: list[Finding] = []  # of the page that is read
 
     def begin(self, build: RunningBuild) -> None:

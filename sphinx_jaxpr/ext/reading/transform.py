@@ -41,7 +41,7 @@ _PLAIN = ("args", "static", "transforms", "mesh")
 _SUBSTITUTION = re.compile(r"\{\{.+?\}\}|^\s*\|[^\W\d][\w ]*\|\s*$", re.DOTALL)
 
 
-class _Variant(NamedTuple):
+class _VariantRequest(NamedTuple):
     """The function, or a chain of transforms: its label, its request or a problem, its line."""
 
     label: str
@@ -281,21 +281,23 @@ class JaxprTransform(BlockDirective):
                 self.add_finding(f"transforms: {problem}", line=self._line_of(chain))
         return chains
 
-    def _variants(self, base: Request | None, chains: list[tuple[Chain, str]]) -> list[_Variant]:
+    def _variants(
+        self, base: Request | None, chains: list[tuple[Chain, str]]
+    ) -> list[_VariantRequest]:
         """The function itself, then each chain of transforms."""
         problem = "" if base else next((f.message for f in self.findings), "not understood")
         third_party = self.settings.transforms
-        variants = [_Variant("", base, problem, self.span.line)]
+        variants = [_VariantRequest("", base, problem, self.span.line)]
         for chain, wrong in chains:
             request = base.variant(chain, third_party) if base and not wrong else None
             line = self._line_of(chain)
-            variants.append(_Variant(chain.label, request, wrong or problem, line))
+            variants.append(_VariantRequest(chain.label, request, wrong or problem, line))
         last = variants[-1]
         if "raises" in self.options and last.request is not None:
             variants[-1] = last._replace(request=replace(last.request, expects_error=True))
         return variants
 
-    def _blocks(self, name: str, variants: list[_Variant], hides_base: bool) -> list[Block]:
+    def _blocks(self, name: str, variants: list[_VariantRequest], hides_base: bool) -> list[Block]:
         blocks = []
         taken: set[str] = set()
         locked = "locked" in self.options

@@ -202,12 +202,19 @@ def extension_api() -> str:
                 for m in METHODS.get(name, ())]  # fmt: skip
         listed = "".join(f"\n  {row}" for row in rows)
         head = name if name in CONSTANTS or name in METHODS else _call(value, name)
-        if is_dataclass(value):
-            head = f"{name}({', '.join(field.name for field in fields(value))})"
+        if names := _field_names(value):
+            head = f"{name}({', '.join(names)})"
         parts.append(f"`{head}`\n: {meaning}" + (f"\n{listed}" if listed else ""))
     _same("methods", METHODS.keys() - set(api.__all__), ())
     _same("constants", CONSTANTS.keys() - set(api.__all__), ())
     return "\n\n".join(parts)
+
+
+def _field_names(value: Any) -> tuple[str, ...]:
+    """The fields of a dataclass or a named tuple; none of anything else."""
+    if is_dataclass(value):
+        return tuple(field.name for field in fields(value))
+    return getattr(value, "_fields", ())
 
 
 def _call(value: Any, name: str) -> str:

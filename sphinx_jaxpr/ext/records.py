@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import zlib
+from collections.abc import Mapping
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -82,7 +83,12 @@ class Asked(NamedTuple):
     @classmethod
     def of(cls, request: Request) -> Asked:
         """The form of a request that pages keep."""
-        return cls(canonical(request.to_json()), request.x64, request.expects_error)
+        return cls.of_json(request, request.to_json())
+
+    @classmethod
+    def of_json(cls, request: Request, data: Mapping[str, Any]) -> Asked:
+        """The same, given the JSON data of the request."""
+        return cls(canonical(data), request.x64, request.expects_error)
 
     @property
     def digest(self) -> str:

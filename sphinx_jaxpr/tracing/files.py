@@ -1,4 +1,4 @@
-"""Files that are whole or missing, and JSON without ambiguity.
+"""Files that are whole or missing, their names, and JSON without ambiguity.
 
 Whatever has a file's name (a folder, a pipe, a device, a link to itself), reading it neither
 blocks nor raises anything but ``OSError``.  Links to files are followed.
@@ -30,6 +30,12 @@ _DAY: Final = 24 * 3600
 _TEMPORARY: Final = re.compile(r"\.([0-9a-f]{16}|[a-z0-9_]{8})\.tmp")
 _EXTRA: Final = sum(getattr(os, name, 0) for name in ("O_NONBLOCK", "O_NOCTTY", "O_CLOEXEC"))
 _BINARY: Final = getattr(os, "O_BINARY", 0)
+#: A name that every system takes.
+_PLAIN: Final = r"[a-z0-9_](?:[a-z0-9_.-]{0,78}[a-z0-9_-])?"
+#: Names that Windows reserves for devices, whatever follows their first dot.
+_DEVICES: Final = frozenset(
+    ["con", "prn", "aux", "nul", *(f"{kind}{n}" for kind in ("com", "lpt") for n in range(10))]
+)
 #: Reasons for which a file that only saves time is silently left out.
 _QUIET: Final = frozenset(
     [errno.EROFS, errno.EACCES, errno.EPERM, errno.EISDIR, errno.ENOTEMPTY, errno.EEXIST,
@@ -37,12 +43,37 @@ _QUIET: Final = frozenset(
 )  # fmt: skip
 
 
+# -- names of files --------------------------------------------------------------------
+
+
+def file_name(name: str, docname: str = "") -> str:
+    """The file of a block in the lock, relative to the lock's folder, with ``/``.
+
+    ``docname`` is the page if the name is local to it.  A name that some system can't use
+    for a file, or takes for another one, gets a hash.
+    """
+    folders = [_segment(part) for part in docname.split("/")] if docname else []
+    return "/".join([*folders, f"{_segment(name)}.json"])
+
+
+def _segment(name: str) -> str:
+    device = name.partition(".")[0] in _DEVICES
+    if re.fullmatch(_PLAIN, name) and not device and not name.endswith(".json"):
+        return name
+    slug = re.sub(r"[^A-Za-z0-9_.-]", "_", name)[:40].strip(".-").replace(".", "_")
+    data = name.encode("utf-8", "surrogatepass")  # a lone surrogate has a hash too
+    return f"{slug}~{hashlib.sha256(data).hexdigest()[:8]}"
+
+
 # -- JSON ------------------------------------------------------------------------------
+
+
+_encode: Final = json.JSONEncoder(sort_keys=True, separators=(",", ":"), allow_nan=False).encode
 
 
 def canonical(data: Any) -> str:
     """JSON with sorted keys: equal data, equal text.  ``NaN`` is refused."""
-    return dumps(data, sort_keys=True, separators=(",", ":"), allow_nan=False)
+    return _encode(data)
 
 
 def digest(data: Any) -> str:

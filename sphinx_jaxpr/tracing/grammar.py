@@ -56,6 +56,9 @@ _TOKEN = re.compile(
 )
 #: ``str.isdigit`` also accepts digits of other scripts.
 _DIGITS = frozenset("0123456789")
+_NUMERIC = _DIGITS | frozenset("+-.")
+#: Most shapes: numbers that are surely small enough, and nothing else.
+_PLAIN_SHAPE = re.compile(r"\[([0-9]{1,18}(?:, *[0-9]{1,18})*)?\]")
 _ESCAPE = re.compile(r"\\(.)", re.DOTALL)
 _WORDS: Final[dict[str, bool | float | None]] = {
     "True": True,
@@ -89,6 +92,8 @@ class Reader:
 
     def skip(self, newlines: bool = True) -> None:
         """Go on to what is not blank."""
+        if not self.text[self.offset : self.offset + 1].isspace():
+            return
         while self.offset < len(self.text) and (
             self.text[self.offset].isspace() and (newlines or self.text[self.offset] != "\n")
         ):
@@ -108,10 +113,13 @@ class Reader:
     def peek(self, mark: str) -> bool:
         """Whether ``mark`` is next."""
         start = self.offset
-        self.skip()
-        if self.text.startswith(mark, self.offset):
+        if self.text.startswith(mark, start):
             return True
-        self.offset = start  # a new line stays, it may separate items
+        if self.text[start : start + 1].isspace():
+            self.skip()
+            if self.text.startswith(mark, self.offset):
+                return True
+            self.offset = start  # a new line stays, it may separate items
         return False
 
     def accept(self, mark: str) -> bool:
@@ -195,20 +203,27 @@ class Reader:
 
     def _value(self) -> Value:
         start = self.offset
-        if self.accept("("):
+        self.skip()
+        first, self.offset = self.text[self.offset : self.offset + 1], start
+        if first == "(":
+            self.accept(first)
             items, commas = self.items(")")
             return items[0] if len(items) == 1 and not commas else tuple(items)
-        if self.accept("["):
+        if first == "[":
+            self.accept(first)
             return self.items("]")[0]
-        if self.accept("{"):
+        if first == "{":
+            self.accept(first)
             return self.mapping()
-        if (string := self.match("string")) is not None:
-            return _ESCAPE.sub(r"\1", string[1:-1])
-        if (number := self.match("number")) is not None:
-            return _number(number, start)
-        if (sign := self.signed()) is not None:
-            return sign
-        if (name := self.match("name")) is not None:
+        if first in {'"', "'"}:
+            if (string := self.match("string")) is not None:
+                return _ESCAPE.sub(r"\1", string[1:-1])
+        elif first in _NUMERIC:
+            if (number := self.match("number")) is not None:
+                return _number(number, start)
+            if (sign := self.signed()) is not None:
+                return sign
+        elif (name := self.match("name")) is not None:
             return self.named(name, start)
         raise GrammarError(f"expected a value, found {self.rest()}", self.offset)
 
@@ -328,6 +343,10 @@ class Reader:
                 else "; an attribute takes no index here"
             )
             raise GrammarError(f"unknown dtype {shorten(dtype)}{hint}", start)
+        if plain := _PLAIN_SHAPE.match(self.text, self.offset):
+            self.offset = plain.end()
+            sizes = plain[1].split(",") if plain[1] else ()
+            return Aval(dtype, tuple(map(int, sizes)), memory=memory)
         self.offset += 1
         dims: list[int] = []
         axes: list[tuple[str, ...]] = []
@@ -526,6 +545,8 @@ def _step(reader: Reader) -> Step:
 
 
 def _check_spec(value: Value, offset: int) -> None:
+    if isinstance(value, Aval):
+        return
     if _holds(value, str) or _holds(value, bool):
         raise GrammarError("strings and flags are not specs: they belong in static", offset)
     if meant := meant_call(value):

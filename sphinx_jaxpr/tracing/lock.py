@@ -7,10 +7,8 @@ format.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
-import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -32,11 +30,6 @@ from .specs import nested_source
 #: Raised when the meaning of a file changes, or of the results in it.
 SCHEMA: Final = 1
 
-_PLAIN: Final = re.compile(r"[a-z0-9_](?:[a-z0-9_.-]{0,78}[a-z0-9_-])?")
-#: Names that Windows reserves for devices, whatever follows their first dot.
-_DEVICES: Final = frozenset(
-    ["con", "prn", "aux", "nul", *(f"{kind}{n}" for kind in ("com", "lpt") for n in range(10))]
-)
 #: Longest list on one line, in characters.
 _LINE: Final = 90
 #: Parts of a file that do not belong to the result.
@@ -47,28 +40,6 @@ _FLAGS: Final = ("jit", "x64", "expects_error")
 _REQUEST: Final = frozenset(
     ["target", "args", "static", "transforms", "mesh", "around", "jaxpr_transforms", *_FLAGS]
 )
-
-
-# -- names of files --------------------------------------------------------------------
-
-
-def file_name(name: str, docname: str = "") -> str:
-    """The file of a block, relative to the lock's folder, with ``/``.
-
-    ``docname`` is the page if the name is local to it.  A name that some system can't use
-    for a file, or takes for another one, gets a hash.
-    """
-    folders = [_segment(part) for part in docname.split("/")] if docname else []
-    return "/".join([*folders, f"{_segment(name)}.json"])
-
-
-def _segment(name: str) -> str:
-    device = name.partition(".")[0] in _DEVICES
-    if _PLAIN.fullmatch(name) and not device and not name.endswith(".json"):
-        return name
-    slug = re.sub(r"[^A-Za-z0-9_.-]", "_", name)[:40].strip(".-").replace(".", "_")
-    data = name.encode("utf-8", "surrogatepass")  # a lone surrogate has a hash too
-    return f"{slug}~{hashlib.sha256(data).hexdigest()[:8]}"
 
 
 def stored(folder: Path) -> Iterator[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, Final
 
 from . import grammar
@@ -82,6 +83,12 @@ class TraceOptions:
         )
 
 
+@lru_cache(maxsize=512)
+def _value(option: str, text: str) -> Any:
+    """What the text of an option means; most directives repeat one, or leave it out."""
+    return _GRAMMAR[option](text)
+
+
 def read_options(
     args: str = "", static: str = "", transforms: str = "", mesh: str = ""
 ) -> TraceOptions:
@@ -91,10 +98,14 @@ def read_options(
     problems: list[OptionProblem] = []
     for option, text in texts.items():
         try:
-            values[option] = _GRAMMAR[option](text)
+            values[option] = _value(option, text)
         except GrammarError as error:
             problems.append(OptionProblem(option, str(error), text, error.offset))
     return TraceOptions(**values, problems=tuple(problems))
+
+
+#: A 64-bit type in a text of specs.
+_WIDE: Final = re.compile(rf"\b({'|'.join(sorted(WIDE))})\[")
 
 
 def names_function(target: str) -> bool:
@@ -104,8 +115,7 @@ def names_function(target: str) -> bool:
 
 def narrowed(args: str) -> dict[str, str]:
     """The 64-bit types in a text of specs, each with its replacement when x64 is off."""
-    wide = sorted(dtype for dtype in WIDE if re.search(rf"\b{dtype}\[", args))
-    return {dtype: _narrow(dtype) for dtype in wide}
+    return {dtype: _narrow(dtype) for dtype in sorted(set(_WIDE.findall(args)))}
 
 
 def _narrow(dtype: str) -> str:

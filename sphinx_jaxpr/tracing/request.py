@@ -62,12 +62,18 @@ class Request:
             "target": self.target,
             "args": [[name, encode(value)] for name, value in self.args],
             "static": [[key, encode(value)] for key, value in self.static],
-            "steps": [
-                [step.name, [[key, encode(value)] for key, value in step.options]]
-                for step in self.steps
-            ],
+            "steps": _steps(self.steps),
             "jit": self.jit,
             "x64": self.x64,
+            "expects_error": self.expects_error,
+            "third_party": [list(pair) for pair in self.third_party],
+        }
+
+    def variant_json(self, base: JsonObject) -> JsonObject:
+        """The same, given the data of the base: a variant differs in these fields only."""
+        return {
+            **base,
+            "steps": _steps(self.steps),
             "expects_error": self.expects_error,
             "third_party": [list(pair) for pair in self.third_party],
         }
@@ -124,6 +130,10 @@ class Request:
     def module(self) -> str:
         """The module part of the target, ``""`` for a dotted target."""
         return self.target.partition(":")[0] if ":" in self.target else ""
+
+
+def _steps(steps: tuple[Step, ...]) -> list[Any]:
+    return [[step.name, [[key, encode(value)] for key, value in step.options]] for step in steps]
 
 
 def is_within(module: str, allowed: tuple[str, ...]) -> bool:

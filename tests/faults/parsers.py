@@ -41,7 +41,7 @@ from sphinx_jaxpr.program.query.evaluate import (
 )
 from sphinx_jaxpr.program.query.explain import explain
 from sphinx_jaxpr.program.text import MAX_MESSAGE
-from sphinx_jaxpr.tracing import lock
+from sphinx_jaxpr.tracing import files, lock
 from sphinx_jaxpr.tracing.checks import problem
 from sphinx_jaxpr.tracing.grammar import GrammarError, arguments, mesh, static, transforms
 from sphinx_jaxpr.tracing.jobs import seconds
@@ -127,7 +127,7 @@ def _option(grammar: Callable[[str], Any], text: str) -> Answer:
 
 
 def _names(text: str) -> Answer:
-    lock.file_name(text, text)
+    files.file_name(text, text)
     said = [check_name(text, "name")]
     if is_target(text):
         assert check_name(local_name(text), "name") == "" or not local_name(text).isascii()

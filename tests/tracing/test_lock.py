@@ -14,7 +14,7 @@ import pytest
 from sphinx_jaxpr.program.drift.compare import compare
 from sphinx_jaxpr.program.drift.levels import Level
 from sphinx_jaxpr.tracing import lock
-from sphinx_jaxpr.tracing.files import Cache, canonical, signed
+from sphinx_jaxpr.tracing.files import Cache, canonical, file_name, signed
 from sphinx_jaxpr.tracing.folders import file_digest
 from sphinx_jaxpr.tracing.grammar import arguments, static, transforms
 from sphinx_jaxpr.tracing.jobs import SCHEMA
@@ -67,9 +67,9 @@ VERSIONS = {"jaxlib": "0.10.2", "python": "3.11.7"}
 
 
 def test_plain_names_are_the_files() -> None:
-    assert lock.file_name("dense") == "dense.json"
-    assert lock.file_name("dense.grad") == "dense.grad.json"
-    assert lock.file_name("dense.grad-2", "guide/intro_1.0") == "guide/intro_1.0/dense.grad-2.json"
+    assert file_name("dense") == "dense.json"
+    assert file_name("dense.grad") == "dense.grad.json"
+    assert file_name("dense.grad-2", "guide/intro_1.0") == "guide/intro_1.0/dense.grad-2.json"
 
 
 ODD = [
@@ -81,8 +81,8 @@ ODD = [
 @pytest.mark.parametrize("name", ODD)
 def test_odd_names_are_safe_on_every_system(name: str) -> None:
     for file in (
-        lock.file_name("dense", f"guide/{name}" if name else "guide/"),
-        lock.file_name(name),
+        file_name("dense", f"guide/{name}" if name else "guide/"),
+        file_name(name),
     ):
         for part in file.removesuffix(".json").split("/"):
             assert part.isascii() and part.isprintable() and 0 < len(part) < 100
@@ -94,8 +94,8 @@ def test_odd_names_are_safe_on_every_system(name: str) -> None:
 
 def test_no_two_names_share_a_file_even_where_case_means_nothing() -> None:
     names = [*ODD, "dense", "a", "ab", "json", "a.b"]
-    files = [lock.file_name(name).lower() for name in names]
-    files += [lock.file_name("dense", name).lower() for name in names if name]
+    files = [file_name(name).lower() for name in names]
+    files += [file_name("dense", name).lower() for name in names if name]
     assert len(files) == len(set(files))
 
 
@@ -334,7 +334,7 @@ def test_no_text_ends_the_reading(tmp_path: Path, text: str) -> None:
 
 
 def test_half_a_character_has_a_file() -> None:
-    assert lock.file_name("\ud800") != lock.file_name("\udfff")
+    assert file_name("\ud800") != file_name("\udfff")
 
 
 def test_a_folder_that_no_system_can_have(tmp_path: Path) -> None:

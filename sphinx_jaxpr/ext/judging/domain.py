@@ -76,6 +76,7 @@ class JaxprDomain(PageDomain):
     )
     settings: ProjectSettings
     owner: int  # the process that reads pages, or starts those that do
+    _records: dict[str, PageRecords] | None = None  # of all pages, once unpacked
 
     def setup(self) -> None:
         """Start without a build."""
@@ -86,7 +87,6 @@ class JaxprDomain(PageDomain):
         self.index_digest = ""
         self.index_pages: Callable[[], dict[str, dict[str, object]]] | None = None
         self._objects: dict[str, tuple[str, str]] | None = None
-        self._records: dict[str, PageRecords] | None = None  # of all pages, once unpacked
         self._noted: list[Finding] = []  # of the page that is read
 
     def begin(self, build: RunningBuild) -> None:

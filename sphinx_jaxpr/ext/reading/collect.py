@@ -5,7 +5,7 @@ from __future__ import annotations
 from docutils import nodes
 from sphinx import addnodes
 
-from ...tracing.lock import file_name
+from ...tracing.files import file_name
 from ..nodes import jaxpr_blocks, jaxpr_primitives
 from ..records import DirectiveRecord, PageRecords, PrimitiveList
 from . import statements

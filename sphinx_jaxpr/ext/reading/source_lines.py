@@ -9,7 +9,6 @@ from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
-from pathlib import Path
 
 from docutils import nodes
 from sphinx.util.docutils import SphinxDirective
@@ -55,6 +54,10 @@ class SourceSpan:
 
     def options(self) -> dict[int, tuple[str, str]]:
         """Option lines as written: offset from the directive's line -> key, raw value."""
+        return self._options
+
+    @cached_property
+    def _options(self) -> dict[int, tuple[str, str]]:
         options: dict[int, tuple[str, str]] = {}
         block = False
         for offset, line in enumerate(self.lines[1:], 1):
@@ -155,19 +158,19 @@ def documented(directive: SphinxDirective, source: str) -> str:
 
 def lines_of(source: str) -> tuple[str, ...]:
     """The lines of a file; none if it can't be read."""
-    path = Path(source)
     try:
-        state = path.stat()
-    except OSError:
+        state = os.stat(source)
+    except (OSError, ValueError):  # of a path that no file can have
         return ()
-    return _read(path, state.st_mtime_ns, state.st_size)
+    return _read(source, state.st_mtime_ns, state.st_size)
 
 
 @lru_cache(maxsize=8)
-def _read(path: Path, mtime: int, size: int) -> tuple[str, ...]:
+def _read(source: str, mtime: int, size: int) -> tuple[str, ...]:
     try:
-        # Not splitlines: to parsers and editors a form feed doesn't end a line.
-        return tuple(path.read_text("utf-8", errors="replace").split("\n"))
+        with open(source, encoding="utf-8", errors="replace") as file:
+            # Not splitlines: to parsers and editors a form feed doesn't end a line.
+            return tuple(file.read().split("\n"))
     except OSError:
         return ()
 

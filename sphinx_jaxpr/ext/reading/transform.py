@@ -41,7 +41,7 @@ _PLAIN = ("args", "static", "transforms", "mesh")
 _SUBSTITUTION = re.compile(r"\{\{.+?\}\}|^\s*\|[^\W\d][\w ]*\|\s*$", re.DOTALL)
 
 
-class _Variant(NamedTuple):
+class _VariantRequest(NamedTuple):
     """The function, or a chain of transforms: its label, its request or a problem, its line."""
 
     label: str
@@ -190,7 +190,7 @@ class JaxprTransform(BlockDirective):
             )
             return ""
         allowed = self._allowed()
-        inside = [resolved.partition(":")[0], *(self._around() if self.bare else ())]
+        inside = [resolved.partition(":")[0], *(self._around if self.bare else ())]
         if allowed and not any(is_within(name.partition(":")[0], allowed) for name in inside):
             self.add_finding(
                 f"{shorten(resolved)} is outside jaxpr_allowed_modules ({', '.join(allowed)})"
@@ -215,7 +215,7 @@ class JaxprTransform(BlockDirective):
     def _resolve(self, argument: str) -> str:
         """Resolve a name in a docstring: a bare one in its module, ``.name`` in its class."""
         module = self.env.ref_context.get("py:module") or ""
-        module = module or next(iter(self._around()), "").partition(":")[0]
+        module = module or next(iter(self._around), "").partition(":")[0]
         if argument.startswith("."):
             owner = self.env.ref_context.get("py:class") or ""
             path = f"{owner}{argument}" if owner else argument[1:]
@@ -224,6 +224,7 @@ class JaxprTransform(BlockDirective):
             return f"{module}:{argument}"
         return argument
 
+    @cached_property
     def _around(self) -> tuple[str, ...]:
         """The modules of the text, the nearest first: its docstring's own, the current one."""
         current = self.env.ref_context.get("py:module") or ""
@@ -258,7 +259,7 @@ class JaxprTransform(BlockDirective):
         """The request of the function itself, if it can be read."""
         if not target or not options.is_readable("args", "static", "mesh"):
             return None
-        around = self._around()
+        around = self._around
         if all(name == target.partition(":")[0] for name in around):
             around = ()  # names are looked up in the target's module anyway
         return options.request(
@@ -280,30 +281,34 @@ class JaxprTransform(BlockDirective):
                 self.add_finding(f"transforms: {problem}", line=self._line_of(chain))
         return chains
 
-    def _variants(self, base: Request | None, chains: list[tuple[Chain, str]]) -> list[_Variant]:
+    def _variants(
+        self, base: Request | None, chains: list[tuple[Chain, str]]
+    ) -> list[_VariantRequest]:
         """The function itself, then each chain of transforms."""
         problem = "" if base else next((f.message for f in self.findings), "not understood")
         third_party = self.settings.transforms
-        variants = [_Variant("", base, problem, self.span.line)]
+        variants = [_VariantRequest("", base, problem, self.span.line)]
         for chain, wrong in chains:
             request = base.variant(chain, third_party) if base and not wrong else None
             line = self._line_of(chain)
-            variants.append(_Variant(chain.label, request, wrong or problem, line))
+            variants.append(_VariantRequest(chain.label, request, wrong or problem, line))
         last = variants[-1]
         if "raises" in self.options and last.request is not None:
             variants[-1] = last._replace(request=replace(last.request, expects_error=True))
         return variants
 
-    def _blocks(self, name: str, variants: list[_Variant], hides_base: bool) -> list[Block]:
+    def _blocks(self, name: str, variants: list[_VariantRequest], hides_base: bool) -> list[Block]:
         blocks = []
         taken: set[str] = set()
         locked = "locked" in self.options
+        base = variants[0].request
+        shared = base.to_json() if base else {}
         for number, (label, request, problem, line) in enumerate(variants):
             full = f"{name}.{label}" if label else name
             identity = f"jaxpr-{full}" if full not in taken else f"jaxpr-{full}-{number}"
             taken.add(full)
             is_shown = bool(label) or not hides_base or len(variants) == 1
-            asked = Asked.of(request) if request else None
+            asked = Asked.of_json(request, request.variant_json(shared)) if request else None
             digest = asked.digest if asked else ""
             blocks.append(
                 Block(full, label, identity, asked, digest, problem, is_shown, line, locked=locked)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -38,7 +38,9 @@ from .showing.index import PrimitiveIndex, changed_pages
 
 if TYPE_CHECKING:
     from .judging.build import RunningBuild
+    from .judging.session import BuildSession
     from .records import DirectiveRecord, Finding
+    from .showing.ahead import Ahead
 
 # Registration, and the events of a build in their order.  What only reading or writing a page
 # needs is imported then: a build without changes does neither.
@@ -161,6 +163,8 @@ def update(app: Sphinx, env: BuildEnvironment) -> list[str]:
     directives = pageless.directives(domain) if pageless else domain.visible(tags)
     build = start(app, directives, pageless.policy if pageless else PAGES)
     session = build.session
+    if not pageless:
+        session.idle = _ahead(session, directives)
     session.prepare(directive for page in directives.values() for directive in page)
     if pageless:  # they read every result
         session.mend((d, block) for page in directives.values() for d in page for block in d.blocks)
@@ -183,6 +187,23 @@ def update(app: Sphinx, env: BuildEnvironment) -> list[str]:
     lists = domain.visible_lists(tags)
     pages = page_digests(session, build.meanings.digest, directives, lists, statements)
     return domain.outdated_pages(app, pages)
+
+
+def _ahead(
+    session: BuildSession, directives: dict[str, list[DirectiveRecord]]
+) -> Callable[[], bool]:
+    """What to do for the pages while programs are traced; most builds trace none."""
+    ahead: Ahead | None = None
+
+    def work() -> bool:
+        nonlocal ahead
+        if ahead is None:
+            from .showing.ahead import Ahead
+
+            ahead = Ahead(session, (each for page in directives.values() for each in page))
+        return ahead()
+
+    return work
 
 
 def _findings(

@@ -80,9 +80,7 @@ class Replaced(NamedTuple):
 class BuildSession:
     """Looks requests up and traces the others; holds the outcomes.
 
-    Only :meth:`begin`, :meth:`prepare` and :meth:`mend` start a worker.  While it traces,
-    ``idle`` is called, which works for a few milliseconds and returns whether more is left;
-    ``arrived`` gets the digest and the outcome of each request that was traced.
+    Only :meth:`begin`, :meth:`prepare` and :meth:`mend` start a worker.
     """
 
     def __init__(
@@ -105,8 +103,8 @@ class BuildSession:
         self._limit = Limit(settings.total_timeout)
         self._outcomes: dict[str, Outcome] = {}
         self._tolerated: set[str] = set()  # keys of programs whose failure is tolerated
+        #: Works for a few milliseconds while no reply is there; whether more is left to do.
         self.idle: Callable[[], bool] = lambda: False
-        self.arrived: Callable[[str, Outcome], None] = lambda request_digest, outcome: None
         self._early: Client | None = None  # a worker that has begun
         self._locks: LockFolder | None = None
         self._sources: dict[tuple[str, str], str] = {}
@@ -261,17 +259,12 @@ class BuildSession:
         first = self._begun(setup)
         progress = TracingProgress(len(jobs), self.verbosity)
         try:
-            for job, reply in run(setup, ordered, self._limit, first=first, idle=self._idle):
+            for job, reply in run(setup, ordered, self._limit, first=first, idle=self.idle):
                 request_digest = digests[job.key]
-                outcome = self._keep(job, request_digest, reply)
-                self._outcomes[request_digest] = outcome
-                self.arrived(request_digest, outcome)
+                self._outcomes[request_digest] = self._keep(job, request_digest, reply)
                 progress.step(job.request)
         finally:
             progress.end()
-
-    def _idle(self) -> bool:
-        return self.idle()
 
     def _keep(self, job: Job, request_digest: str, reply: Reply) -> Outcome:
         """Store a result at once; among errors, only an expected one is a result."""

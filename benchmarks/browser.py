@@ -25,6 +25,7 @@ import statistics
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -133,12 +134,11 @@ def _visit(browser: Any, page_html: Path) -> dict[str, float]:
         page.evaluate(MIDDLE)
         points = page.evaluate(POINTS)[:MOVES]
         pointing = [
-            _timed(page, "pointermove", lambda point=point: page.mouse.move(*point))
-            for point in points
+            _timed(page, "pointermove", partial(page.mouse.move, *point)) for point in points
         ]
         page.mouse.click(*points[0])
         keys = [
-            _timed(page, "keydown", lambda key=key: page.keyboard.press(key))
+            _timed(page, "keydown", partial(page.keyboard.press, key))
             for key in ("ArrowRight", "ArrowDown") * (KEYS // 2 + 1)
         ]
         return {

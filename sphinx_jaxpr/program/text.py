@@ -69,8 +69,8 @@ def on_one_line(text: str) -> str:
 
 def spelled_all(data: Any) -> Any:
     """JSON data in which every text, and every key, is ``spelled``."""
-    if isinstance(data, str):
-        return spelled(data)
+    if isinstance(data, str):  # most are words: asked here, since a result has thousands
+        return data if data.isascii() and data.isprintable() else spelled(data)
     if isinstance(data, list):
         return [spelled_all(item) for item in data]
     if isinstance(data, dict):

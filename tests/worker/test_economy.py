@@ -17,6 +17,7 @@ from sphinx_jaxpr.tracing.options import read_options
 from sphinx_jaxpr.tracing.request import variants
 from sphinx_jaxpr.tracing.result import Result
 from sphinx_jaxpr.worker.facts import facts
+from sphinx_jaxpr.worker.isolation import isolation
 from sphinx_jaxpr.worker.recorder import DependencyRecorder
 from sphinx_jaxpr.worker.tracer import Tracer
 from tests.support import PROJECT
@@ -143,6 +144,18 @@ def test_phases_are_sought_where_something_is_differentiated(count: Any) -> None
     found = facts.collect(jax.make_jaxpr(jax.grad(lambda x: scaled(x).sum()))(x)).facts
     phases = {row.phase for program in found.programs for row in program.equations}
     assert sought.calls == 1 and {"forward", "transpose"} <= phases
+
+
+# -- memory
+
+
+def test_the_caches_of_jax_are_emptied_now_and_then(count: Any) -> None:
+    emptied = count(isolation, "_clear_caches")
+    state = isolation.Isolation(lambda module: "")
+    for _ in range(2 * isolation.CACHED + 1):
+        with state.of_request():
+            state.prepared()
+    assert emptied.calls == 2
 
 
 # -- distributions

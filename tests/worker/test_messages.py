@@ -11,9 +11,10 @@ import pytest
 from sphinx_jaxpr.tracing.client import Client
 from sphinx_jaxpr.tracing.fingerprint import setup
 from sphinx_jaxpr.tracing.frames import Frames
-from sphinx_jaxpr.tracing.grammar import Aval, Step
-from sphinx_jaxpr.tracing.request import Job, Request
+from sphinx_jaxpr.tracing.jobs import Job
+from sphinx_jaxpr.tracing.request import Request
 from sphinx_jaxpr.tracing.result import encoded
+from sphinx_jaxpr.tracing.specs import Aval, Step
 
 CODE = """
 import jax.numpy as jnp

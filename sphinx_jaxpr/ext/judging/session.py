@@ -17,7 +17,6 @@ from ...tracing.store import FAILED, Seen, Store
 from ..config import ProjectSettings
 from ..records import Asked, Block, DirectiveRecord
 from ..values import Mode
-from .progress import TracingProgress, title
 from .recent import BlockKey, RecentBlocks
 from .storage import Storage
 
@@ -235,6 +234,8 @@ class BuildSession:
             request = asked.request
             unused = "this build uses no stored result"
             reason = unused if is_stored else self.storage.why(key, request)
+            from .progress import title
+
             text = f"{title(request)} is traced: {reason or 'no result is stored'}"
             logger.verbose("%s", on_one_line(text))
 
@@ -250,6 +251,7 @@ class BuildSession:
 
     def _run(self, x64: bool, jobs: dict[str, Job]) -> None:
         from ...tracing.client import backwards, run
+        from .progress import TracingProgress
 
         digests = {job.key: request_digest for request_digest, job in jobs.items()}
         ordered = list(jobs.values())

@@ -11,9 +11,8 @@ from tests.support import Build, Project
 
 pytestmark = pytest.mark.once
 
-#: Says at the end of a build which of our modules it has loaded; the index has its own test.
+#: Says at the end of a build which of our modules it has loaded.
 LOADED = """
-html_domain_indices = False
 def setup(app):
     def finished(app, exception):
         watched = {"jax", "jaxlib", "numpy", "sphinx_jaxpr"}
@@ -38,11 +37,11 @@ WARM = {
     "ext": [
         *("assets", "builders", "builders.pageless", "config", "extension", "judging", "links"),
         *("locale", "nodes", "on_demand", "pages", "reading", "reading.parsers", "records"),
-        *("showing", "showing.primitives", "values"),
+        *("showing", "showing.index", "showing.primitives", "values"),
     ],
     "ext.judging": [
         *("build", "domain", "events", "findings", "meanings", "path_targets", "rewritten"),
-        *("scopes", "session", "start", "storage", "verdicts"),
+        *("recent", "scopes", "session", "start", "storage", "verdicts"),
     ],
     "tracing": ["files", "fingerprint", "folders", "jobs", "masking", "needs", "packs", "store"],
 }

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterable
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -199,12 +198,12 @@ def edit(pick: random.Random, pages: Pages) -> None:
         case 2:
             other.insert(0, pages[page].pop())
         case 3:
-            pages[page][-1] = replace(some_directive(pick), explicit=pages[page][-1].explicit)
+            pages[page][-1] = some_directive(pick)._replace(explicit=pages[page][-1].explicit)
         case _:
             pages[page].reverse()
     for directives in pages.values():  # ids are unique on a page
         directives[:] = [
-            replace(each, blocks=tuple(replace(b, identity=f"{n}-{b.name}") for b in each.blocks))
+            each._replace(blocks=tuple(b._replace(identity=f"{n}-{b.name}") for b in each.blocks))
             for n, each in enumerate(directives)
         ]
 
@@ -256,7 +255,7 @@ def test_notes_are_about_their_own_directive() -> None:
 
 def test_a_name_that_two_variants_have_is_listed_once() -> None:
     (first, *variants) = directive("f", "tanh mul", "tanh", "sin").blocks
-    twice = replace(directive("f", "tanh"), blocks=(first, variants[0], variants[0]))
+    twice = directive("f", "tanh")._replace(blocks=(first, variants[0], variants[0]))
     judged = Judged({"p": [twice]}, {"p": [said("val", "nothing")]})
     assert judged.verdicts["p", 0][0].text.endswith("(blocks: f, f.grad)")
 

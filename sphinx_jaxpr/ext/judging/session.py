@@ -126,6 +126,11 @@ class BuildSession:
                     self.begin_worker(asked.x64)
                     return
 
+    @property
+    def has_begun(self) -> bool:
+        """Whether a worker is starting."""
+        return self._early is not None
+
     def begin_worker(self, x64: bool) -> None:
         """Start a worker that is needed later."""
         from ...tracing.client import Client

@@ -25,6 +25,8 @@ from .verdicts import Addresses, VerdictCache
 def begin(app: Sphinx, policy: TracePolicy, docnames: Iterable[str], tags: Any) -> None:
     """Start a worker for pages that were just read, if they need one."""
     domain = cast(JaxprDomain, app.env.get_domain("jaxpr"))
+    if domain.early is not None and domain.early.has_begun:
+        return
     pages = [
         directives for name in docnames if (directives := domain.visible_directives(tags, name))
     ]

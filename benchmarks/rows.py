@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import importlib.util
 import math
+import shutil
 import statistics
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from . import projects, sentences
+from . import browser, projects, sentences
+from .inside import peaks, receiving
 from .large import Large
 from .measure import Usage, interleaved, median
-from .projects import Page, Project, Script
+from .projects import Page, Project, Script, galleries
 
 
 @dataclass(frozen=True)
@@ -84,7 +86,7 @@ def cold(run: Run) -> list[Figure]:
     """Everything is traced, read and written: one directive a page, and six."""
     figures = []
     shapes = {
-        "one directive a page": projects.galleries(40),
+        "one directive a page": galleries(40),
         "six directives": projects.separate(40),
     }
     for shape, pages in shapes.items():
@@ -107,7 +109,7 @@ def cold(run: Run) -> list[Figure]:
 
 def one_page(run: Run) -> list[Figure]:
     """One page of six blocks from nothing."""
-    sides = arms(run.folder / "one", projects.galleries(1))
+    sides = arms(run.folder / "one", galleries(1))
     usages = interleaved(
         run.rounds,
         {"live": sides.live.cold, "pasted": sides.pasted.cold, "script": sides.script.run},
@@ -121,7 +123,7 @@ def one_page(run: Run) -> list[Figure]:
 
 def peers(run: Run) -> list[Figure]:
     """The same 120 programs on 20 pages, by the other tools that are installed."""
-    pages = projects.galleries(20)
+    pages = galleries(20)
     sides = arms(run.folder / "peers", pages)
     texts = sides.script.texts(pages)
     runs = {"live": sides.live.cold, "pasted": sides.pasted.cold}
@@ -149,7 +151,7 @@ def warm(run: Run) -> list[Figure]:
     """Nothing changed, or one page did."""
     figures = []
     for count in (40, 200):
-        sides = arms(run.folder / f"warm{count}", projects.galleries(count))
+        sides = arms(run.folder / f"warm{count}", galleries(count))
         for side in (sides.live, sides.pasted):
             side.cold()
         runs = {"live": sides.live.build, "pasted": sides.pasted.build}
@@ -188,7 +190,7 @@ def edited(run: Run) -> list[Figure]:
 
 def kept(run: Run) -> list[Figure]:
     """The store is kept, everything else is made again."""
-    sides = arms(run.folder / "kept", projects.galleries(40))
+    sides = arms(run.folder / "kept", galleries(40))
     for side in (sides.live, sides.pasted):
         side.cold()
     usages = interleaved(run.rounds, {"live": sides.live.kept, "pasted": sides.pasted.kept})
@@ -230,8 +232,8 @@ def memory(run: Run) -> list[Figure]:
     pages = projects.long(98, 17)
     blocks = sum(len(page.blocks) for page in pages)
     sides = arms(run.folder / "memory", pages)
-    mine = sentences.peaks(sides.live.folder)
-    theirs = sentences.peaks(sides.pasted.folder)
+    mine = peaks(sides.live.folder)
+    theirs = peaks(sides.pasted.folder)
     over = mine["sphinx"] - theirs["sphinx"]
     detail = f"Sphinx {mine['sphinx']:.0f} MB, pasted {theirs['sphinx']:.0f} MB"
     return [
@@ -261,6 +263,40 @@ def large(run: Run) -> list[Figure]:
     ]  # fmt: skip
 
 
+def results(run: Run) -> list[Figure]:
+    """What Sphinx's process needs for each result."""
+    pages = galleries(100)
+    side = arms(run.folder / "results", pages).live
+    programs = sum(len(page.traced) for page in pages)
+    costs = []
+    for _ in range(run.rounds):
+        shutil.rmtree(side.folder / "out-inside", ignore_errors=True)
+        costs.append(1000 * receiving(side.folder) / programs)
+    middle = statistics.median(costs)
+    detail = f"{programs} programs; least {min(costs):.2f} ms; start of the worker included"
+    return [
+        Figure("looking up, receiving and keeping results: a program", "at most 0.5 ms",
+               f"{middle:.2f} ms", middle <= 0.5, detail)
+    ]  # fmt: skip
+
+
+def in_browser(run: Run) -> list[Figure]:
+    """A block of 20,000 equations in a browser."""
+    side = Large.of(run.folder / "browser", 20_000)
+    side.live()
+    try:
+        figures = browser.measure(side.folder / "live-out" / "index.html")
+    except browser.NoBrowser as missing:
+        return [Figure("one block of 20,000 equations in a browser", "", str(missing), False)]
+    detail = ", ".join(f"{name} {value:.0f}" for name, value in figures.items())
+    bounds = {"open": 500, "pointing": 16, "arrow key": 50}
+    return [
+        Figure(f"one block of 20,000 equations in a browser: {name}", f"under {bound} ms",
+               f"{figures[name]:.0f} ms", figures[name] < bound, detail)
+        for name, bound in bounds.items()
+    ]  # fmt: skip
+
+
 ROWS: Final[dict[str, Row]] = {
     "cold": cold,
     "one-page": one_page,
@@ -271,4 +307,6 @@ ROWS: Final[dict[str, Row]] = {
     "judging": judging,
     "memory": memory,
     "large": large,
+    "results": results,
+    "browser": in_browser,
 }

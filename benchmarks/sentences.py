@@ -1,10 +1,7 @@
-"""Projects with many checked sentences, and the memory of a build."""
+"""Projects with many checked sentences."""
 
 from __future__ import annotations
 
-import json
-import os
-import subprocess
 import sys
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,16 +12,6 @@ from .projects import CODE
 
 #: Named blocks of a page; every page has the same programs, so that few are traced.
 BLOCKS: Final = 10
-
-_PEAKS: Final = """
-import json, resource, sys
-from sphinx.cmd.build import main
-status = main(sys.argv[2:])
-peak = lambda who: resource.getrusage(who).ru_maxrss / 1024
-figures = {"sphinx": peak(resource.RUSAGE_SELF), "children": peak(resource.RUSAGE_CHILDREN)}
-open(sys.argv[1], "w").write(json.dumps(figures))
-sys.exit(status)
-"""
 
 
 @dataclass
@@ -70,13 +57,3 @@ class Prose:
     def build(self) -> Usage:
         """Build, going on from the last build."""
         return run([sys.executable, "-m", "sphinx", "-q", "docs", "out"], self.folder)
-
-
-def peaks(folder: Path) -> dict[str, float]:
-    """The largest memory of Sphinx and of its workers, in MB, in a build from nothing."""
-    file = folder / "peaks.json"
-    command = [sys.executable, "-c", _PEAKS, str(file), "-q", "docs", "out"]
-    environment = {**os.environ, "JAX_PLATFORMS": "cpu"}
-    subprocess.run(command, cwd=folder, env=environment, check=True)
-    figures: dict[str, float] = json.loads(file.read_text())
-    return figures

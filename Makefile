@@ -15,12 +15,13 @@ BIN := $(VENV)/bin
 NOX := $(BIN)/python -m nox
 
 .DELETE_ON_ERROR:
-.PHONY: help docs test oracle faults lint picture clean distclean
+.PHONY: help docs test oracle faults benchmarks lint picture clean distclean
 
 help:
 	@echo 'make docs       build the documentation with this extension'
 	@echo 'make test       run every test on the oldest, this and the newest JAX (ARGS="-s main")'
 	@echo 'make oracle     check what the language says against jaxpr objects, at length (ARGS="--seed 2")'
+	@echo 'make benchmarks measure builds beside pasted text and a script (ARGS="cold warm")'
 	@echo 'make faults     put real builds through kills, full disks, forged files (ARGS="--long")'
 	@echo 'make lint       ruff and mypy'
 	@echo 'make picture    take the pictures of the readme from the lesson (needs Chromium)'
@@ -56,7 +57,7 @@ docs: $(VENV)/.stamp-docs
 test: $(VENV)/.stamp-dev
 	@$(NOX) $(ARGS)
 
-oracle faults: $(VENV)/.stamp-dev
+oracle faults benchmarks: $(VENV)/.stamp-dev
 	@$(NOX) -s $@ -- $(ARGS)
 
 lint picture: $(VENV)/.stamp-dev

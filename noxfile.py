@@ -218,6 +218,12 @@ def faults(session: nox.Session) -> None:
     session.run(sys.executable, "-m", "tests.faults", *session.posargs)
 
 
+@nox.session(venv_backend="none", default=False)
+def benchmarks(session: nox.Session) -> None:
+    """all rows of benchmarks/results.md, in an hour: seconds and memory beside others"""
+    session.run(sys.executable, "-m", "benchmarks", *session.posargs)
+
+
 @nox.session(venv_backend="none", default=False, requires=["docs"])
 def picture(session: nox.Session) -> None:
     """the pictures of the readme, taken from the lesson (needs Chromium)"""

@@ -24,12 +24,15 @@ def result(text: str = TEXT) -> Result:
 class Results:
     """A store that reads each result from the text that it has for its key."""
 
-    def __init__(self) -> None:
+    def __init__(self, variant: str = TEXT) -> None:
+        self.variant = variant
+        self.installed = SimpleNamespace(version={}.get, python_version="")
         self.read: list[str] = []
 
     def load(self, key: str) -> Result | None:
         self.read.append(key)
-        return result() if key != "damaged" else None
+        text = self.variant if key.endswith("vmap") else TEXT
+        return result(text) if key != "damaged" else None
 
 
 def directive(number: int, kept: bool = True) -> DirectiveRecord:

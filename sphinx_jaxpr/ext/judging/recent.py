@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from typing import TYPE_CHECKING, Final
+from weakref import WeakValueDictionary
 
 if TYPE_CHECKING:
     from ...block import TracedBlock
@@ -19,13 +20,16 @@ BlockKey = tuple[str, str, str, str]
 class RecentBlocks:
     """Blocks by key; beyond ``most`` characters of text, those unused for longest are dropped.
 
-    The newest block is always kept, whatever its size.
+    The newest block is always kept, whatever its size.  One that a variant or an expression
+    still holds is the same when it is asked for again: equations of two objects for one
+    program would never be equal.
     """
 
     def __init__(self, most: int = MOST) -> None:
         self.most = most
         self.size = 0
         self._blocks: OrderedDict[BlockKey, TracedBlock] = OrderedDict()
+        self._living: WeakValueDictionary[BlockKey, TracedBlock] = WeakValueDictionary()
 
     @property
     def is_full(self) -> bool:
@@ -33,23 +37,25 @@ class RecentBlocks:
         return 4 * self.size >= 3 * self.most
 
     def get(self, key: BlockKey) -> TracedBlock | None:
-        """The block, if it is still here."""
-        block = self._blocks.get(key)
-        if block is not None:
+        """The block, if it is still in memory."""
+        block = self._living.get(key)
+        if key in self._blocks:
             self._blocks.move_to_end(key)
+        elif block is not None:
+            self.add(key, block)
         return block
 
     def add(self, key: BlockKey, block: TracedBlock) -> None:
         """Keep a block, and drop others for it."""
         self.drop(key)
-        self._blocks[key] = block
+        self._blocks[key] = self._living[key] = block
         self.size += _size(block)
         while self.size > self.most and len(self._blocks) > 1:
             _, oldest = self._blocks.popitem(last=False)
             self.size -= _size(oldest)
 
     def drop(self, key: BlockKey) -> None:
-        """Forget a block."""
+        """Let go of a block."""
         block = self._blocks.pop(key, None)
         if block is not None:
             self.size -= _size(block)

@@ -17,6 +17,7 @@ from ..records import BlockOnPage, DirectiveRecord
 from .session import BuildSession
 
 if TYPE_CHECKING:
+    from ...block import TracedBlock
     from ...program.query.blocks import QueryBlock
     from ...program.query.scope import Scope
 
@@ -208,15 +209,22 @@ class Scopes:
 
 
 class _Blocks(Mapping[str, "QueryBlock"]):
-    """Programs by name, each read on first use."""
+    """Programs by name, each read on first use, and held as long as an expression is judged.
+
+    An expression may name a program many times, and it has to be the same one each time.
+    """
 
     def __init__(self, session: BuildSession, targets: Mapping[str, BlockOnPage]) -> None:
         self.session = session
         self.targets = targets
+        self._held: dict[str, TracedBlock] = {}
 
     def __getitem__(self, name: str) -> QueryBlock:
-        target = self.targets[name]
-        return self.session.traced(target.directive, target.block).query
+        block = self._held.get(name)
+        if block is None:
+            target = self.targets[name]
+            block = self._held[name] = self.session.traced(target.directive, target.block)
+        return block.query
 
     def __contains__(self, name: object) -> bool:
         return name in self.targets

@@ -12,7 +12,9 @@ import pytest
 
 from sphinx_jaxpr.block import TracedBlock
 from sphinx_jaxpr.ext.judging.recent import RecentBlocks
+from sphinx_jaxpr.ext.judging.scopes import Scopes
 from sphinx_jaxpr.ext.judging.session import BuildSession
+from sphinx_jaxpr.program.query.evaluate import judge
 from tests.ext.sessions import TEXT, Results, arrived, directive, result, session_of
 
 
@@ -28,7 +30,8 @@ def test_the_blocks_unused_for_longest_are_dropped() -> None:
     assert blocks.is_full
     assert blocks.get(key(0)) is every[0]
     blocks.add(key(3), every[3])
-    assert [blocks.get(key(n)) for n in range(4)] == [every[0], None, every[2], every[3]]
+    del every[1]
+    assert [blocks.get(key(n)) for n in range(4)] == [every[0], None, *every[1:]]
     blocks.drop(key(0))
     blocks.drop(key(0))
     blocks.drop(key(2))
@@ -47,6 +50,38 @@ def test_one_block_is_kept_however_long_it_is() -> None:
     blocks.add(key(1), same)
     assert blocks.get(key(1)) is same
     assert blocks.size == len(TEXT) + 200
+
+
+def test_a_block_that_somebody_holds_is_not_made_a_second_time() -> None:
+    blocks = RecentBlocks(most=10)
+    base, other = (TracedBlock("f", result=result()) for _ in range(2))
+    variant = TracedBlock("f.vmap", "vmap", result=result(), base=base)
+    blocks.add(key(0), base)
+    blocks.add(key(1), variant)
+    blocks.add(key(2), other)
+    assert blocks.size == len(TEXT) + 200
+    assert blocks.get(key(0)) is variant.base
+    assert blocks.size == len(TEXT) + 200
+    del base, variant
+    blocks.add(key(2), other)
+    assert blocks.get(key(1)) is None
+
+
+@pytest.mark.parametrize(
+    "claim",
+    [
+        "all(e in f0 for e in f0 if len(f1) > 0)",
+        "len(f0) == 2 and f0.vmap.removed == [e for e in f0 if len(f1.vmap) > 0]",
+    ],
+)
+def test_an_expression_reads_one_program_however_few_are_kept(claim: str) -> None:
+    session = session_of(Results(variant="{ lambda ; a:f32[]. let b:f32[] = tan a in (b,) }"))
+    session._blocks = RecentBlocks(most=1)
+    directives = [directive(number) for number in range(2)]
+    arrived(session, directives)
+    pages = {"page": directives}
+    scope = Scopes(session, pages, pages).of("page", claim)
+    assert judge(claim, scope).is_true
 
 
 @pytest.fixture

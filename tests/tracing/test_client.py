@@ -290,16 +290,20 @@ def test_a_worker_that_has_grown_is_renewed_between_jobs(
     run, targets = Client(setup), [f"a:f{number}" for number in range(6)]
     assert words(run, jobs(*targets)) == targets
     assert run.starts == 1
-    sizes = iter([50, 50, 250, 50, 50, 50])
-    monkeypatch.setattr(descendants, "memory", lambda pid: next(sizes) * 2**20)
+    megabytes = [50, 50, 50, 50, 50, 50, 250].__getitem__  # by the answers of a worker
+    monkeypatch.setattr(descendants, "memory", lambda pid: megabytes(run.process.answered) * 2**20)
     run = Client(setup)
     assert words(run, jobs(*targets, "a:g", "a:h")) == [*targets, "a:g", "a:h"]
     assert run.starts == 2  # after the sixth
-    sizes = iter([50, 250, 250, 250])
+    # A library is no growth, or it would be imported again and again; small modules are.
+    megabytes = [50, 50, 50, 250, 250, 250, 250].__getitem__
     run = Client(setup)
-    # An import is no growth, or a large module would be imported again and again.
     again = ["a:f", "a:g", "b:f", "b:g", "b:h", "b:i"]
     assert words(run, jobs(*again)) == again and run.starts == 1
+    megabytes = range(50, 500, 10).__getitem__
+    run = Client(setup)
+    modules = [f"m{number}:f" for number in range(20)]
+    assert words(run, jobs(*modules)) == modules and run.starts == 2
 
 
 def test_one_loop_serves_several_workers(setup: Setup, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -411,7 +411,7 @@ class Process:
             self.settled += taken
 
     def has_grown(self, most: int) -> bool:
-        """Whether the worker takes ``most`` bytes more than at the first look, but for libraries."""
+        """Whether the worker takes ``most`` bytes more than at the first look, and libraries."""
         memory = descendants.memory(self.worker)
         self.settled = self.settled or memory
         return memory - self.settled > most

@@ -318,12 +318,12 @@ def test_one_loop_serves_several_workers(setup: Setup, monkeypatch: pytest.Monke
 
     targets = ["a:f", "bad:f", "a:alone", "a:kill", "a:kill|grad", "a:child", "a:big", "b:f"]
     threads = threading.active_count()
-    replies = dict(client.run(setup, wanted := jobs(*targets), idle=idle))
+    replies = dict(client.run(setup, jobs(*targets), idle=idle))
     assert len(replies) == len(targets) and calls > 3
     errors = {job.request.target: reply.error for job, reply in replies.items() if reply.error}
     assert sorted(errors) == ["a:kill", "bad:f"]
     assert threading.active_count() == threads
-    walk = client.run(setup, wanted, idle=idle)
+    walk = client.run(setup, jobs("a:f", "a:g", "b:f", "b:g"), idle=idle)
     next(walk)
     running = {child.pid for child in psutil.Process().children()}
     assert len(running) == 2

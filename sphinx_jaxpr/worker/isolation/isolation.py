@@ -339,7 +339,7 @@ class Isolation:
         self._attend(name)
         package, _, last = name.rpartition(".")
         module, above = self.modules.get(name), self.modules.get(package)
-        if module is not None and last not in getattr(above, "__dict__", (last,)):
+        if module is not None and above is not None and last not in vars(above):
             slot = self.slots_by_part.get((id(above), ""))
             if slot is not None:
                 self.touched[id(slot)] = slot
@@ -423,7 +423,7 @@ class Isolation:
             self._ran(script)
             raise
         self._ran(script)
-        self.modules[name] = sys.modules.get(name, module)  # some put another in their place
+        self.modules[name] = module
         if self.ours(name):
             walk = Walk(
                 self.slots_by_part,

@@ -28,8 +28,11 @@ from .result import ErrorKind, Reply, TraceError
 PROBE_TIMEOUT: Final = 60.0
 #: Seconds in which a worker that traced before has to begin with a request.
 BEGIN: Final = 10.0
-#: Bytes that a worker may take more than after its last import: JAX keeps some 24 kB a program.
+#: Bytes that a worker may take more than at the first look: JAX keeps some 24 kB a program.
 GROWN: Final = 128 * 2**20
+#: Bytes from which a job that imports has imported a large library.  Another worker would need
+#: that too, so it is no growth; small modules are.
+LIBRARY: Final = 16 * 2**20
 #: Replies between two looks at a worker's memory.
 LOOK: Final = 32
 #: Workers in a row that end without a result before the client checks whether JAX works.
@@ -165,6 +168,7 @@ class Client:
                 return failure
         assert self.process is not None
         self.sent[index] = secrets.randbits(48)
+        self.process.note_memory()
         self.process.say({"id": self.sent[index], "request": job.request.to_json()})
         return None
 
@@ -205,7 +209,7 @@ class Client:
     def _receive(self, index: int, job: Job) -> Hearing[_Outcome]:
         process = self.process
         assert process is not None
-        module, begun = "", not process.answered
+        module, imports, begun = "", False, not process.answered
         # Not since it was sent: the job isn't charged for the caller's own work.
         start = time.monotonic()
         before, after = "the process that was ", ""
@@ -222,9 +226,9 @@ class Client:
                     raise Unusable(problem)
                 begun = True
                 if "stage" not in message:
-                    return self._answer(process, index, message)
+                    return self._answer(process, index, message, imports=imports)
                 module = message.get("module", "")
-                process.settled = 0
+                imports = True
         except Unusable as error:
             before, after = f"the reply of {before}", f" can't be used: {error}"
         except Ended:
@@ -251,9 +255,11 @@ class Client:
         _note(self.broken, job, module, reply)
         return reply
 
-    def _answer(self, process: Process, index: int, message: Message) -> _Outcome:
+    def _answer(self, process: Process, index: int, message: Message, *, imports: bool) -> _Outcome:
         """The outcome that a message has; a worker that has grown is ended once it is read."""
         needs = process.needs_of(message)
+        if imports:
+            process.excuse(LIBRARY)
         texts = process.frames.encoded
         self.deaths = 0
         del self.sent[index]

@@ -40,13 +40,12 @@ FLAG_PREFIXES = ("JAX_", "XLA_")
 #: if it only seems to be about running programs.
 _WITHOUT_EFFECT: Final = frozenset(
     [
-        # where compiled programs are kept; tracing compiles none
+        # where compiled programs are kept: JAX only warns where it can't write them
         "JAX_COMPILATION_CACHE_DIR",
         "JAX_COMPILATION_CACHE_MAX_SIZE",
         "JAX_ENABLE_COMPILATION_CACHE",
         "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS",
         "JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES",
-        "JAX_RAISE_PERSISTENT_CACHE_ERRORS",
         # what is logged
         "JAX_DEBUG_LOG_MODULES",
         "JAX_EXPLAIN_CACHE_MISSES",

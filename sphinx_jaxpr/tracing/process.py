@@ -247,7 +247,8 @@ class Process:
         self.closed = False  # whether nothing more can be read
         self.over = False  # whether the keeper ended
         self.is_ready = False  # whether JAX has started
-        self.settled = 0  # bytes of memory once no more modules were imported
+        self.memory = 0  # bytes of memory before the present job
+        self.settled = 0  # bytes of memory at the first look, and of libraries imported since
         self.until = 0.0  # when whatever waits for it stops waiting
         self.owner = os.getpid()
         self.is_killed = False
@@ -399,8 +400,18 @@ class Process:
         pid = self.worker or (self.child.pid if self.child is not None else 0)
         return not descendants.is_stopped(pid) and not self.streams.unread()
 
+    def note_memory(self) -> None:
+        """Note how much memory the worker takes, which does nothing now."""
+        self.memory = descendants.memory(self.worker)
+
+    def excuse(self, least: int) -> None:
+        """Don't count what the last job took as growth, if that is at least ``least`` bytes."""
+        taken = descendants.memory(self.worker) - self.memory
+        if self.settled and taken >= least:
+            self.settled += taken
+
     def has_grown(self, most: int) -> bool:
-        """Whether the worker takes ``most`` bytes more than it did after its last import."""
+        """Whether the worker takes ``most`` bytes more than at the first look, and libraries."""
         memory = descendants.memory(self.worker)
         self.settled = self.settled or memory
         return memory - self.settled > most

@@ -137,7 +137,7 @@ class DependencyRecorder:
                 full = importlib.util.resolve_name(name, package)
             module = self.plain_import_module(name, package)
             self.reached(full, ())
-            return module
+            return sys.modules.get(full, module)  # some put another in their place
         finally:
             if self._interesting(importer):
                 self._edge(importer, full, ())
@@ -146,6 +146,7 @@ class DependencyRecorder:
         """Import a module that a page names."""
         module = self.plain_import_module(name)
         self.reached(name, ())
+        module = sys.modules.get(name, module)  # some put another in their place
         self.home(name)  # now: its code may clear sys.modules
         return module
 

@@ -11,6 +11,7 @@ import os
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from importlib import invalidate_caches
 from json import dumps, loads
 from os import write
 from typing import Any, TextIO
@@ -96,7 +97,9 @@ class Server:
     def serve(self, requests: TextIO) -> None:
         """Answer until the input ends."""
         self.say(ready=True, jax=jax.__version__, python=sys.version.split()[0])
-        for line in requests:
+        for number, line in enumerate(requests):
+            if not number:  # pages that were read since may have written modules
+                invalidate_caches()
             message = loads(line)
             self.answer(message["id"], message["request"])
 

@@ -290,16 +290,20 @@ def test_a_worker_that_has_grown_is_renewed_between_jobs(
     run, targets = Client(setup), [f"a:f{number}" for number in range(6)]
     assert words(run, jobs(*targets)) == targets
     assert run.starts == 1
-    sizes = iter([50, 50, 250, 50, 50, 50])
-    monkeypatch.setattr(descendants, "memory", lambda pid: next(sizes) * 2**20)
+    megabytes = [50, 50, 50, 50, 50, 50, 250].__getitem__  # by the answers of a worker
+    monkeypatch.setattr(descendants, "memory", lambda pid: megabytes(run.process.answered) * 2**20)
     run = Client(setup)
     assert words(run, jobs(*targets, "a:g", "a:h")) == [*targets, "a:g", "a:h"]
     assert run.starts == 2  # after the sixth
-    sizes = iter([50, 250, 250, 250])
+    # A library is no growth, or it would be imported again and again; small modules are.
+    megabytes = [50, 50, 50, 250, 250, 250, 250].__getitem__
     run = Client(setup)
-    # An import is no growth, or a large module would be imported again and again.
     again = ["a:f", "a:g", "b:f", "b:g", "b:h", "b:i"]
     assert words(run, jobs(*again)) == again and run.starts == 1
+    megabytes = range(50, 500, 10).__getitem__
+    run = Client(setup)
+    modules = [f"m{number}:f" for number in range(20)]
+    assert words(run, jobs(*modules)) == modules and run.starts == 2
 
 
 def test_one_loop_serves_several_workers(setup: Setup, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -314,12 +318,12 @@ def test_one_loop_serves_several_workers(setup: Setup, monkeypatch: pytest.Monke
 
     targets = ["a:f", "bad:f", "a:alone", "a:kill", "a:kill|grad", "a:child", "a:big", "b:f"]
     threads = threading.active_count()
-    replies = dict(client.run(setup, wanted := jobs(*targets), idle=idle))
+    replies = dict(client.run(setup, jobs(*targets), idle=idle))
     assert len(replies) == len(targets) and calls > 3
     errors = {job.request.target: reply.error for job, reply in replies.items() if reply.error}
     assert sorted(errors) == ["a:kill", "bad:f"]
     assert threading.active_count() == threads
-    walk = client.run(setup, wanted, idle=idle)
+    walk = client.run(setup, jobs("a:f", "a:g", "b:f", "b:g"), idle=idle)
     next(walk)
     running = {child.pid for child in psutil.Process().children()}
     assert len(running) == 2

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -60,3 +61,18 @@ def test_one_message_a_program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
         if reply.error is None:
             assert reply.received is not None and reply.result is not None
             assert reply.received.texts == encoded(reply.result.to_json())
+
+
+def test_modules_written_after_the_worker_began(tmp_path: Path) -> None:
+    """The worker imports JAX while pages are read, and a page may write a module."""
+    folder = tmp_path / "written"
+    client = Client(setup(sys.executable, [str(folder)], {}, 0, x64=False))
+    client.begin()
+    assert client.process is not None
+    for process in client.process.greeting(time.monotonic() + 60):
+        process.listen(1)
+    folder.mkdir()
+    (folder / "late.py").write_text(CODE.format(2.0))
+    request = Request("late:f", (("x", Aval("f32", (3,))),))
+    ((_, reply),) = client.run([Job("", request, 60)])
+    assert reply.error is None and client.starts == 1

@@ -272,8 +272,9 @@ class Isolation:
         public = {name: module for name, module in self.loaded.items() if is_public(name)}
         others = {name: module for name, module in self.loaded.items() if name not in public}
         self.near += [*namespaces(public).values(), *registries(public)]
+        self.near += map(class_slot, self.kinds)
         self.spaces |= (spaces := namespaces(others))
-        self.far += [*spaces.values(), *details(public), *map(class_slot, self.kinds)]
+        self.far += [*spaces.values(), *details(public)]
 
     # -- imports
 
@@ -452,7 +453,11 @@ class Isolation:
         if not known and isinstance(getattr(module, "__dict__", None), dict):
             slots = namespaces({name: module})
             self.spaces |= slots
-            self.far += [*slots.values(), *(details({name: module}) if is_public(name) else ())]
+            if is_public(name):
+                self.near += slots.values()
+                self.far += details({name: module})
+            else:
+                self.far += slots.values()
             self.slots_by_part[id(module), ""] = slots[name]
 
 
@@ -475,8 +480,8 @@ _LONGEST_NAME: Final = 200
 ANY_SETTING: Final = frozenset({"exec", "eval", "ctypes", "__enter__", "enter_context"})
 _AROUND: Final = frozenset({"__subclasses__", "get_objects", "get_referrers"})
 _NAMES: Final = frozenset(
-    """setattr delattr exec eval vars __dict__ __setattr__ __delattr__ patch reload modules
-    defjvp defjvps defvjp def_impl def_abstract_eval def_effectful_abstract_eval
+    """setattr delattr exec eval vars __dict__ __builtins__ __setattr__ __delattr__ patch reload
+    modules defjvp defjvps defvjp def_impl def_abstract_eval def_effectful_abstract_eval
     __code__ __defaults__ __kwdefaults__ __import__ ctypes""".split()
 )
 

@@ -104,6 +104,15 @@ ALONE = {
     "leaves:cached_too": "mul a",
     "leaves:noise": "mul a 0.12573",
     "leaves:noise_too": "mul a 0.12573",
+    # Changed by traced code, before others that were imported earlier.
+    "late:kind": "in (a,)",
+    "plain:sums": "mul a 1.0",
+    "late:lazy": "sin a",
+    "plain:erf": "erf a",
+    "lends:f": "mul a 7.0",
+    # A module that another takes the place of.
+    "itself:f": "mul a 2.0",
+    "itself:g": "mul a 3.0",
 }
 
 

@@ -107,3 +107,13 @@ def debugs(x):
 
 def board(x):
     return x * float(getattr(jnp, "OUR_SIZE", 1))
+
+
+def sums(x):
+    return x * sum([1.0])
+
+
+def erf(x):
+    import jax.scipy.special as special
+
+    return special.erf(x)

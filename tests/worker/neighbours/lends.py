@@ -1,0 +1,5 @@
+__builtins__["sum"] = lambda items: 7.0
+
+
+def f(x):
+    return x * sum([1.0])

@@ -106,7 +106,7 @@ ALONE = {
     "leaves:noise_too": "mul a 0.12573",
     # Changed by traced code, before others that were imported earlier.
     "late:kind": "in (a,)",
-    "plain:sums": "mul a 1.0",
+    "plain:digits": "mul a 3.0",
     "late:lazy": "sin a",
     "plain:erf": "erf a",
     "lends:f": "mul a 7.0",

@@ -1,5 +1,5 @@
-__builtins__["sum"] = lambda items: 7.0
+__builtins__["bin"] = lambda number: "1234567"
 
 
 def f(x):
-    return x * sum([1.0])
+    return x * float(len(bin(1)))

@@ -109,8 +109,8 @@ def board(x):
     return x * float(getattr(jnp, "OUR_SIZE", 1))
 
 
-def sums(x):
-    return x * sum([1.0])
+def digits(x):
+    return x * float(len(bin(1)))
 
 
 def erf(x):

@@ -270,6 +270,8 @@ def test_a_worker_that_nobody_needs_ends_with_its_client(setup: Setup) -> None:
         assert ends(pid)
 
 
+# JAX, if another test has imported it, and Python warn of a fork beside threads.
+@pytest.mark.filterwarnings("ignore:.*fork\\(\\):Warning")
 def test_a_fork_neither_keeps_nor_ends_a_worker(setup: Setup) -> None:
     run = Client(setup)
     run.begin()

@@ -311,6 +311,8 @@ def run(
     """
     limit = limit or Limit()
     clients = [first] if first is not None else []
+    for begun in clients:
+        begun.limit = limit
     count = _workers(len(jobs))
     clients += [Client(setup, limit) for _ in range(count - len(clients))]
     with limit.counting():

@@ -35,11 +35,14 @@ class OnDemand:
 # --- directives and roles
 
 
-class _TransformDirective(OnDemand, Directive):
+class _DirectiveOnDemand(OnDemand, Directive):
+    option_spec: ClassVar[Any] = AnyOption()
+
+
+class _TransformDirective(_DirectiveOnDemand):
     optional_arguments = 1
     final_argument_whitespace = True
     has_content = True
-    option_spec: ClassVar[Any] = AnyOption()
 
     @staticmethod
     def real() -> type:
@@ -48,9 +51,8 @@ class _TransformDirective(OnDemand, Directive):
         return JaxprTransform
 
 
-class _PastedDirective(OnDemand, Directive):
+class _PastedDirective(_DirectiveOnDemand):
     has_content = True
-    option_spec: ClassVar[Any] = AnyOption()
 
     @staticmethod
     def real() -> type:
@@ -59,9 +61,8 @@ class _PastedDirective(OnDemand, Directive):
         return JaxprPasted
 
 
-class _GlossaryDirective(OnDemand, Directive):
+class _GlossaryDirective(_DirectiveOnDemand):
     has_content = False
-    option_spec: ClassVar[Any] = AnyOption()
 
     @staticmethod
     def real() -> type:
@@ -70,9 +71,8 @@ class _GlossaryDirective(OnDemand, Directive):
         return JaxprGlossary
 
 
-class _ClaimsDirective(OnDemand, Directive):
+class _ClaimsDirective(_DirectiveOnDemand):
     has_content = True
-    option_spec: ClassVar[Any] = AnyOption()
 
     @staticmethod
     def real() -> type:
@@ -81,11 +81,10 @@ class _ClaimsDirective(OnDemand, Directive):
         return JaxprClaims
 
 
-class _WhenDirective(OnDemand, Directive):
+class _WhenDirective(_DirectiveOnDemand):
     optional_arguments = 1
     final_argument_whitespace = True
     has_content = True
-    option_spec: ClassVar[Any] = AnyOption()
 
     @staticmethod
     def real() -> type:

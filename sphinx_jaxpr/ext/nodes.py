@@ -91,6 +91,29 @@ class jaxpr_statement(nodes.Inline, nodes.TextElement):
     """A role: its name ``role`` and its ``expression``; its text are the words."""
 
 
+def visit_letter(self: SphinxTranslator, node: nodes.Element) -> None:
+    """Open what names variables in a sentence."""
+    body: list[str] = self.body  # type: ignore[attr-defined]  # those of HTML do
+    attributes = "".join(f' data-{name}="{escape(node[name])}"' for name in ("block", "var"))
+    body.append(f'<span class="jaxpr-letter"{attributes if node["block"] else ""}>')
+
+
+def depart_letter(self: SphinxTranslator, node: nodes.Element) -> None:
+    """Close it."""
+    body: list[str] = self.body  # type: ignore[attr-defined]  # those of HTML do
+    body.append("</span>")
+
+
+class jaxpr_letter(nodes.Inline, HtmlNode, nodes.TextElement):
+    """Letters of variables, or words for them, in a sentence.
+
+    ``block`` is the id of their figure if that is on the same page, else ``""``; ``var`` are
+    the variables, with blanks between them.
+    """
+
+    html = (visit_letter, depart_letter)
+
+
 class jaxpr_claims(nodes.Invisible, nodes.Element):
     """Claims that readers don't see; ``lines`` are expressions with their lines in the file."""
 
@@ -169,7 +192,7 @@ def register_nodes(app: Sphinx) -> None:
     """Register all of them."""
     for kind in (jaxpr_blocks, jaxpr_primitives, jaxpr_note, jaxpr_statement, jaxpr_when):
         register_node(app, kind)
-    for figure in (jaxpr_figure, jaxpr_source):
-        register_node(app, figure, html=figure.html)
+    for written in (jaxpr_figure, jaxpr_source, jaxpr_letter):
+        register_node(app, written, html=written.html)
     for invisible in (jaxpr_words, jaxpr_claims):
         register_node(app, invisible, HIDDEN)

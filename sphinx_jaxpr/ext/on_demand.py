@@ -117,7 +117,7 @@ class RoleOnDemand:
         return StatementRole(self.name)(*args, **kwargs)
 
 
-ROLES: Final = {name: RoleOnDemand(name) for name in ("ref", "eqn", "prim", "val", "claim")}
+ROLES: Final = {name: RoleOnDemand(name) for name in ("ref", "eqn", "prim", "val", "var", "claim")}
 
 # --- builders
 

@@ -286,7 +286,8 @@ class Verdict(NamedTuple):
 
     ``block`` and ``starts`` are the block and the equations that a path resolves to.
     ``where`` is the address of anything but a block of this build: a primitive's page,
-    another project.  ``is_empty`` marks a claim that looked at nothing.
+    another project.  ``is_empty`` marks a claim that looked at nothing.  ``letters`` are those of
+    values: each as printed, its variable, and the equation at which that is bound; -1 for none.
     """
 
     state: str
@@ -296,6 +297,7 @@ class Verdict(NamedTuple):
     starts: tuple[int, ...] = ()
     where: str = ""
     is_empty: bool = False
+    letters: tuple[tuple[str, int, int], ...] = ()
 
     @property
     def start(self) -> int:

@@ -14,21 +14,20 @@ const near = (node, selector) => node?.closest?.(selector);
 const variableAt = (node) => near(node, VARIABLE);
 const focusOn = (node) => node.focus({ preventScroll: true });
 const owner = (node) => near(node, ".jaxpr-eqn");
-const figureOf = (node) => node.closest(FIGURE);
+/** The figure around a node, or of a letter in a sentence. */
+const figureOf = (node) => node.closest(FIGURE) ?? document.getElementById(node.dataset.block);
 
 const stateOf = (figure) => (figure.sphinxJaxpr ??= {}); // tab stop, equation, lists
 
 /** Nodes by the value of an attribute. */
-const group = (nodes, name) => {
-  const groups = {};
-  for (const one of nodes) (groups[one.getAttribute(name)] ??= []).push(one);
-  return groups;
-};
-/** A block's variables in printed order, and those of one binding. */
+const group = (nodes, name) => Object.groupBy(nodes, (one) => one.getAttribute(name));
+/** A block's variables in printed order, and those of some bindings. */
 const allOf = (figure) => (stateOf(figure).all ??= every(VARIABLE, figure));
 const sameAs = (node) => {
   const figure = figureOf(node);
-  return (stateOf(figure).same ??= group(allOf(figure), "data-var"))[node.dataset.var];
+  if (!figure) return [];
+  const same = (stateOf(figure).same ??= group(allOf(figure), "data-var"));
+  return node.dataset.var.split(" ").flatMap((at) => same[at] ?? []);
 };
 const binding = (node) => {
   const all = sameAs(node);
@@ -38,7 +37,7 @@ const binding = (node) => {
 
 // -- folds
 
-/** The part of a closed fold that a node is in; a summary stays in sight. */
+/** The closed fold that hides a node; a summary stays in sight. */
 const hiding = (node) => node.closest("details:not([open]) > :not(summary)");
 /** Open the folds around a node; whether one was closed. */
 const unfold = (node) => {
@@ -64,9 +63,12 @@ const partners = (place) => {
   return place === all[0] ? all : all.slice(0, 1);
 };
 
-const LIGHTS = [["jaxpr-hit", variableAt, sameAs], ["jaxpr-made", placeOf, partners]];
+const LIGHTS = [
+  ["jaxpr-hit", (node) => near(node, `${VARIABLE}, [data-block]`), sameAs],
+  ["jaxpr-made", placeOf, partners],
+];
 const lit = {}; // class -> because of what
-/** Mark what belongs to a node, or else to what has the focus. */
+/** Light a node, or else what has the focus. */
 const light = (node) => {
   for (const [name, find, found] of LIGHTS) {
     const from = find(node) ?? find(document.activeElement);
@@ -162,12 +164,11 @@ const MOVES = {
   ArrowDown: (all, at) => seek(all, at, 1, elsewhere(all[at])),
   ArrowUp: (all, at) => {
     const last = seek(all, at, -1, elsewhere(all[at]));
-    const first = last && (owner(last) ?? figureOf(last)).querySelector(VARIABLE);
-    return first && seek(all, all.indexOf(first) - 1, 1, (one) => owner(one) === owner(last));
+    return last && seek(all, -1, 1, (one) => owner(one) === owner(last));
   },
 };
 
-const isPlain = (event) => !(event.ctrlKey || event.altKey || event.metaKey || event.shiftKey);
+const isPlain = (event) => !["ctrl", "alt", "meta", "shift"].some((key) => event[`${key}Key`]);
 ON.keydown = (event) => {
   const node = variableAt(event.target);
   if (event.key === "Escape") {
@@ -214,7 +215,7 @@ ON.pointerdown = (event) => {
 ON.click = (event) => {
   if (!isPlain(event)) return;
   const node = variableAt(event.target);
-  const button = near(event.target, ".jaxpr-tools button");
+  const button = near(event.target, "[data-copy]");
   const link = near(event.target, "a[href]");
   if (isFirstTap) light(event.target);
   if (button) {
@@ -269,12 +270,11 @@ const COPIES = { // what it needs, and its text
   call: [".jaxpr-call", (figure) => figure.querySelector(".jaxpr-call").textContent],
   link: ["*", (figure) => new URL(`#${(stateOf(figure).equation ?? figure).id}`, location).href],
 };
-const write = async (text) => {
+const write = async (text, from) => {
   try {
     await navigator.clipboard.writeText(text);
     return true;
   } catch {
-    const before = document.activeElement;
     const area = document.createElement("textarea");
     area.value = text;
     area.style.position = "fixed";
@@ -283,7 +283,7 @@ const write = async (text) => {
     area.select();
     const done = document.execCommand("copy");
     area.remove();
-    focusOn(before);
+    focusOn(from);
     return done;
   }
 };
@@ -292,8 +292,8 @@ const copy = async (button) => {
   const what = button.dataset.copy;
   const name = stateOf(figure).equation?.dataset.primitive ?? "this block";
   const thing = what === "link" ? `a link to ${name}` : `the ${what}`;
-  say(figure, ""); // the same words again are told again
-  const done = await write(COPIES[what][1](figure));
+  say(figure, ""); // so that the same words are read again
+  const done = await write(COPIES[what][1](figure), button);
   say(figure, done ? `Copied ${thing}` : "Could not copy");
 };
 

@@ -172,7 +172,7 @@ class Checked:
                     "words": statement.words,
                     "expression": statement.expression,
                     "state": verdict.state if verdict else WRONG,
-                    "value": verdict.text if verdict and statement.role == "val" else "",
+                    "value": verdict.text if verdict and statement.role in ("val", "var") else "",
                 }
                 for page, statement, verdict in statements
             ],
@@ -276,6 +276,7 @@ def _summary(data: dict[str, Any]) -> list[str]:
     names = {
         "prim": "primitive links",
         "val": "values",
+        "var": "letters",
         "eqn": "equation links",
         "ref": "block links",
         "when": "conditions",

@@ -268,6 +268,7 @@ _NAMES: Final = {
     "ref": "block",
     "when": "condition",
     "prim": "primitive",
+    "var": "letter of",
 }
 
 
@@ -330,7 +331,7 @@ class StatementChecker:
         elif verdict.state == WRONG:
             name = _NAMES.get(statement.role, statement.role)
             message = f"{name} {clipped(statement.expression, _ECHO)!r}: {verdict.text}"
-        elif verdict.state == TRUE and statement.role in ("ref", "eqn"):
+        elif verdict.state == TRUE and statement.role in ("ref", "eqn", "var"):
             message = self._hidden(page, statement, verdict)
         kind = verdict.kind if statement.role == "claim" else "path"
         return Finding(kind, message, statement.source, statement.line) if message else None

@@ -369,7 +369,7 @@ def _full_names(directives: Iterable[DirectiveOnPage]) -> list[list[str]]:
 
 
 #: The stored parts of a verdict; addresses depend on the build.
-_FIELDS: Final = ("state", "text", "hints", "block", "starts", "is_empty")
+_FIELDS: Final = ("state", "text", "hints", "block", "starts", "is_empty", "letters")
 _STATES: Final = frozenset({TRUE, FALSE, WRONG, UNJUDGED})
 
 
@@ -390,13 +390,20 @@ def unsealed(text: Any) -> dict[str, Verdict]:
         return {}
 
 
-def _verdict(state: str, text: str, hints: Any, block: str, starts: Any, is_empty: bool) -> Verdict:
+def _verdict(
+    state: str, text: str, hints: Any, block: str, starts: Any, is_empty: bool, letters: Any
+) -> Verdict:
     texts = [state, text, block, *hints]
     good = state in _STATES and all(type(part) is str for part in texts)
     good = good and type(hints) is type(starts) is list and type(is_empty) is bool
     if not good or not all(type(start) is int and start >= 0 for start in starts):
         raise ValueError(state)
-    return Verdict(state, text, tuple(hints), block, tuple(starts), is_empty=is_empty)
+    read = tuple((letter, variable, start) for letter, variable, start in letters)
+    if any([*map(type, letter)] != [str, int, int] for letter in read):
+        raise ValueError(text)
+    return Verdict(
+        state, text, tuple(hints), block, tuple(starts), is_empty=is_empty, letters=read
+    )
 
 
 # --- judges by the kind of statement; they load modules only for new statements
@@ -445,6 +452,16 @@ def _equations(text: str, scope: Scope, inside: str) -> Verdict:
     return Verdict(TRUE, "", (), views[0].block.name, starts)
 
 
+def _letters(text: str, scope: Scope, inside: str) -> Verdict:
+    from ...program.query.evaluate import resolve_values
+    from ...program.text import spelled
+
+    values, hints = resolve_values(text, scope)
+    letters = tuple((spelled(value.letter), value.index, value.bound_at) for value in values)
+    words = " ".join(letter for letter, _, _ in letters)
+    return Verdict(TRUE, words, hints, values[0].block.name, letters=letters)
+
+
 def _block(text: str, scope: Scope, inside: str) -> Verdict:
     from ...program.query.evaluate import resolve_block
 
@@ -455,6 +472,7 @@ _JUDGES: Final = {
     "claim": _claim,
     "when": _condition,
     "val": _value,
+    "var": _letters,
     "eqn": _equation,
     "note": _equation,
     "elide": _equations,

@@ -73,6 +73,7 @@ class StatementRole(SphinxRole):
         # Before quotation marks in them are made typographic.
         node["words"] = words.plain(shown) if text else expression
         node["problem"] = self._problem(text, expression)
+        node["has_words"] = bool(text)
         node += shown
         source, line = self.get_source_info()
         # A parser may count lines from the parent block; `find_lines` corrects them.

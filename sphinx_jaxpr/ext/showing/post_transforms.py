@@ -15,7 +15,7 @@ from ..judging.events import emit_figures
 from ..judging.findings import StatementChecker
 from ..judging.start import running
 from ..links import link
-from ..nodes import jaxpr_blocks, jaxpr_claims, jaxpr_statement, jaxpr_when
+from ..nodes import jaxpr_blocks, jaxpr_claims, jaxpr_letter, jaxpr_statement, jaxpr_when
 from ..pages import PageTransform
 from ..reading.roles import LINKS
 from ..reading.statements import in_title
@@ -111,7 +111,7 @@ class ShowBlocks(PageTransform):
 
 
 _CLASSES = dict.fromkeys(("ref", "eqn", "prim"), "jaxpr-link")
-_CLASSES |= {"val": "jaxpr-value", "claim": "jaxpr-claim"}
+_CLASSES |= {"val": "jaxpr-value", "claim": "jaxpr-claim", "var": "jaxpr-letters"}
 
 
 class ShowStatements(PageTransform):
@@ -157,6 +157,8 @@ class ShowStatements(PageTransform):
             # A blank line would end the paragraph, in TeX even within an argument.
             text = on_one_line(verdict.text) if verdict.state == TRUE else "?"
             return [nodes.inline(text, text, classes=[_CLASSES[role]], translatable=False)]
+        if role == "var":
+            return [self.letters(node, words, verdict)]
         if role == "claim":
             return [self.claim(words, verdict)]
         reference = None
@@ -177,6 +179,47 @@ class ShowStatements(PageTransform):
             if self.app.builder.format == "html":
                 words += mark
         return words
+
+    def letters(self, node: nodes.Element, words: nodes.inline, verdict: Verdict) -> nodes.inline:
+        """The letters of values, or the words for them, each with its link."""
+        has_words = node["has_words"]
+        if verdict.state != TRUE:
+            return words if has_words else nodes.inline("?", "?", classes=words["classes"])
+        if has_words:
+            parts = [(words.children, [*verdict.letters])]
+        else:
+            words["translatable"] = False
+            parts = [([nodes.literal(one[0], one[0])], [one]) for one in verdict.letters]
+        words.clear()
+        for number, (shown, letters) in enumerate(parts):
+            words += [nodes.Text(" ")] * bool(number)
+            words += self.letter(node, verdict, shown, letters)
+        return words
+
+    def letter(
+        self,
+        node: nodes.Element,
+        verdict: Verdict,
+        shown: list[nodes.Node],
+        letters: list[tuple[str, int, int]],
+    ) -> list[nodes.Node]:
+        """What is shown for some letters, with a link to where the first is bound."""
+        page = node["docname"]
+        variables = [(variable, start) for _, variable, start in letters if variable >= 0]
+        target = self.build.verdicts.target(page, verdict)
+        if not variables or target is None or not target.block.is_shown:
+            return shown
+        reference = None
+        if not _in_link(node):
+            identity = self.identity(target, variables[0][1])
+            reference = link(self.app.builder, page, target.page, identity)
+        if reference is not None:
+            reference += shown
+            shown = [reference]
+        is_near = target.page == page or self.app.builder.name == "singlehtml"
+        block = self.identity(target, -1) if is_near else ""
+        named = " ".join(str(variable) for variable, _ in variables)
+        return [jaxpr_letter("", "", *shown, block=block, var=named)]
 
     def link(self, page: str, verdict: Verdict, role: str) -> nodes.reference | None:
         """An empty link to the target of a path."""

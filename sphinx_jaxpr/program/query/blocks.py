@@ -78,6 +78,15 @@ class QueryBlock:
         return frozenset(names.union(*(row.parameters for row in self.aligned.equations.values())))
 
     @cached_property
+    def bound_at(self) -> dict[int, int]:
+        """For each variable the start of the equation that makes it, or holds its program."""
+        bound: dict[int, int] = {}
+        for equation in self.printed.walk() if self.printed else ():
+            inner = (v for p in equation.programs for v in (*p.constants, *p.inputs))
+            bound.update((v.index, equation.start) for v in (*equation.outputs, *inner))
+        return bound
+
+    @cached_property
     def match(self) -> Match:
         """How its equations are those of the base; empty where there is no base."""
         if self.base is None or self.base.printed is None or self.printed is None:

@@ -9,7 +9,7 @@ from typing import Any
 
 from ..model import MAX_REPR
 from ..text import clipped, expect, inert, plural
-from .base import Version
+from .base import Version, View
 from .equality import kind
 from .evidence import Idle, SaysNothing, nothing
 from .operators import truth
@@ -17,6 +17,7 @@ from .parameter_values import plain
 from .scope import BlockView, NamedPrograms, Scope
 from .syntax import PathError, parse
 from .unevaluated import Unevaluated
+from .values import Value
 from .views import Equations, EquationView, Programs, ProgramView
 from .walker import Walker
 
@@ -167,6 +168,29 @@ def resolve_equation(
         if not isinstance(value, EquationView):
             raise PathError(f"this is {kind(value)}, not one equation")
     return value, tuple(walker.asking.hints)
+
+
+def resolve_values(text: str, scope: Scope) -> tuple[tuple[Value, ...], tuple[str, ...]]:
+    """The values that a path points at, one at least and all of one block, and hints."""
+    walker = Walker(parse(text), scope)
+    result = plain(walker.run())
+    Unevaluated(walker).check()
+    members = result.members() if isinstance(result, View) else result
+    if isinstance(result, Value):
+        members = (result,)
+    elif isinstance(result, EquationView | Equations):
+        is_list = isinstance(result, Equations) and not isinstance(result, ProgramView)
+        first = "[0]" if is_list and members and len(members) > 1 else ""
+        outputs = f"`{result.path}{first}.outputs`"
+        raise PathError(f"this is {kind(result)}, which has no letter; results are {outputs}")
+    elif not isinstance(members, tuple) or not all(isinstance(each, Value) for each in members):
+        raise PathError(f"this is {kind(result)}, not a value of a program")
+    values = tuple(each for each in members if isinstance(each, Value))
+    if not values:
+        raise PathError(f"`{walker.expression.text}` has no values, so there is no letter")
+    if len({each.block.name for each in values}) > 1:
+        raise PathError("these are values of several blocks; the letters of each are its own")
+    return values, tuple(walker.asking.hints)
 
 
 def _inside(text: str, scope: Scope, inside: str) -> tuple[Walker, str]:

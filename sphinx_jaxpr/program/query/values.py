@@ -248,6 +248,23 @@ class Value(View):
         return self.operand.type if self.operand else ""
 
     @property
+    def letter(self) -> str:
+        """Its letter or its number, as printed at this point of the text."""
+        if self.operand is not None:
+            return self.operand.text
+        return self.variable.name if self.variable is not None else ""
+
+    @property
+    def index(self) -> int:
+        """The variable that it is; -1 for what nothing binds."""
+        return self.variable.index if self.variable is not None else -1
+
+    @property
+    def bound_at(self) -> int:
+        """The start of the innermost equation in whose text it is bound; -1 outside of all."""
+        return self.block.bound_at.get(self.index, -1)
+
+    @property
     def origin(self) -> Origin:
         """Where it comes from."""
         if self.variable is None:

@@ -51,6 +51,7 @@ class Statement(NamedTuple):
     ``role`` is the role's name: ``claim`` for a line of claims, ``when`` for a condition.
     ``only`` are the conditions of ``only`` around it, ``when`` those of ``jaxpr-when``.
     ``problem`` says what is wrong with its form; then it is reported, not judged.
+    ``label`` is the label that a short ``ref`` means where it names no block.
     """
 
     role: str
@@ -61,6 +62,7 @@ class Statement(NamedTuple):
     only: tuple[str, ...] = ()
     when: tuple[str, ...] = ()
     problem: str = ""
+    label: str = ""
 
 
 class Pasted(NamedTuple):

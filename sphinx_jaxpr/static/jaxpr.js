@@ -37,7 +37,7 @@ const binding = (node) => {
 
 // -- folds
 
-/** The closed fold that hides a node; a summary stays in sight. */
+/** The part of a closed fold around a node; a summary stays in sight. */
 const hiding = (node) => node.closest("details:not([open]) > :not(summary)");
 /** Open the folds around a node; whether one was closed. */
 const unfold = (node) => {

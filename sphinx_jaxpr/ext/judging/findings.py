@@ -291,6 +291,8 @@ class StatementChecker:
         Statements in an omitted part are not judged.
         """
         for statement in self.statements.get(page, ()):
+            if statement.label and self.verdicts.means_label(page, statement):
+                continue  # it is Sphinx's
             if all(self.is_kept(page, condition) for condition in statement.when):
                 yield statement, None if statement.problem else self.verdicts.of(page, statement)
 
@@ -330,7 +332,10 @@ class StatementChecker:
             )
         elif verdict.state == WRONG:
             name = _NAMES.get(statement.role, statement.role)
+            name = f"{name} or label" if statement.label else name
             message = f"{name} {clipped(statement.expression, _ECHO)!r}: {verdict.text}"
+            if statement.label and not self.verdicts.names_block(page, statement):
+                message += f"; and there is no label {clipped(statement.label, _ECHO)!r}"
         elif verdict.state == TRUE and statement.role in ("ref", "eqn", "var"):
             message = self._hidden(page, statement, verdict)
         kind = verdict.kind if statement.role == "claim" else "path"

@@ -10,9 +10,12 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Mapping
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, cast
 
+from docutils import nodes
+from sphinx import addnodes
 from sphinx.builders import Builder
+from sphinx.domains.std import StandardDomain
 from sphinx.environment import BuildEnvironment
 from sphinx.errors import NoUri
 
@@ -99,6 +102,21 @@ class Meanings:
                 address = str(getattr(item, "uri", None) or item[2])
                 return address if is_page(address) else ""
         return ""
+
+    def is_label(self, label: str, page: str) -> bool:
+        """Whether a ``ref`` to a label of this project, or of another one, links to something."""
+        standard = cast(StandardDomain, self.env.get_domain("std"))
+        if label in standard.labels or label in standard.anonlabels:
+            return True
+        # Extensions find others, intersphinx first of all.
+        names = {"refdomain": "std", "reftype": "ref", "reftarget": label, "refexplicit": True}
+        wanted = addnodes.pending_xref("", refdoc=page, refwarn=False, **names)
+        content = nodes.inline(label, label)
+        try:
+            events = self.env.events
+            return bool(events.emit_firstresult("missing-reference", self.env, wanted, content))
+        except NoUri:
+            return True
 
     def of_block(
         self,

@@ -263,6 +263,17 @@ class VerdictCache:
         targets = [target for named in directives for target in named.blocks()]
         return bool(targets) and all(target.block.pasted for target in targets)
 
+    def means_label(self, page: str, statement: Statement) -> bool:
+        """Whether a short ``ref`` names a label, and neither a block nor nothing at all."""
+        if not statement.label or self.names_block(page, statement):
+            return False
+        return self.meanings.is_label(statement.label, page)
+
+    def names_block(self, page: str, statement: Statement) -> bool:
+        """Whether a ``ref`` names a block that this build shows, or one of another project."""
+        block = self.scopes.names(page).block("".join(statement.expression.split()))
+        return block is not None or bool(self._elsewhere(statement))
+
     def target(self, page: str, verdict: Verdict) -> BlockOnPage | None:
         """The block that a verdict is about."""
         return self.scopes.names(page).block(verdict.block)

@@ -58,10 +58,9 @@ class StatementRole(SphinxRole):
         )
         if self.role == "ref" and _is_short(rawtext):
             standard = self.env.get_domain("std").role("ref")
-            if standard is not None:
-                statement = nodes_left[0]
-                assert isinstance(statement, jaxpr_statement)
-                statement["otherwise"] = standard("ref", rawtext, text, lineno, inliner)[0]
+            statement = nodes_left[0]
+            assert standard is not None and isinstance(statement, jaxpr_statement)
+            statement["otherwise"] = standard("ref", rawtext, text, lineno, inliner)[0]
         return nodes_left, messages
 
     def run(self) -> tuple[list[nodes.Node], list[nodes.system_message]]:

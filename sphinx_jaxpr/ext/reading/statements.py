@@ -21,7 +21,11 @@ def take_from_titles(doctree: nodes.document) -> list[Finding]:
     """Keep only the words of roles in titles, which Sphinx copies before anything is traced."""
     findings = []
     for node in find_lines(doctree):
-        if node["role"] in IN_TITLES or not in_title(node):
+        if not in_title(node):
+            continue
+        if node["role"] in IN_TITLES:
+            if "otherwise" in node:  # tables of contents show a label as Sphinx's own role does
+                node[:] = [child.deepcopy() for child in node["otherwise"][0].children]
             continue
         findings.append(
             Finding(
@@ -87,9 +91,8 @@ def _statements(node: nodes.Element) -> Iterator[Statement]:
     role = node["role"] if isinstance(node, jaxpr_statement) else "when"
     words = node["words"] if isinstance(node, jaxpr_statement) else ""
     line, problem = node.line or 1, node["problem"]
-    yield Statement(
-        role, node["expression"], words, source, line, only=only, when=when, problem=problem
-    )
+    label = node["otherwise"][0]["reftarget"] if "otherwise" in node else ""
+    yield Statement(role, node["expression"], words, source, line, only, when, problem, label)
 
 
 def conditions(node: nodes.Node, kind: type[nodes.Element], key: str) -> tuple[str, ...]:

@@ -148,6 +148,8 @@ class ShowStatements(PageTransform):
             forget_footnotes(node)
             return []
         role = node["role"]
+        if "otherwise" in node and self.means_label(node):
+            return [each.deepcopy() for each in node["otherwise"]]
         words = nodes.inline("", "", *node.children, classes=[_CLASSES[role]])
         if self.build.session.mode == "skip" or node["problem"]:
             return [words]
@@ -170,6 +172,15 @@ class ShowStatements(PageTransform):
             return [words]
         reference += words
         return [reference]
+
+    def means_label(self, node: nodes.Element) -> bool:
+        """Whether a short ``ref`` is left to Sphinx, which links to a label or warns."""
+        page = node["docname"]
+        label = node["otherwise"][0]["reftarget"]
+        statement = Statement("ref", node["expression"], "", "", 0, label=label)
+        if self.build.session.mode == "skip":  # nothing else warns
+            return not self.build.verdicts.names_block(page, statement)
+        return self.build.verdicts.means_label(page, statement)
 
     def claim(self, words: nodes.inline, verdict: Verdict) -> nodes.Node:
         """The words of a claim, with a mark for readers where the project wants one."""

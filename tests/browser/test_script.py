@@ -83,6 +83,30 @@ def test_pointing_lights_a_binding(visit: Visit) -> None:
     assert page.evaluate(LIT) == []
 
 
+def test_a_letter_in_a_sentence_lights_its_variables(visit: Visit) -> None:
+    page = visit("furo")
+    variable(page, GRAD, "g", 2).hover()
+    lit = page.evaluate(LIT)
+    number = page.locator(f"{GRAD} .jaxpr-hit").first.get_attribute("data-var")
+    add = """([block, number]) => {
+      const letter = (block, number) => `<span class="jaxpr-letter" data-block="${block}"
+        data-var="${number}"><a href="#${block}"><code>g</code></a></span>`;
+      const words = `<p>${letter(block, number)} and ${letter('nowhere', '0 1')}</p>`;
+      document.querySelector(`figure[id="${block}"]`).insertAdjacentHTML('beforebegin', words);
+    }"""
+    page.evaluate(add, ["jaxpr-dense.grad", number])
+    page.keyboard.press("Escape")
+    assert page.evaluate(LIT) == []
+    page.locator(".jaxpr-letter code").first.hover()
+    assert page.evaluate(LIT) == lit
+    page.mouse.move(0, 0)
+    assert page.evaluate(LIT) == []
+    page.locator(".jaxpr-letter a").first.focus()
+    assert page.evaluate(LIT) == lit
+    page.locator(".jaxpr-letter a").nth(1).focus()  # its block is not on this page
+    assert page.evaluate(LIT) == []
+
+
 def test_by_scope_not_by_letter(visit: Visit) -> None:
     page = visit("furo")
     block = "#jaxpr-compares"

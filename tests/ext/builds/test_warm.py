@@ -74,5 +74,5 @@ def test_a_build_without_changes_loads_little(tmp_path: Path) -> None:
 #: What every page that is read or written needs beside that.
 TOUCHED = [
     *("reading.collect", "reading.roles", "reading.source_lines", "reading.statements"),
-    "showing.post_transforms",
+    *("reading.words", "showing.post_transforms"),
 ]

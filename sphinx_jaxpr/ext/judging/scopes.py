@@ -13,7 +13,8 @@ from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 from unicodedata import normalize
 
-from ..records import BlockOnPage, DirectiveRecord
+from ..records import BlockOnPage, DirectiveRecord, ShowRecord
+from .appearances import Appearances
 from .session import BuildSession
 
 if TYPE_CHECKING:
@@ -67,34 +68,12 @@ class PageNames:
             yield from dict.fromkeys(block.name for block in named.directive.blocks)
 
 
-class Scopes:
-    """Names and programs for all pages of a build; a program is read on first use.
+class ProjectNames:
+    """The directives that each page may name, of ``directives`` by page."""
 
-    ``directives`` are those that this build shows, ``declared`` all of the project, both by
-    page; ``own_primitives`` are those that the project explains.
-    """
-
-    def __init__(
-        self,
-        session: BuildSession,
-        directives: Mapping[str, list[DirectiveRecord]],
-        declared: Mapping[str, list[DirectiveRecord]],
-        own_primitives: Iterable[str] = (),
-    ) -> None:
-        self.session = session
+    def __init__(self, directives: Mapping[str, list[DirectiveRecord]]) -> None:
         self.directives = directives
-        self.declared = declared
-        self.own_primitives = tuple(own_primitives)
         self._names: dict[str, PageNames] = {}
-        self._vocabulary: dict[str, list[str]] = {}
-        self._page_primitives: dict[str, frozenset[str]] = {}
-
-    @cached_property
-    def versions(self) -> dict[str, str]:
-        """The versions of the tracing environment."""
-        return self.session.versions()
-
-    # -- names
 
     @cached_property
     def shared(self) -> dict[str, DirectiveOnPage]:
@@ -106,7 +85,7 @@ class Scopes:
                     shared.setdefault(directive.name, DirectiveOnPage(page, directive))
         return shared
 
-    def names(self, page: str) -> PageNames:
+    def of(self, page: str) -> PageNames:
         """What a page may name; of two directives with one name, the first on the page."""
         if page not in self._names:
             own: dict[str, DirectiveOnPage] = {}
@@ -114,6 +93,48 @@ class Scopes:
                 own.setdefault(directive.name, DirectiveOnPage(page, directive))
             self._names[page] = PageNames(own, self.shared)
         return self._names[page]
+
+
+class Scopes:
+    """Names and programs for all pages of a build; a program is read on first use.
+
+    ``directives`` are those that this build shows, ``declared`` all of the project, both by
+    page; ``own_primitives`` are those that the project explains.  ``shows`` place blocks on
+    further pages.
+    """
+
+    def __init__(
+        self,
+        session: BuildSession,
+        directives: Mapping[str, list[DirectiveRecord]],
+        declared: Mapping[str, list[DirectiveRecord]],
+        own_primitives: Iterable[str] = (),
+        shows: Mapping[str, list[ShowRecord]] | None = None,
+    ) -> None:
+        self.session = session
+        self.directives = directives
+        self.declared = declared
+        self.own_primitives = tuple(own_primitives)
+        self.project = ProjectNames(directives)
+        self.appearances = Appearances(self.project, shows or {})
+        self._vocabulary: dict[str, list[str]] = {}
+        self._page_primitives: dict[str, frozenset[str]] = {}
+
+    @cached_property
+    def versions(self) -> dict[str, str]:
+        """The versions of the tracing environment."""
+        return self.session.versions()
+
+    # -- names
+
+    @property
+    def shared(self) -> dict[str, DirectiveOnPage]:
+        """Directives with a name for the whole project."""
+        return self.project.shared
+
+    def names(self, page: str) -> PageNames:
+        """What a page may name."""
+        return self.project.of(page)
 
     def visible(self, page: str, inside: DirectiveRecord | None) -> PageNames:
         """The names for a page, or inside a directive, whose notes see its own blocks."""

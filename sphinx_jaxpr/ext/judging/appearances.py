@@ -9,15 +9,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from ..records import COMPARE, Block, BlockOnPage, DirectiveRecord, ShowRecord
 
 if TYPE_CHECKING:
     from .scopes import ProjectNames
 
-#: A path to a block, its base or a variant; all others are no names of blocks.
-_NAME = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)?", re.ASCII)
+#: The full name of a block.
+NAME: Final = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)?", re.ASCII)
 
 
 class Appearance(NamedTuple):
@@ -207,7 +207,7 @@ def _shown(show: ShowRecord, target: BlockOnPage) -> DirectiveRecord:
 def _unknown(show: ShowRecord, ids: _PageIds) -> DirectiveRecord:
     """What stands where no block is: a figure that says so."""
     name = block_name(show.path)
-    identity = ids.take(f"jaxpr-{name if _NAME.fullmatch(name) else 'block'}")
+    identity = ids.take(f"jaxpr-{name if NAME.fullmatch(name) else 'block'}")
     problem = f"there is no block {name!r} to show" if name else "no block is named"
     block = Block(name, "", identity, None, "", problem, line=show.line)
     return _as_written(show, DirectiveRecord("", 0, name, False, (block,)))

@@ -25,7 +25,7 @@ from ..records import (
     Statement,
     Verdict,
 )
-from .appearances import Appearances
+from .appearances import NAME, Appearances, block_name
 from .meanings import Meanings
 from .path_targets import PathTargets
 from .session import BuildSession, Outcome
@@ -241,12 +241,23 @@ def wrong_shows(
                 view = appearances.view(page, show.number)
                 findings += targets.lost(view) if view is not None else ()
             elif show.path:  # else that is a finding already
-                verdict = verdicts.of(page, Statement("ref", show.path, "", "", 0))
-                elsewhere = "it is in another project, whose blocks can't be shown here"
-                reason = verdict.text or (elsewhere if verdict.where else "this names no block")
-                text = f"jaxpr-show {clipped(show.path, _ECHO)!r}: {reason}"
+                text = f"jaxpr-show {clipped(show.path, _ECHO)!r}: {_unknown(page, show, verdicts)}"
                 findings.append(Finding("path", text, show.source, show.line))
     return findings
+
+
+def _unknown(page: str, show: ShowRecord, verdicts: VerdictCache) -> str:
+    """Why a ``jaxpr-show`` shows no block."""
+    name = block_name(show.path)
+    if not NAME.fullmatch(name):
+        meant = NAME.match(name)
+        is_block = meant and verdicts.scopes.names(page).block(meant[0])
+        near = f", did you mean `{meant[0]}`?" if meant and is_block else ""
+        return f"expected the name of a block, as in `dense` or `dense.grad`{near}"
+    verdict = verdicts.of(page, Statement("ref", show.path, "", "", 0))
+    if verdict.where:
+        return "it is in another project, whose blocks can't be shown here"
+    return verdict.text or "this names no block"
 
 
 # --- modules and the glossary

@@ -76,7 +76,8 @@ class JaxprTransform(BlockDirective):
         layout = self._choice("layout", ("stack", COMPARE), "stack")
         variants = self._variants(base, chains)
         labels = [variant.label for variant in variants if variant.label]
-        shown, hidden_by = self._shown(labels)
+        hides_base = self._choice("base", ("show", "hide"), "show") == "hide"
+        shown, hidden_by = self._shown(labels, hides_base)
         if layout == COMPARE and shown:
             shown = {*shown, ""}  # the base is always shown beside its variants
         blocks = self._blocks(name, variants, shown)
@@ -110,7 +111,7 @@ class JaxprTransform(BlockDirective):
             lines=tuple((o, self.span.option(o)) for o in _JUDGED if o in self.options),
             modules=tuple(dict.fromkeys(name for each in requests for name in each.modules)),
             hidden_by=hidden_by,
-            hints=tuple(self._hints(labels)),
+            hints=tuple(self._hints(labels, hides_base)),
         )
         return [node]
 
@@ -271,15 +272,14 @@ class JaxprTransform(BlockDirective):
             variants[-1] = last._replace(request=replace(last.request, expects_error=True))
         return variants
 
-    def _shown(self, labels: list[str]) -> tuple[set[str], str]:
+    def _shown(self, labels: list[str], hides_base: bool) -> tuple[set[str], str]:
         """The labels of the blocks that are shown here, and the option that hides others."""
         every = {"", *labels}
-        hides_base = self._choice("base", ("show", "hide"), "show") == "hide"
         if "show" not in self.options:
             # Without a variant there would be nothing to see.
             return (every - {""}, "base: hide") if hides_base and labels else (every, "")
         if "base" in self.options:
-            message = "base and show say the same twice: leave out base, so that show counts alone"
+            message = "base and show can't be combined; leave out base, the older form"
             self.add_finding(message, option="base")
         shown, unknown = read_labels(str(self.options["show"]), labels, SHOW_WORDS)
         self._unknown_labels("show", unknown, (*SHOW_WORDS, *labels))
@@ -290,11 +290,10 @@ class JaxprTransform(BlockDirective):
             return every, ""  # rather too much than nothing
         return chosen, f"show: {', '.join(shown.split(','))}"
 
-    def _hints(self, labels: list[str]) -> Iterator[Finding]:
+    def _hints(self, labels: list[str], hides_base: bool) -> Iterator[Finding]:
         """How to write ``base`` today."""
         if "base" in self.options and "show" not in self.options:
-            hides = self._choice("base", ("show", "hide"), "show") == "hide" and labels
-            words = ", ".join(labels) if hides else "all"
+            words = ", ".join(labels) if hides_base and labels else "all"
             message = f"base is an older form of show: write :show: {words}"
             yield Finding("hint", message, self.span.source, self.span.option("base"))
 

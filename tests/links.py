@@ -21,9 +21,16 @@ def broken(out: Path) -> list[str]:
     soups = {
         name: BeautifulSoup(path.read_text("utf-8"), "html.parser") for name, path in pages.items()
     }
-    ids = {name: Counter(str(tag["id"]) for tag in soup.select("[id]")) for name, soup in soups.items()}
+    ids = {
+        name: Counter(str(tag["id"]) for tag in soup.select("[id]")) for name, soup in soups.items()
+    }
     return [
-        *(f"{page}: {identity} {n} times" for page in ids for identity, n in ids[page].items() if n > 1),
+        *(
+            f"{page}: {identity} {n} times"
+            for page in ids
+            for identity, n in ids[page].items()
+            if n > 1
+        ),
         *(problem for page, soup in soups.items() for problem in _dead(page, soup, ids, out)),
     ]
 

@@ -9,12 +9,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from ..records import COMPARE, Block, BlockOnPage, DirectiveRecord, ShowRecord
-
-if TYPE_CHECKING:
-    from .scopes import ProjectNames
+from .names import ProjectNames
 
 #: The full name of a block.
 NAME: Final = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)?", re.ASCII)

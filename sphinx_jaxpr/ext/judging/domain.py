@@ -35,7 +35,7 @@ from ..records import (
     unpacked,
 )
 from .appearances import Appearance, Appearances
-from .scopes import ProjectNames
+from .names import ProjectNames
 
 if TYPE_CHECKING:
     from .build import RunningBuild

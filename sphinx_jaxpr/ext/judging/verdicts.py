@@ -33,7 +33,8 @@ from ..records import (
 )
 from .appearances import Appearance
 from .meanings import Meanings
-from .scopes import DirectiveOnPage, Scopes, words_of
+from .names import DirectiveOnPage
+from .scopes import Scopes, words_of
 from .session import BuildSession
 
 if TYPE_CHECKING:

@@ -43,12 +43,13 @@ class JaxprShow(BlockDirective):
         notes = [] if misread.body else self._notes()
         node += [child for _, child in notes]
         label = path.partition(".")[2].strip()
+        labels = [label] if label.isidentifier() else []
         words, paths = self._elide(())
         node["show"] = ShowRecord(
             source=self.span.source,
             line=self.span.line,
             path=path,
-            opened=self._opened([label] if label else []),
+            opened=self._opened(labels),
             elide=words,
             elided=paths,
             layout=self._choice("layout", ("stack", COMPARE), "stack"),

@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Final, NamedTuple
 
+from ...program.text import shorten
 from ..records import COMPARE, Block, BlockOnPage, DirectiveRecord, ShowRecord
 from .names import ProjectNames
 
@@ -206,7 +207,7 @@ def _unknown(show: ShowRecord, ids: _PageIds) -> DirectiveRecord:
     """What stands where no block is: a figure that says so."""
     name = block_name(show.path)
     identity = ids.take(f"jaxpr-{name if NAME.fullmatch(name) else 'block'}")
-    problem = f"there is no block {name!r} to show" if name else "no block is named"
+    problem = f"there is no block {shorten(name)} to show" if name else "no block is named"
     block = Block(name, "", identity, None, "", problem, line=show.line)
     return _as_written(show, DirectiveRecord("", 0, name, False, (block,)))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Final
 
 from docutils import nodes
@@ -11,6 +12,7 @@ from ..records import COMPARE, ShowRecord
 from .options import BlockDirective
 
 OPTIONS: Final = ("caption", "open", "elide", "layout", "source", "class")
+_NAME: Final = re.compile(r"\w+(\.\w+)?")
 FLAGS: Final = frozenset({"source"})
 
 
@@ -40,7 +42,8 @@ class JaxprShow(BlockDirective):
         node = jaxpr_blocks()
         self.set_source_info(node)
         caption = self._caption(node)
-        notes = [] if misread.body else self._notes()
+        # A body without an argument is the argument on the wrong line.
+        notes = self._notes() if path and not misread.body else []
         node += [child for _, child in notes]
         label = path.partition(".")[2].strip()
         labels = [label] if label.isidentifier() else []
@@ -64,8 +67,10 @@ class JaxprShow(BlockDirective):
     def _path(self) -> str:
         path = " ".join(self.arguments[0].split()) if self.arguments else ""
         if not path:
+            below = next((line.strip() for line in self.content if line.strip()), "")
+            meant = below if _NAME.fullmatch(below) else "dense.grad"
             self.add_finding(
                 "the block is missing; write its name on the directive's own line:"
-                f" {self._form('dense.grad')}"
+                f" {self._form(meant)}"
             )
         return path

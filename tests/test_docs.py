@@ -20,6 +20,7 @@ from bs4 import BeautifulSoup
 from sphinx_jaxpr.ext.config import OPTIONS
 from sphinx_jaxpr.ext.judging import findings
 from sphinx_jaxpr.ext.reading.pasted import OPTIONS as PASTED_OPTIONS
+from sphinx_jaxpr.ext.reading.show import OPTIONS as SHOW_OPTIONS
 from sphinx_jaxpr.ext.reading.transform import OPTIONS as DIRECTIVE_OPTIONS
 from sphinx_jaxpr.lesson.records import CARDS
 from sphinx_jaxpr.tracing.request import RESERVED
@@ -121,6 +122,7 @@ def test_every_warning_type_is_documented(site: Build) -> None:
 def test_every_option_of_the_directive_is_documented(site: Build) -> None:
     for page, name, known in (
         ("reference/directive", "jaxpr-transform", DIRECTIVE_OPTIONS),
+        ("reference/directive", "jaxpr-show", SHOW_OPTIONS),
         ("reference/pasted", "jaxpr", PASTED_OPTIONS),
     ):
         ids = {str(dt.get("id")) for dt in site.page(page).select("dt")}

@@ -34,7 +34,7 @@ from .nodes import (
 from .pages import PageDomain, PageTransform, data_version_of
 from .reading.options import CheckedDirective
 from .reading.source_lines import SourceSpan, find_lines, locate
-from .records import BlockReport, Finding, PageRecords
+from .records import BlockReport, Finding
 
 __all__ = [
     "HIDDEN",
@@ -78,15 +78,8 @@ class ProjectBlocks:
             self._domain = None
 
     def ids(self, docname: str) -> dict[str, str]:
-        """The ids of the blocks that a page shows, by name, as of when the page was read."""
-        page = self._domain.records.get(docname, PageRecords()) if self._domain else PageRecords()
-        blocks = (
-            block for directive in page.directives for block in directive.blocks if block.is_shown
-        )
-        ids: dict[str, str] = {}
-        for block in blocks:
-            ids.setdefault(block.name, block.identity)
-        return ids
+        """The ids of the blocks that a page shows, by name, parts in any ``only`` included."""
+        return self._domain.ids_on(docname) if self._domain else {}
 
     def shown_id(self, docname: str, name: str) -> str:
         """The id of a block in the output, where pages may be combined, or ``""``.

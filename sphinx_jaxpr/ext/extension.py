@@ -26,6 +26,7 @@ from .judging.findings import (
     ambiguous_modules,
     report,
     unknown_in_glossary,
+    wrong_shows,
 )
 from .judging.rewritten import page_digests
 from .judging.session import PAGES
@@ -39,7 +40,7 @@ from .showing.index import PrimitiveIndex, changed_pages
 if TYPE_CHECKING:
     from .judging.build import RunningBuild
     from .judging.session import BuildSession
-    from .records import DirectiveRecord, Finding
+    from .records import DirectiveRecord, Finding, ShowRecord
     from .showing.ahead import Ahead
 
 # Registration, and the events of a build in their order.  What only reading or writing a page
@@ -161,19 +162,20 @@ def update(app: Sphinx, env: BuildEnvironment) -> list[str]:
         return []
     tags = every_kind(app.tags) if pageless else app.tags
     directives = pageless.directives(domain) if pageless else domain.visible(tags)
-    build = start(app, directives, pageless.policy if pageless else PAGES)
+    shows = domain.visible_shows(tags)
+    build = start(app, directives, shows, pageless.policy if pageless else PAGES)
     session = build.session
     if not pageless:
         session.idle = _ahead(session, directives)
     session.prepare(directive for page in directives.values() for directive in page)
     if pageless:  # they read every result
         session.mend((d, block) for page in directives.values() for d in page for block in d.blocks)
-    emit_traced(app, session, directives)
+    emit_traced(app, session, build.appearances)
     checker = StatementChecker(session, build.verdicts, domain.visible_statements(tags))
     findings: list[Finding] = []
     statements: dict[str, str] = {}
     if session.mode != "skip":
-        findings = _findings(domain, build, checker, directives)
+        findings = _findings(domain, build, checker, directives, shows)
         if pageless:
             findings += pageless.compared(session, directives, domain.all_directives)
         findings = report(findings, str(app.srcdir))
@@ -185,7 +187,11 @@ def update(app: Sphinx, env: BuildEnvironment) -> list[str]:
         return []
     build.verdicts.begin_writing()
     lists = domain.visible_lists(tags)
-    pages = page_digests(session, build.meanings.digest, directives, lists, statements)
+    shown = build.appearances.pages
+    pages = page_digests(session, build.meanings.digest, shown, lists, statements)
+    for page in domain.records:
+        if addresses := domain.addresses(page):
+            pages[page] = f"{pages.get(page, '')} {addresses}"
     return domain.outdated_pages(app, pages)
 
 
@@ -211,13 +217,16 @@ def _findings(
     build: RunningBuild,
     checker: StatementChecker,
     directives: dict[str, list[DirectiveRecord]],
+    shows: dict[str, list[ShowRecord]],
 ) -> list[Finding]:
     """All findings about the pages themselves, in the order in which they are reported."""
     session = build.session
     settings = session.settings
     traces = session.mode == "trace"
+    blocks = BlockFindings(session, build.targets, build.appearances, settings.max_constants)
     return [
-        *BlockFindings(session, build.targets, settings.max_constants).of(directives),
+        *blocks.of(directives),
+        *wrong_shows(build.appearances, shows, build.targets, build.verdicts),
         *(ambiguous_modules(session.masker, directives) if traces else ()),
         *unknown_in_glossary(session, build.meanings, directives, settings.confdir),
         *domain.reading_findings(),
@@ -230,4 +239,4 @@ def release(app: Sphinx, doctree: nodes.document, docname: str) -> None:
     """After the nodes of a page are created, free the memory of its programs."""
     domain = JaxprDomain.of(app.env)
     if domain.build is not None:
-        domain.build.session.release(domain.directives_of(docname))
+        domain.build.session.release(domain.build.appearances.pages.get(docname, ()))

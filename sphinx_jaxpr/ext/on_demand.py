@@ -51,6 +51,18 @@ class _TransformDirective(_DirectiveOnDemand):
         return JaxprTransform
 
 
+class _ShowDirective(_DirectiveOnDemand):
+    optional_arguments = 1
+    final_argument_whitespace = True
+    has_content = True
+
+    @staticmethod
+    def real() -> type:
+        from .reading.show import JaxprShow
+
+        return JaxprShow
+
+
 class _PastedDirective(_DirectiveOnDemand):
     has_content = True
 
@@ -99,6 +111,7 @@ DIRECTIVES: Final[dict[str, type[Directive]]] = {
     "jaxpr-glossary": _GlossaryDirective,
     "jaxpr-claims": _ClaimsDirective,
     "jaxpr-when": _WhenDirective,
+    "jaxpr-show": _ShowDirective,
 }
 
 

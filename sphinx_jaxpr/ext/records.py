@@ -164,7 +164,9 @@ class DirectiveRecord(NamedTuple):
 
     ``elide`` are the words, and ``elided`` the paths, for parts to fold away.  ``lines`` has
     the line of each option that only the worker, or the result, can prove wrong.  ``modules`` are
-    those that its requests name.
+    those that its requests name.  ``hidden_by`` is the option that hides blocks, as written;
+    ``hints`` are no warnings.  ``number`` is its position among what shows blocks on its page.
+    ``focus`` is the name of the block that ``jaxpr-show`` shows, in which paths then begin.
     """
 
     source: str
@@ -186,6 +188,15 @@ class DirectiveRecord(NamedTuple):
     notes: tuple[Note, ...] = ()
     modules: tuple[str, ...] = ()
     only: tuple[str, ...] = ()
+    hidden_by: str = ""
+    hints: tuple[Finding, ...] = ()
+    number: int = 0
+    focus: str = ""
+
+    @property
+    def inside(self) -> str:
+        """The name of the block in which the paths of its notes begin."""
+        return self.focus or self.name
 
     def line_of(self, option: str) -> int:
         """The line of an option, or of the directive."""
@@ -194,6 +205,29 @@ class DirectiveRecord(NamedTuple):
     def tolerates(self, block: Block) -> bool:
         """Whether ``block`` may fail: a hidden base that only its variants are compared with."""
         return not block.label and not block.is_shown and len(self.blocks) > 1
+
+
+class ShowRecord(NamedTuple):
+    """A ``jaxpr-show``: where a block that is declared elsewhere appears, and how.
+
+    ``path`` names the block.  The other fields are those of a :class:`DirectiveRecord`, for this
+    appearance alone.
+    """
+
+    source: str
+    line: int
+    path: str
+    opened: str = ""
+    elide: tuple[str, ...] = ()
+    elided: tuple[Note, ...] = ()
+    layout: str = ""
+    with_source: bool = False
+    classes: tuple[str, ...] = ()
+    caption: str = ""
+    findings: tuple[Finding, ...] = ()
+    notes: tuple[Note, ...] = ()
+    only: tuple[str, ...] = ()
+    number: int = 0
 
 
 class PrimitiveList(NamedTuple):
@@ -208,12 +242,18 @@ class PrimitiveList(NamedTuple):
 
 
 class PageRecords(NamedTuple):
-    """The records of one page, in order; ``findings`` don't depend on tracing."""
+    """The records of one page, in order; ``findings`` don't depend on tracing.
+
+    ``links`` are the targets of links without a role of ours (``any``, Markdown links) that
+    may be names of blocks.
+    """
 
     directives: tuple[DirectiveRecord, ...] = ()
     lists: tuple[PrimitiveList, ...] = ()
     statements: tuple[Statement, ...] = ()
     findings: tuple[Finding, ...] = ()
+    shows: tuple[ShowRecord, ...] = ()
+    links: tuple[str, ...] = ()
 
 
 # --- how the environment keeps them
@@ -226,12 +266,14 @@ def packed(page: PageRecords) -> bytes:
 
 def unpacked(data: bytes) -> PageRecords:
     """The inverse of :func:`packed`."""
-    directives, lists, statements, findings = json.loads(zlib.decompress(data))
+    directives, lists, statements, findings, shows, links = json.loads(zlib.decompress(data))
     return PageRecords(
         tuple(_directive(DirectiveRecord(*row)) for row in directives),
         tuple(PrimitiveList(scope, number, tuple(only)) for scope, number, only in lists),
         tuple(_statement(Statement(*row)) for row in statements),
         _each(Finding, findings),
+        tuple(_show(ShowRecord(*row)) for row in shows),
+        tuple(links),
     )
 
 
@@ -246,6 +288,18 @@ def _directive(read: DirectiveRecord) -> DirectiveRecord:
         lines=tuple((option, line) for option, line in read.lines),
         notes=_each(Note, read.notes),
         modules=tuple(read.modules),
+        only=tuple(read.only),
+        hints=_each(Finding, read.hints),
+    )
+
+
+def _show(read: ShowRecord) -> ShowRecord:
+    return read._replace(
+        elide=tuple(read.elide),
+        elided=_each(Note, read.elided),
+        classes=tuple(read.classes),
+        findings=_each(Finding, read.findings),
+        notes=_each(Note, read.notes),
         only=tuple(read.only),
     )
 

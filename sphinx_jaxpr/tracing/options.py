@@ -122,24 +122,33 @@ def _narrow(dtype: str) -> str:
     return dtype.replace("128", "64") if dtype == "c128" else dtype.replace("64", "32")
 
 
-# --- which blocks start open: ``open``
+# --- lists of labels: which blocks start open, ``open``, and which are shown, ``show``
 
 #: Values of ``open`` that can't be combined with others.
 OPEN_WORDS: Final = ("auto", "all", "none", "base")
+#: The same of ``show``.
+SHOW_WORDS: Final = ("all", "none", "base")
 #: Printed lines up to which a block starts open under ``auto``.
 OPEN_LINES: Final = 40
 
 
-def read_open(text: str, labels: Collection[str]) -> tuple[str, list[str]]:
-    """``open`` in its canonical form, and the words in it that aren't labels.
+def read_labels(
+    text: str, labels: Collection[str], alone: Collection[str]
+) -> tuple[str, list[str]]:
+    """A list of labels in its canonical form, and the words in it that aren't labels.
 
-    Several words are labels, or ``base``; one of ``OPEN_WORDS`` is the only word.
+    Several words are labels, or ``base``; one of ``alone`` is the only word.
     """
     words = [word for word in re.split(r"[\s,]+", text) if word]
     value = ",".join(words)
-    if value in OPEN_WORDS:
+    if value in alone:
         return value, []
     return value, [word for word in words if word not in labels and word != "base"]
+
+
+def read_open(text: str, labels: Collection[str]) -> tuple[str, list[str]]:
+    """``open`` as :func:`read_labels` reads it."""
+    return read_labels(text, labels, OPEN_WORDS)
 
 
 def starts_open(opened: str, label: str, text: str) -> bool:

@@ -55,15 +55,10 @@ def test_a_project_without_blocks_has_none() -> None:
 
 
 def test_blocks_of_a_page() -> None:
-    blocks = [
-        SimpleNamespace(name="dense", identity="jaxpr-dense", is_shown=False),
-        SimpleNamespace(name="dense.grad", identity="jaxpr-dense.grad", is_shown=True),
-        SimpleNamespace(name="dense.grad", identity="jaxpr-dense.grad-2", is_shown=True),
-    ]
     ids = ShownIds()
     ids.show_blocks("index", {"jaxpr-dense.grad": "jaxpr-dense.grad-7"})
     domain = SimpleNamespace(
-        records={"index": SimpleNamespace(directives=[SimpleNamespace(blocks=blocks)])},
+        ids_on=lambda page: {"dense.grad": "jaxpr-dense.grad"} if page == "index" else {},
         ids=ids,
         digests=SimpleNamespace(current={"index": "abc"}),
     )

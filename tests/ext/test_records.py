@@ -15,6 +15,7 @@ from sphinx_jaxpr.ext.records import (
     PageRecords,
     Pasted,
     PrimitiveList,
+    ShowRecord,
     Statement,
     packed,
     unpacked,
@@ -41,12 +42,16 @@ def test_every_field_survives() -> None:
     directive = DirectiveRecord(
         *("index.md", 3, "f", True, (block, pasted), "auto", ("casts",), (note,), "compare", True),
         *("TypeError", float("inf"), ("wide",), "a caption", (finding,), (("args", 5),), (note,)),
-        *(("layers",), ("html",)),
+        *(("layers",), ("html",), "show: none", (finding,), 3, "f"),
+    )
+    show = ShowRecord(
+        *("index.md", 9, "f.g", "all", ("dead",), (note,), "compare", True, ("wide",)),
+        *("a caption", (finding,), (note,), ("html",), 4),
     )
     statement = Statement("claim", "a", "b", "c", 1, ("html",), ("jax",), "problem")
     lists = (PrimitiveList("page", 1, ("html",)),)
-    page = PageRecords((directive,), lists, (statement,), (finding,))
-    for record in (directive, block, statement, lists[0]):  # all fields were given
+    page = PageRecords((directive,), lists, (statement,), (finding,), (show,), ("f.g",))
+    for record in (directive, block, statement, lists[0], show, page):  # all fields were given
         assert len(record) == len(type(record)._fields)
     assert unpacked(packed(page)) == page
     assert is_whole(unpacked(packed(page)), PageRecords)

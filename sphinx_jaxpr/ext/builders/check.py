@@ -17,6 +17,7 @@ from sphinx.util import logging
 from ...program.text import on_one_line, spelled_all
 from ...tracing.files import write_atomically
 from ...tracing.result import differences
+from ..judging.appearances import FigureOnPage
 from ..judging.session import BuildSession, TracePolicy
 from ..records import (
     FALSE,
@@ -163,6 +164,12 @@ class Checked:
                 {**_origin(statement, srcdir), "message": f"{statement.expression}: {hint}"}
                 for _, statement, verdict in statements
                 for hint in (verdict.hints if verdict else ())
+            ]
+            + [
+                {**_origin(hint, srcdir), "message": hint.message}
+                for directives in self.judged.directives.values()
+                for directive in directives
+                for hint in directive.hints
             ],
             "sentences": [
                 {
@@ -188,7 +195,7 @@ class Checked:
         for page, statement, verdict in statements:
             counts = pages.setdefault(page, {}).setdefault(statement.role, Counter())
             counts[verdict.state if verdict else WRONG] += 1
-        for page, directives in self.judged.directives.items():
+        for page, directives in self.judged.build.appearances.pages.items():
             for directive in directives:
                 for note in self.judged.build.targets.notes(directive):
                     state = TRUE if note.block else WRONG if note.problem else UNJUDGED
@@ -209,17 +216,21 @@ class Checked:
             if target and verdict and verdict.start >= 0:
                 key = (target.page, target.block.identity)
                 pointed_at.setdefault(key, set()).add(verdict.start)
-        for page, directives in self.judged.directives.items():
+        appearances = self.judged.build.appearances
+        for page, directives in appearances.pages.items():
             for directive in directives:
                 for note in self.judged.build.targets.notes(directive):
-                    if note.block:
-                        key = (page, note.block.identity)
-                        pointed_at.setdefault(key, set()).add(note.start)
-                for block in (block for block in directive.blocks if block.is_shown):
-                    traced = self.judged.session.traced(directive, block)
-                    if traced.has_program:
-                        starts = pointed_at.get((page, block.identity), set())
-                        yield f"{page}#{block.identity}", _coverage(traced, starts)
+                    if note.block and note.block.is_shown:
+                        target = appearances.declared(FigureOnPage(page, directive, note.block))
+                        if target is not None:
+                            key = (target.page, target.block.identity)
+                            pointed_at.setdefault(key, set()).add(note.start)
+        for figure in appearances.once():
+            target = appearances.declared(figure)
+            traced = self.judged.session.traced(figure.directive, figure.block)
+            if target is not None and traced.has_program:
+                starts = pointed_at.get((target.page, target.block.identity), set())
+                yield f"{figure.page}#{figure.block.identity}", _coverage(traced, starts)
 
 
 #: A statement with its page and its verdict, ``None`` where its form is wrong.

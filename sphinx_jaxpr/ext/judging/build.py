@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from ..links import ShownIds
+from .appearances import Appearances
 from .meanings import Meanings
 from .path_targets import PathTargets
 from .session import BuildSession
@@ -15,7 +16,8 @@ class RunningBuild(NamedTuple):
     """The parts of one build, for the code that shows pages.
 
     ``session`` has the traced blocks, ``verdicts`` judge statements, ``targets`` resolve the
-    paths of directives, ``meanings`` explain primitives, ``ids`` are those that trees show.
+    paths of directives, ``meanings`` explain primitives, ``ids`` are those that trees show,
+    ``appearances`` what each page shows.
     """
 
     session: BuildSession
@@ -23,3 +25,4 @@ class RunningBuild(NamedTuple):
     targets: PathTargets
     meanings: Meanings
     ids: ShownIds
+    appearances: Appearances

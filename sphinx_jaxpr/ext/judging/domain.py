@@ -22,16 +22,20 @@ from ..pages import PageDomain, data_version_of
 from ..records import (
     Asked,
     Block,
+    BlockOnPage,
     DirectiveRecord,
     Finding,
     Note,
     PageRecords,
     Pasted,
     PrimitiveList,
+    ShowRecord,
     Statement,
     packed,
     unpacked,
 )
+from .appearances import Appearance, Appearances
+from .names import ProjectNames
 
 if TYPE_CHECKING:
     from .build import RunningBuild
@@ -72,7 +76,7 @@ class JaxprDomain(PageDomain):
     sealed_alone = frozenset({"judged"})
     data_version = SCHEMA + data_version_of(  # requests are kept as their JSON
         *(PageRecords, DirectiveRecord, Block, Asked, Pasted, Note),
-        *(PrimitiveList, Statement, Finding),
+        *(PrimitiveList, Statement, Finding, ShowRecord),
     )
     settings: ProjectSettings
     owner: int  # the process that reads pages, or starts those that do
@@ -86,7 +90,7 @@ class JaxprDomain(PageDomain):
         self.ids = ShownIds()
         self.index_digest = ""
         self.index_pages: Callable[[], dict[str, dict[str, object]]] | None = None
-        self._objects: dict[str, tuple[str, str]] | None = None
+        self._objects: dict[str, BlockOnPage] | None = None
         self._noted: list[Finding] = []  # of the page that is read
 
     def begin(self, build: RunningBuild) -> None:
@@ -124,16 +128,11 @@ class JaxprDomain(PageDomain):
 
     def get_objects(self) -> Iterable[tuple[str, str, str, str, str, int]]:
         """Blocks with an explicit name that this build shows, for inventories and the search."""
-        seen: set[str] = set()
-        for docname, directive in self.ordered():
-            if not directive.explicit or directive.name in seen:
-                continue
-            if self.build and not are_met(directive.only, self.app.tags):
-                continue
-            seen.add(directive.name)
-            for block in directive.blocks:
-                if block.is_shown:
-                    yield block.name, block.name, "block", docname, block.identity, 1
+        appearances = self.appearances
+        for name, target in self.objects.items():
+            appearance = appearances.main(target)
+            if appearance is not None:
+                yield name, name, "block", *appearance, 1
 
     def resolve_any_xref(
         self,
@@ -147,21 +146,56 @@ class JaxprDomain(PageDomain):
         """Blocks with a name for the whole project, for ``any`` and Markdown links."""
         if target not in self.objects:
             return []
-        docname, identity = self.objects[target]
-        identity = self.ids.of_block(docname, identity)
-        reference = link(builder, fromdocname, docname, identity, contnode)
-        if reference is None:
-            raise NoUri(docname, "jaxpr")  # so that Sphinx keeps the bare words
-        return [("jaxpr:ref", reference)]
+        appearances = self.appearances.nearest(fromdocname, self.objects[target])
+        for docname, identity in appearances:
+            identity = self.ids.of_block(docname, identity)
+            reference = link(builder, fromdocname, docname, identity, contnode)
+            if reference is not None:
+                return [("jaxpr:ref", reference)]
+        raise NoUri(appearances[0].page, "jaxpr")  # so that Sphinx keeps the bare words
 
     @property
-    def objects(self) -> dict[str, tuple[str, str]]:
-        """The page and id of each object; collected once a build, for all links."""
+    def objects(self) -> dict[str, BlockOnPage]:
+        """The block of each object; collected once a build, for all links."""
         if self._objects is None or self.build is None:
             self._objects = {}
-            for name, _, _, docname, identity, _ in self.get_objects():
-                self._objects.setdefault(name, (docname, identity))
+            appearances = self.appearances
+            directives: dict[str, tuple[str, DirectiveRecord]] = {}
+            for docname, directive in self.ordered():
+                if self.build and not are_met(directive.only, self.app.tags):
+                    continue
+                if directive.explicit:
+                    directives.setdefault(directive.name, (docname, directive))
+            for docname, directive in directives.values():
+                for block in directive.blocks:
+                    if appearances.of(docname, block):
+                        target = BlockOnPage(docname, directive, block)
+                        self._objects.setdefault(block.name, target)
         return self._objects
+
+    @property
+    def appearances(self) -> Appearances:
+        """Where blocks appear: in the running build, or while there is none, in any."""
+        if self.build is not None:
+            return self.build.appearances
+        shows = {docname: list(page.shows) for docname, page in self.records.items()}
+        return Appearances(ProjectNames(self.all_directives), shows)
+
+    def ids_on(self, docname: str) -> dict[str, str]:
+        """The ids of the blocks that a page shows, by name; those that this build shows first."""
+        ids: dict[str, str] = {}
+        views = self.appearances.pages.get(docname, [])
+        for directive in (*views, *self.directives_of(docname)):
+            for block in directive.blocks:
+                if block.is_shown:
+                    ids.setdefault(block.name, block.identity)
+        return ids
+
+    def addresses(self, docname: str) -> list[tuple[str, Appearance]]:
+        """Where links of a page lead that have no role of ours, by the names in them."""
+        page = self.records.get(docname)
+        names = [name for name in page.links if name in self.objects] if page else []
+        return [(name, self.appearances.nearest(docname, self.objects[name])[0]) for name in names]
 
     def ordered(self) -> Iterator[tuple[str, DirectiveRecord]]:
         """All directives of the project, by the names of the pages."""
@@ -219,6 +253,14 @@ class JaxprDomain(PageDomain):
             docname: [statement for statement in page.statements if are_met(statement.only, tags)]
             for docname, page in self.records.items()
             if page.statements
+        }
+
+    def visible_shows(self, tags: Any) -> dict[str, list[ShowRecord]]:
+        """The blocks that this build shows by ``jaxpr-show``, by page."""
+        return {
+            docname: [show for show in page.shows if are_met(show.only, tags)]
+            for docname, page in self.records.items()
+            if page.shows
         }
 
     def visible_anywhere(self, tags: Any) -> dict[str, list[DirectiveRecord]]:

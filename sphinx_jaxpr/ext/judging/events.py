@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import Final
 
 from docutils import nodes
 from sphinx.application import Sphinx
 
 from ..records import Block, BlockReport, DirectiveRecord
+from .appearances import Appearances
 from .session import BuildSession
 
 #: Handlers get the application, the name of the page and a :class:`BlockReport`.
@@ -30,19 +31,17 @@ def is_awaited(app: Sphinx, event: str) -> bool:
     return listeners is None or bool(listeners.get(event))
 
 
-def emit_traced(
-    app: Sphinx, session: BuildSession, directives: Mapping[str, Sequence[DirectiveRecord]]
-) -> None:
-    """Emit ``jaxpr-block-traced`` for each block of ``directives`` that pages show."""
+def emit_traced(app: Sphinx, session: BuildSession, appearances: Appearances) -> None:
+    """Emit ``jaxpr-block-traced`` for each block that a page shows, once for each page."""
     if session.mode == "skip" or not is_awaited(app, BLOCK_TRACED):
         return
-    for docname, page in directives.items():
+    for docname, page in appearances.pages.items():
         for directive in page:
             # Handlers read every result.
             session.mend((directive, block) for block in directive.blocks)
-            for block in directive.blocks:
-                if block.is_shown and block.pasted is None:
-                    app.emit(BLOCK_TRACED, docname, report_of(session, directive, block))
+        for _docname, directive, block in appearances.on(docname):
+            if block.pasted is None:
+                app.emit(BLOCK_TRACED, docname, report_of(session, directive, block))
 
 
 def emit_figures(

@@ -14,7 +14,18 @@ from ...program.text import words as echo
 from ...tracing.files import digest
 from ...tracing.masking import PathMasker
 from ..config import conf_line
-from ..records import FALSE, TRUE, WRONG, Block, DirectiveRecord, Finding, Statement, Verdict
+from ..records import (
+    FALSE,
+    TRUE,
+    WRONG,
+    Block,
+    DirectiveRecord,
+    Finding,
+    ShowRecord,
+    Statement,
+    Verdict,
+)
+from .appearances import NAME, Appearances, block_name
 from .meanings import Meanings
 from .path_targets import PathTargets
 from .session import BuildSession, Outcome
@@ -27,6 +38,8 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
+#: Characters of a sentence and of its expression that a message repeats.
+_ECHO: Final = 200
 #: Longest finding, in characters: an error of JAX with file, line and hint, a claim's sides.
 MAX_FINDING = 1_500
 
@@ -63,9 +76,16 @@ _Cause: TypeAlias = "tuple[ErrorKind, str, tuple[str, int] | str, str]"
 class BlockFindings:
     """What is wrong with the blocks of all pages, in the order of the pages."""
 
-    def __init__(self, session: BuildSession, targets: PathTargets, max_constants: int) -> None:
+    def __init__(
+        self,
+        session: BuildSession,
+        targets: PathTargets,
+        appearances: Appearances,
+        max_constants: int,
+    ) -> None:
         self.session = session
         self.targets = targets
+        self.appearances = appearances
         self.max_constants = max_constants
         self._findings: list[Finding] = []
         self._wide: dict[_Cause, list[int]] = {}  # index of the finding, number of other blocks
@@ -73,10 +93,10 @@ class BlockFindings:
     def of(self, directives: Mapping[str, list[DirectiveRecord]]) -> list[Finding]:
         """The findings about the blocks of ``directives``, notes and options included."""
         self._findings, self._wide = [], {}
-        for page in directives.values():
+        for docname, page in directives.items():
             for directive in page:
                 self._findings.extend(directive.findings)
-                self._errors(directive)
+                self._errors(docname, directive)
                 self._findings.extend(self.targets.lost(directive))
                 self._findings.extend(self._constants(directive))
         for index, others in self._wide.values():
@@ -86,9 +106,9 @@ class BlockFindings:
                 self._findings[index] = finding._replace(message=finding.message + more)
         return self._findings
 
-    def _errors(self, directive: DirectiveRecord) -> None:
+    def _errors(self, docname: str, directive: DirectiveRecord) -> None:
         alike: dict[_Cause, list[Block]] = {}
-        base_matters = self._base_matters(directive)
+        base_matters = self._base_matters(docname, directive)
         for block in directive.blocks:
             outcome = self.session.outcome(block)
             if outcome is None or (not block.label and not base_matters):
@@ -140,13 +160,13 @@ class BlockFindings:
         line = _line(directive, first, outcome.error)
         return Finding(_subtype(outcome.error), text, directive.source, line)
 
-    def _base_matters(self, directive: DirectiveRecord) -> bool:
-        """Whether a failed base is a fault: not if it is hidden and its variants can be traced.
+    def _base_matters(self, docname: str, directive: DirectiveRecord) -> bool:
+        """Whether a failed base is a fault: not if no page shows it and its variants can be traced.
 
         (A function that uses an axis name traces only under the transform that binds it.)
         """
         base, *variants = directive.blocks
-        if not directive.tolerates(base):
+        if not directive.tolerates(base) or self.appearances.of(docname, base):
             return True
         outcomes = [self.session.outcome(block) for block in variants]
         return all(outcome is None or outcome.error is not None for outcome in outcomes)
@@ -200,6 +220,44 @@ def _line(directive: DirectiveRecord, block: Block, error: TraceError) -> int:
 def _is_unlocked(outcome: Outcome) -> bool:
     """Whether a block has nothing in the lock, so that its error is unknown."""
     return outcome.error is not None and outcome.error.kind == "lock"
+
+
+def wrong_shows(
+    appearances: Appearances,
+    shows: Mapping[str, list[ShowRecord]],
+    targets: PathTargets,
+    verdicts: VerdictCache,
+) -> list[Finding]:
+    """What is wrong with each ``jaxpr-show``: its options, its notes, the block that it names.
+
+    What is wrong with that block is a finding where it is declared.
+    """
+    unresolved = {(page, show.number) for page, show in appearances.unresolved}
+    findings: list[Finding] = []
+    for page, page_shows in shows.items():
+        for show in page_shows:
+            findings += show.findings
+            if (page, show.number) not in unresolved:
+                view = appearances.view(page, show.number)
+                findings += targets.lost(view) if view is not None else ()
+            elif show.path:  # else that is a finding already
+                text = f"jaxpr-show {clipped(show.path, _ECHO)!r}: {_unknown(page, show, verdicts)}"
+                findings.append(Finding("path", text, show.source, show.line))
+    return findings
+
+
+def _unknown(page: str, show: ShowRecord, verdicts: VerdictCache) -> str:
+    """Why a ``jaxpr-show`` shows no block."""
+    name = block_name(show.path)
+    if not NAME.fullmatch(name):
+        meant = NAME.match(name)
+        is_block = meant and verdicts.scopes.names(page).block(meant[0])
+        near = f", did you mean `{meant[0]}`?" if meant and is_block else ""
+        return f"expected the name of a block, as in `dense` or `dense.grad`{near}"
+    verdict = verdicts.of(page, Statement("ref", show.path, "", "", 0))
+    if verdict.where:
+        return "it is in another project, whose blocks can't be shown here"
+    return verdict.text or "this names no block"
 
 
 # --- modules and the glossary
@@ -259,8 +317,6 @@ def unknown_in_glossary(
 
 # --- statements
 
-#: Characters of a sentence and of its expression that a message repeats.
-_ECHO: Final = 200
 _NAMES: Final = {
     "claim": "claim",
     "val": "value",
@@ -350,10 +406,11 @@ class StatementChecker:
 
     def _hidden(self, page: str, statement: Statement, verdict: Verdict) -> str:
         target = self.verdicts.target(page, verdict)
-        if target is None or target.block.is_shown:
+        if target is None or self.verdicts.appearances(page, verdict):
             return ""
         link = f"{_NAMES[statement.role]} {clipped(statement.expression, _ECHO)!r}"
-        return f"{link}: `{verdict.block}` is hidden by base: hide, so there is nothing to link to"
+        reason = f"is hidden by {target.directive.hidden_by}, so there is nothing to link to"
+        return f"{link}: `{verdict.block}` {reason} (jaxpr-show {verdict.block} would show it)"
 
     def digests(self) -> dict[str, str]:
         """A digest, for each page, of how its statements are shown."""
@@ -368,5 +425,5 @@ class StatementChecker:
             if target is not None:
                 outcome = self.session.outcome(target.block)
                 program = outcome.seen.program if outcome else ""
-                is_shown, start = str(target.block.is_shown), str(verdict.start)
-                yield target.page, target.block.identity, is_shown, start, program
+                nearest = self.verdicts.appearances(page, verdict)[:1]
+                yield str(verdict.start), program, *(part for each in nearest for part in each)

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from ... import __version__
 from ...tracing.files import digest
-from ..records import DirectiveRecord, PrimitiveList
+from ..records import Block, DirectiveRecord, PrimitiveList
 from .session import BuildSession
 
 
@@ -21,14 +21,18 @@ def page_digests(
     """A digest, for each page, of everything that its blocks, statements and lists show.
 
     ``meanings`` is the digest of what primitives mean, ``statements`` that of what a page
-    shows of its statements.
+    shows of its statements.  ``directives`` are those of
+    :attr:`~sphinx_jaxpr.ext.judging.appearances.Appearances.pages`.
     """
     pages = {}
     for docname, records in directives.items():
         parts = [session.mode, __version__, meanings]
         for directive in records:
+            if directive.focus:  # declared on a page that may be another one
+                parts.append(digest([directive.raises, [_declared(b) for b in directive.blocks]]))
             for block in directive.blocks:
                 outcome = session.outcome(block)
+                parts.append(block.identity)
                 parts.append(outcome.seen.program if outcome else block.problem)
                 if outcome and directive.with_source:
                     parts.append(outcome.seen.source)
@@ -46,3 +50,8 @@ def page_digests(
         if any(listing.scope == "project" for listing in page_lists):
             pages[docname] = f"{pages.get(docname, '')} {project}"
     return pages
+
+
+def _declared(block: Block) -> list[object]:
+    """What a figure shows of its block beside the program; ids and places are no part of it."""
+    return [block.name, block.label, block.digest, block.problem, block.locked]

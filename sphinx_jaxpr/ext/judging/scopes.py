@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 from unicodedata import normalize
 
-from ..records import BlockOnPage, DirectiveRecord
+from ..records import BlockOnPage, DirectiveRecord, ShowRecord
+from .appearances import Appearances
+from .names import DirectiveOnPage, PageNames, ProjectNames
 from .session import BuildSession
 
 if TYPE_CHECKING:
@@ -29,49 +30,12 @@ def words_of(text: str) -> dict[str, None]:
     return dict.fromkeys(_WORD.findall(normalize("NFKC", text)))
 
 
-class DirectiveOnPage(NamedTuple):
-    """A directive with its page."""
-
-    page: str
-    directive: DirectiveRecord
-
-    def blocks(self) -> list[BlockOnPage]:
-        """Its blocks, base first; of two with one name, which is an error, the last."""
-        named = {block.name: block for block in self.directive.blocks}
-        return [BlockOnPage(self.page, self.directive, block) for block in named.values()]
-
-
-@dataclass(frozen=True)
-class PageNames:
-    """The directives that a page may name: its ``own``, laid over those that all pages share.
-
-    Iterating gives the names of all their blocks, those of the page first.
-    """
-
-    own: Mapping[str, DirectiveOnPage]
-    shared: Mapping[str, DirectiveOnPage]
-
-    def directive(self, name: str) -> DirectiveOnPage | None:
-        """The directive with this name."""
-        return self.own.get(name) or self.shared.get(name)
-
-    def block(self, full_name: str) -> BlockOnPage | None:
-        """The block with this name, ``dense`` or ``dense.grad``."""
-        named = self.directive(full_name.partition(".")[0])
-        blocks = named.blocks() if named is not None else ()
-        return next((target for target in blocks if target.block.name == full_name), None)
-
-    def __iter__(self) -> Iterator[str]:
-        others = (named for name, named in self.shared.items() if name not in self.own)
-        for named in (*self.own.values(), *others):
-            yield from dict.fromkeys(block.name for block in named.directive.blocks)
-
-
 class Scopes:
     """Names and programs for all pages of a build; a program is read on first use.
 
     ``directives`` are those that this build shows, ``declared`` all of the project, both by
-    page; ``own_primitives`` are those that the project explains.
+    page; ``own_primitives`` are those that the project explains.  ``shows`` place blocks on
+    further pages.
     """
 
     def __init__(
@@ -80,12 +44,14 @@ class Scopes:
         directives: Mapping[str, list[DirectiveRecord]],
         declared: Mapping[str, list[DirectiveRecord]],
         own_primitives: Iterable[str] = (),
+        shows: Mapping[str, list[ShowRecord]] | None = None,
     ) -> None:
         self.session = session
         self.directives = directives
         self.declared = declared
         self.own_primitives = tuple(own_primitives)
-        self._names: dict[str, PageNames] = {}
+        self.project = ProjectNames(directives)
+        self.appearances = Appearances(self.project, shows or {})
         self._vocabulary: dict[str, list[str]] = {}
         self._page_primitives: dict[str, frozenset[str]] = {}
 
@@ -96,24 +62,14 @@ class Scopes:
 
     # -- names
 
-    @cached_property
+    @property
     def shared(self) -> dict[str, DirectiveOnPage]:
-        """Directives with a name for the whole project; of two, the first page's."""
-        shared: dict[str, DirectiveOnPage] = {}
-        for page in sorted(self.directives):
-            for directive in self.directives[page]:
-                if directive.explicit:
-                    shared.setdefault(directive.name, DirectiveOnPage(page, directive))
-        return shared
+        """Directives with a name for the whole project."""
+        return self.project.shared
 
     def names(self, page: str) -> PageNames:
-        """What a page may name; of two directives with one name, the first on the page."""
-        if page not in self._names:
-            own: dict[str, DirectiveOnPage] = {}
-            for directive in self.directives.get(page, ()):
-                own.setdefault(directive.name, DirectiveOnPage(page, directive))
-            self._names[page] = PageNames(own, self.shared)
-        return self._names[page]
+        """What a page may name."""
+        return self.project.of(page)
 
     def visible(self, page: str, inside: DirectiveRecord | None) -> PageNames:
         """The names for a page, or inside a directive, whose notes see its own blocks."""

@@ -11,7 +11,7 @@ from sphinx.application import Sphinx
 from ...tracing.masking import PathMasker
 from ..config import settings_of
 from ..links import ShownIds
-from ..records import DirectiveRecord
+from ..records import DirectiveRecord, ShowRecord
 from .build import RunningBuild
 from .domain import JaxprDomain
 from .meanings import Meanings
@@ -54,9 +54,13 @@ def _session(app: Sphinx, policy: TracePolicy, *, is_early: bool = False) -> Bui
 def start(
     app: Sphinx,
     directives: Mapping[str, list[DirectiveRecord]],
+    shows: Mapping[str, list[ShowRecord]],
     policy: TracePolicy = PAGES,
 ) -> RunningBuild:
-    """Begin a build that shows or judges ``directives``; nothing is traced yet."""
+    """Begin a build that shows or judges ``directives``; nothing is traced yet.
+
+    ``shows`` place blocks of them on further pages.
+    """
     domain = cast(JaxprDomain, app.env.get_domain("jaxpr"))
     settings = settings_of(app.env)
     session = _session(app, policy)
@@ -65,12 +69,14 @@ def start(
         domain.early = None
     ids = ShownIds()
     meanings = Meanings(settings.glossary, app.env, app.builder)
-    scopes = Scopes(session, directives, domain.all_directives, meanings.own_primitives)
+    declared = domain.all_directives
+    scopes = Scopes(session, directives, declared, meanings.own_primitives, shows)
+    appearances = scopes.appearances
     lists = domain.visible_lists(app.tags)
-    addresses = Addresses(session, meanings, app.builder, ids, directives, lists)
+    addresses = Addresses(session, meanings, app.builder, ids, appearances.pages, lists)
     verdicts = VerdictCache(session, scopes, meanings, addresses, domain.data["judged"])
     targets = PathTargets(verdicts, session.mode, settings.elide)
-    build = RunningBuild(session, verdicts, targets, meanings, ids)
+    build = RunningBuild(session, verdicts, targets, meanings, ids, appearances)
     domain.begin(build)
     return build
 
@@ -78,4 +84,6 @@ def start(
 def running(app: Sphinx) -> RunningBuild:
     """The running build; one is started if a tree is shown outside a build."""
     domain = cast(JaxprDomain, app.env.get_domain("jaxpr"))
-    return domain.build or start(app, domain.visible(app.tags))
+    if domain.build is not None:
+        return domain.build
+    return start(app, domain.visible(app.tags), domain.visible_shows(app.tags))

@@ -31,8 +31,10 @@ from ..records import (
     Statement,
     Verdict,
 )
+from .appearances import Appearance
 from .meanings import Meanings
-from .scopes import DirectiveOnPage, Scopes, words_of
+from .names import DirectiveOnPage
+from .scopes import Scopes, words_of
 from .session import BuildSession
 
 if TYPE_CHECKING:
@@ -278,6 +280,11 @@ class VerdictCache:
         """The block that a verdict is about."""
         return self.scopes.names(page).block(verdict.block)
 
+    def appearances(self, page: str, verdict: Verdict) -> list[Appearance]:
+        """Where the block of a verdict appears, what is nearest to ``page`` first."""
+        target = self.target(page, verdict)
+        return self.scopes.appearances.nearest(page, target) if target is not None else []
+
     # -- keys
 
     def _key(
@@ -297,7 +304,7 @@ class VerdictCache:
             self._contexts[page] = digest(facts)
         lines = "line" in words_of(statement.expression)  # which programs don't show
         key = [self._contexts[page], statement.role, statement.expression]
-        key += [self._elsewhere(statement), inside.name if inside is not None else ""]
+        key += [self._elsewhere(statement), inside.inside if inside is not None else ""]
         key += [self._programs_of(named, lines) for named in directives]
         return digest(key)[:_KEY]
 
@@ -350,7 +357,7 @@ class VerdictCache:
         scope = self.scopes.of(page, statement.expression, inside)
         try:
             return _JUDGES[statement.role](
-                statement.expression, scope, inside.name if inside else ""
+                statement.expression, scope, inside.inside if inside else ""
             )
         except NoProgram:
             return Verdict(UNJUDGED)

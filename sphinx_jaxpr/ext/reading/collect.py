@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from typing import Final
+
 from docutils import nodes
 from sphinx import addnodes
 
@@ -15,11 +18,16 @@ def collect(docname: str, doctree: nodes.document) -> PageRecords:
     """The records of a page; its nodes keep their own, and the page's name."""
     taken: set[str] = set()
     directives = []
-    for node in doctree.findall(jaxpr_blocks):
+    shows = []
+    for number, node in enumerate(doctree.findall(jaxpr_blocks)):
         only = statements.conditions(node, addnodes.only, "expr")
+        node["docname"], node["number"] = docname, number
+        if "show" in node:
+            shows.append(node["show"]._replace(only=only, number=number))
+            continue
         directive = _on_page(node["directive"], docname, taken, only)
-        node["directive"], node["docname"] = directive, docname
-        directives.append(directive)
+        node["directive"] = directive._replace(number=number)
+        directives.append(node["directive"])
     lists = list(doctree.findall(jaxpr_primitives))
     for number, listed in enumerate(lists, 1):
         only = statements.conditions(listed, addnodes.only, "expr")
@@ -32,7 +40,23 @@ def collect(docname: str, doctree: nodes.document) -> PageRecords:
         lists=tuple(listed["listing"] for listed in lists),
         statements=tuple(on_page),
         findings=tuple(findings),
+        shows=tuple(shows),
+        links=tuple(_links(doctree)),
     )
+
+
+def _links(doctree: nodes.document) -> list[str]:
+    """What links without a role of ours name that may be blocks: ``any``, links of Markdown."""
+    targets = (
+        node.get("reftarget", "")
+        for node in doctree.findall(addnodes.pending_xref)
+        if node.get("reftype") in ("any", "myst")
+    )
+    return sorted({target for target in targets if _BLOCK.fullmatch(target)})
+
+
+#: What may be the name of a block.
+_BLOCK: Final = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)?", re.ASCII)
 
 
 def _on_page(

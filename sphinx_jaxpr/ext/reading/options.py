@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Sequence
 from typing import Any, ClassVar, Final
 
 from docutils import nodes
@@ -11,9 +11,13 @@ from docutils.parsers.rst.directives import class_option
 from sphinx.util.docutils import SphinxDirective
 
 from ...program.text import nearest, shorten
+from ...tracing.options import OPEN_WORDS, read_open
 from ...tracing.request import check_name
-from ..records import Finding
+from ..nodes import jaxpr_note
+from ..records import Finding, Note
+from . import elide
 from .myst import MystProblems, myst_problems
+from .notes import node_of, split
 from .parsers import AnyOption
 from .source_lines import SourceSpan, locate
 
@@ -112,6 +116,63 @@ class BlockDirective(CheckedDirective):
         message = f"{option}: {shorten(given)} is not one of {', '.join(choices)}"
         self.add_finding(message, option=option)
         return default
+
+    def _check_flags(self, flags: Collection[str]) -> None:
+        for option, value in self.options.items():
+            if option in flags and value:
+                self.add_finding(
+                    f"option {option!r} is a flag, without a value; found {shorten(value)}",
+                    option=option,
+                )
+
+    def _form(self, argument: str) -> str:
+        """The directive's first line with an argument, in the page's own markup."""
+        if self.span.markdown:
+            first = self.span.lines[0].lstrip(" >*-") if self.span.lines else "```"
+            return f"{first.partition('{')[0]}{{{self.name}}} {argument}"
+        return f".. {self.name}:: {argument}"
+
+    def _opened(self, labels: Collection[str]) -> str:
+        """The option ``open``; ``labels`` are those of the blocks."""
+        opened, unknown = read_open(str(self.options.get("open", "")), labels)
+        self._unknown_labels("open", unknown, (*OPEN_WORDS, *labels))
+        return opened
+
+    def _unknown_labels(self, option: str, unknown: Iterable[str], names: Sequence[str]) -> None:
+        for word in unknown:
+            self.add_finding(
+                f"{option}: {shorten(word)} is not a label here{nearest(word, names)}"
+                f" (known: {', '.join(names)})",
+                option=option,
+            )
+
+    def _elide(self, names: Collection[str]) -> tuple[tuple[str, ...], tuple[Note, ...]]:
+        """The words and paths of the option; ``names`` are the single words that are paths."""
+        text = str(self.options.get("elide", ""))
+        parts = elide.read(text, names)
+        first = self.span.option("elide")
+
+        def line(offset: int) -> int:
+            return first + text.count("\n", 0, offset)
+
+        for message, offset in parts.problems:
+            self.add_finding(message, line=line(offset))
+        paths = [Note(path, self.span.source, line(offset)) for path, offset in parts.paths]
+        return parts.words, tuple(paths)
+
+    def _notes(self) -> list[tuple[Note, jaxpr_note]]:
+        """The notes of the body, parsed as the page is."""
+        lines = list(self.content)
+        parts, problems = split(lines)
+        first = self.span.content(lines)
+        for offset, message in problems:
+            self.add_finding(message, line=first + offset)
+        notes = []
+        for offset, path, text in parts:
+            children = self.parse_text_to_nodes(text, offset=self.content_offset + offset + 1)
+            note = Note(path, self.span.source, first + offset)
+            notes.append((note, node_of(path, children)))
+        return notes
 
     def _classes(self) -> list[str]:
         given = self.options.get("class", "")

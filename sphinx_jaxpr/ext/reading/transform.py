@@ -3,35 +3,34 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import replace
 from functools import cached_property
 from typing import NamedTuple
 
 from docutils import nodes
 
-from ...program.text import nearest, shorten
+from ...program.text import shorten
 from ...tracing.jobs import seconds
 from ...tracing.options import (
-    OPEN_WORDS,
+    SHOW_WORDS,
     TraceOptions,
     names_function,
     narrowed,
-    read_open,
+    read_labels,
     read_options,
 )
 from ...tracing.request import Request, checked, is_target, is_within, local_name
 from ...tracing.specs import Chain
 from ..config import ProjectSettings, settings_of
-from ..nodes import jaxpr_blocks, jaxpr_note
-from ..records import COMPARE, Asked, Block, DirectiveRecord, Note
-from . import elide
-from .notes import node_of, split
+from ..nodes import jaxpr_blocks
+from ..records import COMPARE, Asked, Block, DirectiveRecord, Finding
 from .options import BlockDirective
 from .source_lines import documented
 
 OPTIONS = (
-    "args", "static", "transforms", "mesh", "name", "caption", "open", "elide", "base", "layout",
-    "source", "jit", "x64", "raises", "timeout", "locked", "class",
+    "args", "static", "transforms", "mesh", "name", "caption", "open", "elide", "show", "base",
+    "layout", "source", "jit", "x64", "raises", "timeout", "locked", "class",
 )  # fmt: skip
 FLAGS = frozenset({"source", "jit", "x64", "locked"})
 #: Options that only the worker or the result can prove wrong.
@@ -75,18 +74,23 @@ class JaxprTransform(BlockDirective):
         base = self._base(target, options)
         chains = self._chains(options)
         layout = self._choice("layout", ("stack", COMPARE), "stack")
-        hides_base = self._choice("base", ("show", "hide"), "show") == "hide"
         variants = self._variants(base, chains)
-        # The base is always shown beside its variants.
-        blocks = self._blocks(name, variants, hides_base and layout != COMPARE)
+        labels = [variant.label for variant in variants if variant.label]
+        hides_base = self._choice("base", ("show", "hide"), "show") == "hide"
+        shown, hidden_by = self._shown(labels, hides_base)
+        if layout == COMPARE and shown:
+            shown = {*shown, ""}  # the base is always shown beside its variants
+        blocks = self._blocks(name, variants, shown)
         requests = [variant.request for variant in variants if variant.request is not None]
         node = jaxpr_blocks()
         self.set_source_info(node)
         caption = self._caption(node)
-        notes = self._notes()
+        # A body without an argument is the argument on the wrong line.
+        notes = self._notes() if self.has_notes and self.arguments else []
         node += [child for _, child in notes]
         opened = self._open(blocks)
-        words, paths = self._elide(blocks)
+        names = (*(block.label for block in blocks if block.label), blocks[0].name)
+        words, paths = self._elide(names)
         node["directive"] = DirectiveRecord(
             source=self.span.source,
             line=self.span.line,
@@ -106,6 +110,8 @@ class JaxprTransform(BlockDirective):
             findings=tuple(self.findings),
             lines=tuple((o, self.span.option(o)) for o in _JUDGED if o in self.options),
             modules=tuple(dict.fromkeys(name for each in requests for name in each.modules)),
+            hidden_by=hidden_by,
+            hints=tuple(self._hints(labels, hides_base)),
         )
         return [node]
 
@@ -114,26 +120,17 @@ class JaxprTransform(BlockDirective):
     def _check_options(self) -> None:
         self._check_characters()
         self.check_option_names()
-        self._check_flags()
+        self._check_flags(FLAGS)
         misread = self.check_myst_options()
         #: Options with a message already.
         self.explained = frozenset(misread.options)
-        # A body without an argument is the argument on the wrong line.
-        self.has_notes = not misread.body and bool(self.arguments)
+        self.has_notes = not misread.body
         self._check_substitutions()
         for option in ("args", "static", "transforms", "mesh"):
             empty = option in self.options and not self.options[option].strip()
             if empty and option not in self.explained:
                 message = f"option {option!r} is empty: leave it out, or give it a value"
                 self.add_finding(message, option=option)
-
-    def _check_flags(self) -> None:
-        for option, value in self.options.items():
-            if option in FLAGS and value:
-                self.add_finding(
-                    f"option {option!r} is a flag, without a value; found {shorten(value)}",
-                    option=option,
-                )
 
     def _check_substitutions(self) -> None:
         for option in _PLAIN:
@@ -145,22 +142,6 @@ class JaxprTransform(BlockDirective):
                     option=option,
                 )
                 self.explained |= {option}
-
-    def _notes(self) -> list[tuple[Note, jaxpr_note]]:
-        """The notes of the body, parsed as the page is."""
-        if not self.has_notes:
-            return []
-        lines = list(self.content)
-        parts, problems = split(lines)
-        first = self.span.content(lines)
-        for offset, message in problems:
-            self.add_finding(message, line=first + offset)
-        notes = []
-        for offset, path, text in parts:
-            children = self.parse_text_to_nodes(text, offset=self.content_offset + offset + 1)
-            note = Note(path, self.span.source, first + offset)
-            notes.append((note, node_of(path, children)))
-        return notes
 
     # -- parts
 
@@ -205,12 +186,6 @@ class JaxprTransform(BlockDirective):
 
     def _allowed(self) -> tuple[str, ...]:
         return self.settings.allowed_modules
-
-    def _form(self, argument: str) -> str:
-        if self.span.markdown:
-            first = self.span.lines[0].lstrip(" >*-") if self.span.lines else "```"
-            return f"{first.partition('{')[0]}{{{self.name}}} {argument}"
-        return f".. {self.name}:: {argument}"
 
     def _resolve(self, argument: str) -> str:
         """Resolve a name in a docstring: a bare one in its module, ``.name`` in its class."""
@@ -297,7 +272,32 @@ class JaxprTransform(BlockDirective):
             variants[-1] = last._replace(request=replace(last.request, expects_error=True))
         return variants
 
-    def _blocks(self, name: str, variants: list[_VariantRequest], hides_base: bool) -> list[Block]:
+    def _shown(self, labels: list[str], hides_base: bool) -> tuple[set[str], str]:
+        """The labels of the blocks that are shown here, and the option that hides others."""
+        every = {"", *labels}
+        if "show" not in self.options:
+            # Without a variant there would be nothing to see.
+            return (every - {""}, "base: hide") if hides_base and labels else (every, "")
+        if "base" in self.options:
+            message = "base and show can't be combined; leave out base, the older form"
+            self.add_finding(message, option="base")
+        shown, unknown = read_labels(str(self.options["show"]), labels, SHOW_WORDS)
+        self._unknown_labels("show", unknown, (*SHOW_WORDS, *labels))
+        if shown in ("", "all"):
+            return every, ""
+        chosen = {"" if word == "base" else word for word in shown.split(",")} & every
+        if not chosen and unknown:
+            return every, ""  # rather too much than nothing
+        return chosen, f"show: {', '.join(shown.split(','))}"
+
+    def _hints(self, labels: list[str], hides_base: bool) -> Iterator[Finding]:
+        """How to write ``base`` today."""
+        if "base" in self.options and "show" not in self.options:
+            words = ", ".join(labels) if hides_base and labels else "all"
+            message = f"base is an older form of show: write :show: {words}"
+            yield Finding("hint", message, self.span.source, self.span.option("base"))
+
+    def _blocks(self, name: str, variants: list[_VariantRequest], shown: set[str]) -> list[Block]:
         blocks = []
         taken: set[str] = set()
         locked = "locked" in self.options
@@ -307,7 +307,7 @@ class JaxprTransform(BlockDirective):
             full = f"{name}.{label}" if label else name
             identity = f"jaxpr-{full}" if full not in taken else f"jaxpr-{full}-{number}"
             taken.add(full)
-            is_shown = bool(label) or not hides_base or len(variants) == 1
+            is_shown = label in shown
             asked = Asked.of_json(request, request.variant_json(shared)) if request else None
             digest = asked.digest if asked else ""
             blocks.append(
@@ -321,29 +321,7 @@ class JaxprTransform(BlockDirective):
 
     def _open(self, blocks: list[Block]) -> str:
         labels = [block.label for block in blocks if block.label]
-        opened, unknown = read_open(str(self.options.get("open", "")), labels)
-        names = (*OPEN_WORDS, *labels)
-        for word in unknown:
-            self.add_finding(
-                f"open: {shorten(word)} is not a label here{nearest(word, names)}"
-                f" (known: {', '.join(names)})",
-                option="open",
-            )
-        return opened
-
-    def _elide(self, blocks: list[Block]) -> tuple[tuple[str, ...], tuple[Note, ...]]:
-        text = str(self.options.get("elide", ""))
-        names = (*(block.label for block in blocks if block.label), blocks[0].name)
-        parts = elide.read(text, names)
-        first = self.span.option("elide")
-
-        def line(offset: int) -> int:
-            return first + text.count("\n", 0, offset)
-
-        for message, offset in parts.problems:
-            self.add_finding(message, line=line(offset))
-        paths = [Note(path, self.span.source, line(offset)) for path, offset in parts.paths]
-        return parts.words, tuple(paths)
+        return self._opened(labels)
 
     def _raises(self) -> str:
         if "raises" not in self.options:

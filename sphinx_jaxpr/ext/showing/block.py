@@ -74,8 +74,11 @@ class BlockRenderer:
         self.blocks = [block for block in directive.blocks if block.is_shown]
         #: Every block with its program, by its id.
         self.traced = rendering.session.traced_blocks(directive)
-        #: The id that each block has in this tree, by its own.
-        self.ids = {b.identity: free(b.identity, rendering.taken) for b in directive.blocks}
+        #: The id that each block has in this tree, by its own; a hidden one takes none.
+        self.ids = {
+            b.identity: free(b.identity, rendering.taken) if b.is_shown else b.identity
+            for b in directive.blocks
+        }
         #: The notes at equations of each block, by its id: with the ids of their texts.
         self.own_notes = {block.identity: self._notes_of(block) for block in directive.blocks}
         #: The nodes that show blocks, for the event ``jaxpr-figure``.
@@ -237,13 +240,13 @@ def _is_inside(node: nodes.Node, kind: type[nodes.Node]) -> bool:
     return parent is not None
 
 
-def free(identity: str, taken: set[str]) -> str:
-    """An id that is unique even if several pages are combined."""
+def free(identity: str, taken: set[str], ending: str = "") -> str:
+    """An id that is unique, with ``ending`` behind it, even if several pages are combined."""
     candidate, count = identity, 2
-    while candidate in taken:
+    while candidate + ending in taken:
         candidate = f"{identity}-{count}"
         count += 1
-    taken.add(candidate)
+    taken.add(candidate + ending)
     return candidate
 
 

@@ -192,10 +192,10 @@ class HtmlRenderer(BlockRenderer):
                     lines[start] = (line, f"{self.lines_id}-{line}")
         return lines
 
-    @property
+    @cached_property
     def source_id(self) -> str:
-        """The name that connects the listing of Python with the figures."""
-        return self.ids[self.base.identity]
+        """The name that connects the listing of Python with the figures; its lines are unique."""
+        return free(self.ids[self.base.identity], self.rendering.taken, "-line")
 
     @property
     def lines_id(self) -> str:
@@ -268,7 +268,8 @@ class CompareRenderer(HtmlRenderer):
 
     def render(self) -> list[nodes.Node]:
         """Pairs of figures; blocks without a program are shown singly."""
-        base, *variants = self.directive.blocks
+        base = self.base
+        variants = [block for block in self.blocks if block is not base]
         if self.is_epub or not variants or not self.traced[base.identity].has_program:
             return super().render()
         figures: list[nodes.Node] = [*self.rest, *self.source()]

@@ -10,7 +10,7 @@ import hashlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from itertools import groupby
-from operator import itemgetter
+from operator import attrgetter
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -21,12 +21,12 @@ from sphinx.environment import BuildEnvironment
 from ... import __version__
 from ...program.text import plural
 from ...tracing.files import Cache, digest
+from ..judging.appearances import FigureOnPage
 from ..judging.build import RunningBuild
 from ..judging.domain import JaxprDomain
 from ..judging.meanings import Meanings
 from ..judging.session import BuildSession
 from ..locale import _
-from ..records import Block, DirectiveRecord
 from .primitives import numbers_of_uses, shown_blocks, uses_of_primitives
 
 #: The heading of names that do not begin with a letter.
@@ -37,7 +37,7 @@ MOST_ENTRIES: Final = 300
 MOST_BLOCKS: Final = 100
 _TEMPLATE: Final = "domainindex.html"
 
-_Uses = list[tuple[str, Block]]
+_Uses = list[FigureOnPage]
 _Letters = dict[str, list[IndexEntry]]
 
 
@@ -57,17 +57,14 @@ class PrimitiveIndex(Index):
         if build is None:
             return [], False
         app: Sphinx = domain.app
-        pages = domain.visible(app.tags)
-        if docnames is not None:
-            wanted = set(docnames)
-            pages = {docname: page for docname, page in pages.items() if docname in wanted}
+        figures = list(build.appearances.once(docnames))
         if app.builder.format != "html":
-            return list(_on_paper(uses_of_primitives(build.session, pages)).items()), False
-        numbers = numbers_of_uses(build.session, pages)
+            return list(_on_paper(uses_of_primitives(build.session, figures)).items()), False
+        numbers = numbers_of_uses(build.session, figures)
         shown = _Shown(
             build.session,
-            pages,
-            titles={page: _title(app.env, page) for page in pages},
+            figures,
+            titles={figure.page: _title(app.env, figure.page) for figure in figures},
             meanings=known_meanings(build.meanings, numbers, Cache(_folder(app))),
         )
         if sum(numbers.values()) + len(numbers) <= MOST_ENTRIES:
@@ -110,8 +107,8 @@ def _on_paper(primitives: Mapping[str, _Uses]) -> _Letters:
     letters: _Letters = {}
     for name, uses in primitives.items():
         letters.setdefault(_letter(name), []).extend(
-            IndexEntry(name, 0, docname, block.identity, block.name, "", "")
-            for docname, block in uses
+            IndexEntry(name, 0, figure.page, figure.block.identity, figure.block.name, "", "")
+            for figure in uses
         )
     return letters
 
@@ -122,29 +119,29 @@ def _title(env: BuildEnvironment, docname: str) -> str:
 
 
 class _Shown(NamedTuple):
-    """What an index of HTML shows: the blocks of pages, and what their primitives mean."""
+    """What an index of HTML shows: blocks, and what their primitives mean."""
 
     session: BuildSession
-    pages: Mapping[str, list[DirectiveRecord]]
+    figures: list[FigureOnPage]
     titles: Mapping[str, str]
     meanings: Mapping[str, str]
 
     def digest(self) -> str:
         """A digest of all that is shown, made without putting it together."""
         blocks = [
-            (page, block.name, block.identity, seen.primitives)
-            for page, block, seen in shown_blocks(self.session, self.pages)
+            (figure.page, figure.block.name, figure.block.identity, seen.primitives)
+            for figure, seen in shown_blocks(self.session, self.figures)
         ]
         return digest([__version__, MOST_BLOCKS, blocks, self.titles, self.meanings])
 
     def letters(self) -> _Letters:
         """Each primitive with its blocks below it, or where these are many, with its pages."""
         letters: _Letters = {}
-        for name, uses in uses_of_primitives(self.session, self.pages).items():
+        for name, uses in uses_of_primitives(self.session, self.figures).items():
             entries = letters.setdefault(_letter(name), [])
             entries.append(IndexEntry(name, 1, "", "", "", "", self.meanings[name]))
-            for docname, on_page in groupby(uses, itemgetter(0)):
-                blocks = [block for _docname, block in on_page]
+            for docname, on_page in groupby(uses, attrgetter("page")):
+                blocks = [figure.block for figure in on_page]
                 page = self.titles[docname]
                 if len(uses) > MOST_BLOCKS and len(blocks) > 1:
                     more = len(blocks) - 1

@@ -9,6 +9,7 @@ from sphinx import addnodes
 from sphinx.builders.html import StandaloneHTMLBuilder
 
 from ...program.text import on_one_line
+from ..judging.appearances import Appearance
 from ..judging.build import RunningBuild
 from ..judging.domain import are_met
 from ..judging.events import emit_figures
@@ -59,19 +60,24 @@ class ShowBlocks(PageTransform):
             return
         rendering = self.rendering(build)
         for node in pending:
-            # A part that `only` removes later can't define anything for others.
-            hidden = not are_met(node["directive"].only, self.app.tags)
-            self.show(build, rendering, node, {**definitions} if hidden else definitions)
+            page = node.get("docname", self.env.docname)
+            record = build.appearances.view(page, node.get("number", -1)) or node.get("directive")
+            if record is None:  # in a part that `only` removes later
+                node.replace_self([])
+                continue
+            # Such a part can't define anything for others.
+            hidden = not are_met(record.only, self.app.tags)
+            self.show(build, rendering, node, record, {**definitions} if hidden else definitions)
 
     def show(
         self,
         build: RunningBuild,
         rendering: Rendering,
         node: jaxpr_blocks,
+        record: DirectiveRecord,
         definitions: dict[str, str],
     ) -> None:
-        """Replace the node of one directive."""
-        record: DirectiveRecord = node["directive"]
+        """Replace the node of one directive by what ``record`` shows."""
         build.session.mend((record, block) for block in record.blocks)
         renderer = self.renderer(record)(rendering, record, node, definitions)
         page = node.get("docname", self.env.docname)
@@ -239,13 +245,18 @@ class ShowStatements(PageTransform):
         if verdict.where:  # in another project
             return nodes.reference("", "", internal=False, refuri=verdict.where)
         target = self.build.verdicts.target(page, verdict)
-        if target is None or not target.block.is_shown:
+        if target is None:
             return None
-        return link(self.app.builder, page, target.page, self.identity(target, verdict.start))
+        for appearance in self.build.verdicts.appearances(page, verdict):
+            identity = self.identity(target, appearance, verdict.start)
+            reference = link(self.app.builder, page, appearance.page, identity)
+            if reference is not None:
+                return reference
+        return None
 
-    def identity(self, target: BlockOnPage, start: int) -> str:
-        """The id of a block, or of its equation if the format has such."""
-        identity = self.build.ids.of_block(target.page, target.block.identity)
+    def identity(self, target: BlockOnPage, appearance: Appearance, start: int) -> str:
+        """The id of a figure, or of an equation in it if the format has such."""
+        identity = self.build.ids.of_block(*appearance)
         if start < 0 or not isinstance(self.app.builder, StandaloneHTMLBuilder):
             return identity
         from ...program.html.code import equation_ids

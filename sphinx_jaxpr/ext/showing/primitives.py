@@ -3,51 +3,48 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, cast
+from collections.abc import Iterable, Iterator
+from typing import Any
 
 from docutils import nodes
 
 from ...program.html.definitions import listed
 from ...tracing.store import Seen
+from ..judging.appearances import FigureOnPage
 from ..judging.build import RunningBuild
-from ..judging.domain import JaxprDomain
 from ..judging.session import BuildSession
 from ..judging.start import running
 from ..links import link
 from ..locale import _
 from ..nodes import jaxpr_primitives
 from ..pages import PageTransform
-from ..records import Block, DirectiveRecord, PrimitiveList
+from ..records import PrimitiveList
 
 
 def shown_blocks(
-    session: BuildSession, pages: Mapping[str, list[DirectiveRecord]]
-) -> Iterator[tuple[str, Block, Seen]]:
-    """The shown blocks of pages that have an outcome, with their pages.  No result is read."""
-    for docname, directives in pages.items():
-        for block in (b for directive in directives for b in directive.blocks if b.is_shown):
-            if (outcome := session.outcome(block)) is not None:
-                yield docname, block, outcome.seen
+    session: BuildSession, figures: Iterable[FigureOnPage]
+) -> Iterator[tuple[FigureOnPage, Seen]]:
+    """The figures of blocks that have an outcome.  No result is read."""
+    for figure in figures:
+        if (outcome := session.outcome(figure.block)) is not None:
+            yield figure, outcome.seen
 
 
 def uses_of_primitives(
-    session: BuildSession, pages: Mapping[str, list[DirectiveRecord]]
-) -> dict[str, list[tuple[str, Block]]]:
-    """For each primitive, in order, the shown blocks that use it, with their pages."""
-    uses: dict[str, list[tuple[str, Block]]] = {}
-    for docname, block, seen in shown_blocks(session, pages):
+    session: BuildSession, figures: Iterable[FigureOnPage]
+) -> dict[str, list[FigureOnPage]]:
+    """For each primitive, in order, the figures of blocks that use it."""
+    uses: dict[str, list[FigureOnPage]] = {}
+    for figure, seen in shown_blocks(session, figures):
         for name in _named(seen.names):
-            uses.setdefault(name, []).append((docname, block))
+            uses.setdefault(name, []).append(figure)
     return {name: uses[name] for name in sorted(uses, key=_in_order)}
 
 
-def numbers_of_uses(
-    session: BuildSession, pages: Mapping[str, list[DirectiveRecord]]
-) -> dict[str, int]:
-    """For each primitive, in order, the number of shown blocks that use it."""
+def numbers_of_uses(session: BuildSession, figures: Iterable[FigureOnPage]) -> dict[str, int]:
+    """For each primitive, in order, the number of blocks that use it."""
     # Many blocks have the same primitives, which are a text until they are asked for.
-    alike = Counter(seen.primitives for _docname, _block, seen in shown_blocks(session, pages))
+    alike = Counter(seen.primitives for _figure, seen in shown_blocks(session, figures))
     numbers: Counter[str] = Counter()
     for primitives, blocks in alike.items():
         for name in _named(primitives.split("\n")):
@@ -89,12 +86,9 @@ class ShowGlossaries(PageTransform):
         """The definition list, or a line that says why there is none."""
         if build.session.mode == "skip":
             return [nodes.paragraph("", _("Not traced: jaxpr_mode is skip."))]
-        domain = cast(JaxprDomain, self.env.get_domain("jaxpr"))
-        if listing.scope == "page":
-            pages = {page: domain.visible_directives(self.app.tags, page)}
-        else:
-            pages = domain.visible(self.app.tags)
-        primitives = uses_of_primitives(build.session, pages)
+        appearances = build.appearances
+        figures = appearances.on(page) if listing.scope == "page" else appearances.once()
+        primitives = uses_of_primitives(build.session, figures)
         if not primitives:
             on_page, nowhere = _("No primitives on this page."), _("No primitives in this project.")
             return [nodes.paragraph("", on_page if listing.scope == "page" else nowhere)]
@@ -111,7 +105,7 @@ class ShowGlossaries(PageTransform):
         page: str,
         identity: str,
         name: str,
-        uses: list[tuple[str, Block]],
+        uses: list[FigureOnPage],
     ) -> nodes.definition_list_item:
         """One primitive: what it means, and links to the blocks that use it."""
         entry = build.meanings.glossary.entry(name)
@@ -120,12 +114,22 @@ class ShowGlossaries(PageTransform):
         if entry is not None and entry.kind != "custom":
             meaning += nodes.Text(f" ({entry.kind})")
         used = nodes.paragraph("", _("Used in "))
-        for index, (docname, block) in enumerate(uses):
+        for index, figure in enumerate(uses):
             if index:
                 used += nodes.Text(", ")
-            label = nodes.literal(block.name, block.name)
-            target = build.ids.of_block(docname, block.identity)
-            reference = link(self.app.builder, page, docname, target, label)
-            used += reference if reference is not None else label
+            label = nodes.literal(figure.block.name, figure.block.name)
+            used += self.link(build, page, figure, label)
         used += nodes.Text(".")
         return nodes.definition_list_item("", term, nodes.definition("", meaning, used))
+
+    def link(
+        self, build: RunningBuild, page: str, figure: FigureOnPage, label: nodes.literal
+    ) -> nodes.Node:
+        """A link on ``page`` to the nearest figure of the same block, or else the label."""
+        target = build.appearances.declared(figure)
+        for docname, identity in build.appearances.nearest(page, target) if target else ():
+            shown_id = build.ids.of_block(docname, identity)
+            reference = link(self.app.builder, page, docname, shown_id, label)
+            if reference is not None:
+                return reference
+        return label

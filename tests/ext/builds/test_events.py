@@ -11,6 +11,7 @@ from docutils import nodes
 from sphinx.events import EventManager
 
 from sphinx_jaxpr.block import TracedBlock
+from sphinx_jaxpr.ext.judging.appearances import Appearances
 from sphinx_jaxpr.ext.judging.events import (
     BLOCK_TRACED,
     FIGURE,
@@ -18,6 +19,7 @@ from sphinx_jaxpr.ext.judging.events import (
     emit_figures,
     emit_traced,
 )
+from sphinx_jaxpr.ext.judging.names import ProjectNames
 from sphinx_jaxpr.ext.records import Block
 from sphinx_jaxpr.tracing.result import Result
 from tests.support import PROJECT, Project
@@ -159,10 +161,11 @@ def test_nothing_is_loaded_where_no_handler_is_connected() -> None:
     block = Block("f", "", "jaxpr-f", None, "")
     directive: Any = SimpleNamespace(blocks=[block])
     session: Any = Session()
+    appearances = Appearances(ProjectNames({"index": [directive]}), {})
     for connected in (False, True):
         if connected:
             for event in (BLOCK_TRACED, FIGURE):
                 events.connect(event, lambda *arguments: None, 500)
-        emit_traced(app, session, {"index": [directive]})
+        emit_traced(app, session, appearances)
         emit_figures(app, session, "index", directive, [(block, nodes.container())])
         assert asked == ["mend", "f", "f"] * connected

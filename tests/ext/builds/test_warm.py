@@ -40,8 +40,17 @@ WARM = {
         *("showing", "showing.index", "showing.primitives", "values"),
     ],
     "ext.judging": [
-        *("build", "domain", "events", "findings", "meanings", "path_targets", "rewritten"),
-        *("recent", "scopes", "session", "start", "storage", "verdicts"),
+        *(
+            "appearances",
+            "build",
+            "domain",
+            "events",
+            "findings",
+            "meanings",
+            "path_targets",
+            "rewritten",
+        ),
+        *("names", "recent", "scopes", "session", "start", "storage", "verdicts"),
     ],
     "tracing": ["files", "fingerprint", "folders", "jobs", "masking", "needs", "packs", "store"],
 }

@@ -75,12 +75,13 @@ class Walker:
         self.bound: dict[str, object] = {}
         self.sides: list[tuple[str, Any]] = []
         self.reached: set[ast.AST] = set()  # attributes that were there
+        self.lets: dict[str, Any] = {}  # the values of those that were evaluated
+        self.asking: Asking
         if outer is not None:
             self.asking, self.lets = outer.asking, outer.lets
-            return
-        self.lets: dict[str, Any] = {}  # the values of those that were evaluated
-        named = frozenset(mentioned(expression, scope.lets)) | {inside}
-        self.asking = Asking(scope.blocks, _primitives() | scope.primitives, named)
+        else:
+            named = frozenset(mentioned(expression, scope.lets)) | {inside}
+            self.asking = Asking(scope.blocks, _primitives() | scope.primitives, named)
 
     def run(self) -> Any:
         """The value of the whole expression; raises :exc:`PathError` with its offset."""

@@ -2,62 +2,111 @@
 
 from __future__ import annotations
 
-from typing import Final
+from collections.abc import Sequence
+from typing import Any, Final
 
 from docutils import nodes
 from sphinx.util.docutils import SphinxRole
 
 from ...program.text import clipped
 from ..nodes import jaxpr_statement
+from . import words
 
 #: Roles allowed in section titles; Sphinx copies titles while it reads pages.
 IN_TITLES: Final = ("ref", "prim")
+#: Roles whose words are a link.
+LINKS: Final = ("ref", "eqn", "prim", "var")
+_EXAMPLES: Final = {"claim": "len(dense) == 4", "var": "dense[tanh].inputs[0]"}
+#: What an author who knows Markdown has to know.
+_QUOTES_IN_RST: Final = (
+    r"; in reStructuredText each backquote in a role needs a backslash, as in \`\`code\`\`"
+)
 
 
 class StatementRole(SphinxRole):
     """A role of the domain: a link, a value or a claim.
 
-    The first ``<`` ends the words, so an expression may contain another one.  Leaves::
+    The first ``<`` ends the words, which are inline markup of the page's language.  Leaves::
 
         <jaxpr_statement role="claim" expression="len(dense) == 4" words="four" raw=... problem="">
             four
+
+    A ``ref`` without the name of the domain, where that is the page's default domain, may name a
+    label too; ``otherwise`` then has what Sphinx's own role leaves.
     """
+
+    written: str  # its text, in the page's own markup
 
     def __init__(self, role: str) -> None:
         self.role = role
 
+    def __call__(
+        self,
+        name: str,
+        rawtext: str,
+        text: str,
+        lineno: int,
+        inliner: Any,
+        options: dict[str, Any] | None = None,
+        content: Sequence[str] = (),
+    ) -> tuple[list[nodes.Node], list[nodes.system_message]]:
+        """Run the role on a text as the parser gives it."""
+        self.is_markdown = words.is_markdown(inliner)
+        self.written = words.written(text, is_markdown=self.is_markdown)
+        nodes_left, messages = super().__call__(
+            name, rawtext, text, lineno, inliner, options, content
+        )
+        if self.role == "ref" and _is_short(rawtext):
+            standard = self.env.get_domain("std").role("ref")
+            if standard is not None:
+                statement = nodes_left[0]
+                assert isinstance(statement, jaxpr_statement)
+                statement["otherwise"] = standard("ref", rawtext, text, lineno, inliner)[0]
+        return nodes_left, messages
+
     def run(self) -> tuple[list[nodes.Node], list[nodes.system_message]]:
         """Leave one ``jaxpr_statement``."""
-        words, expression = self._parts()
+        text, expression = self._parts()
+        shown, messages = self._shown(text, expression)
         node = jaxpr_statement(self.rawtext, "", role=self.role, expression=expression)
         node["raw"] = self.rawtext
-        node["words"] = words or expression  # before quotation marks in them are made typographic
-        node["problem"] = self._problem(words, expression)
-        node += self._shown(words, expression)
+        # Before quotation marks in them are made typographic.
+        node["words"] = words.plain(shown) if text else expression
+        node["problem"] = self._problem(text, expression)
+        node += shown
         source, line = self.get_source_info()
         # A parser may count lines from the parent block; `find_lines` corrects them.
         node.source, node.line = source, line
-        return [node], []
+        return [node], messages
 
     def _parts(self) -> tuple[str, str]:
-        text = " ".join(self.text.split())
+        """The words and the expression."""
         if self.role == "val":
-            return "", text
-        words, mark, rest = text.partition("<")
-        if mark and rest.endswith(">"):
-            return words.strip(), rest[:-1].strip()
-        return (text, "") if self.role == "claim" else ("", text)
+            return "", " ".join(self.text.split())
+        text, expression = words.split(self.written, is_markdown=self.is_markdown)
+        if expression or self.role == "claim":
+            return text, expression
+        return "", " ".join(self.text.split())
 
-    def _problem(self, words: str, expression: str) -> str:
-        form = f"`words <{'len(dense) == 4' if self.role == 'claim' else 'path'}>`"
+    def _problem(self, text: str, expression: str) -> str:
+        form = f"`words <{_EXAMPLES.get(self.role, 'path')}>`"
         if self.role == "claim" and not expression:
-            return f"{clipped(words, 60)!r} has no predicate; write it as {form}"
-        if self.role == "claim" and not words:
+            inner = "" if self.is_markdown or "`" not in text else _QUOTES_IN_RST
+            return f"{clipped(text, 60)!r} has no predicate; write it as {form}{inner}"
+        if self.role == "claim" and not text:
             return f"{clipped(expression, 60)!r} has no words; write it as {form}"
         return "" if expression else f"the role is empty; write a path, or {form}"
 
-    def _shown(self, words: str, expression: str) -> nodes.Node:
-        if words:
-            return nodes.Text(words)
+    def _shown(
+        self, text: str, expression: str
+    ) -> tuple[list[nodes.Node], list[nodes.system_message]]:
+        if text:
+            return words.parsed(text, self.inliner, self.lineno)
         last = expression if self.role != "prim" else expression.strip("\"'")
-        return nodes.literal(last, last)
+        return [nodes.literal(last, last)], []
+
+
+def _is_short(raw: str) -> bool:
+    """Whether a role is written as ``ref``, without its domain."""
+    raw = raw.lower()
+    return raw.startswith(":ref:`") or raw.endswith("`:ref:")

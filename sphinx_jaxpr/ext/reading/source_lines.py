@@ -253,11 +253,11 @@ class _File:
             parent = parent.parent
         text = parent.rawsource
         key = (id(parent), raw)
-        at = text.find(raw, self.above.get(key, 0))
-        if at < 0:
+        match = _pattern(raw).search(text, self.above.get(key, 0))
+        if match is None:
             return 0
-        self.above[key] = at + len(raw)
-        return text.count("\n", 0, at)
+        self.above[key] = match.end()
+        return text.count("\n", 0, match.start())
 
 
 def _nth(pattern: re.Pattern[str], text: str, start: int, skipped: int) -> re.Match[str] | None:
@@ -286,10 +286,15 @@ def _position(node: nodes.Element) -> tuple[str, int]:
 _ROLE = re.compile(r"(?::([^`]*):)?`(.*?)`(?::([^`]*):)?", re.DOTALL)
 
 
+#: A backquote of a role; in the words of another one rST has backslashes before it.
+_QUOTE = r"\\*`"
+
+
 def _pattern(raw: str) -> re.Pattern[str]:
     """A pattern for a role in either syntax, over several lines, in a quotation."""
     match = _ROLE.fullmatch(raw)
     before, text, after = match.groups() if match else (None, raw, None)
-    words = _BETWEEN.join(map(re.escape, text.split()))
+    words = _BETWEEN.join(re.escape(word).replace("`", _QUOTE) for word in text.split())
     name = rf"(?::{re.escape(before)}:|\{{{re.escape(before)}\}})" if before else ""
-    return re.compile(rf"{name}`+[ ]?{words}\s*`{f':{re.escape(after)}:' if after else ''}")
+    end = f":{re.escape(after)}:" if after else ""
+    return re.compile(rf"{name}(?:{_QUOTE})+[ ]?{words}\s*{_QUOTE}{end}")

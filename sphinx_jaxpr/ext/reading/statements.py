@@ -10,8 +10,9 @@ from sphinx import addnodes
 from ...program.text import clipped
 from ..nodes import jaxpr_claims, jaxpr_statement, jaxpr_when
 from ..records import Finding, Statement
-from .roles import IN_TITLES
+from .roles import IN_TITLES, LINKS
 from .source_lines import find_lines
+from .words import without_links
 
 _STATEMENTS = (jaxpr_statement, jaxpr_claims, jaxpr_when)
 
@@ -56,7 +57,23 @@ def collect(docname: str, doctree: nodes.document) -> tuple[list[Statement], lis
         node["docname"] = docname
         findings += node.get("findings", ())
         on_page += _statements(node)
+        if isinstance(node, jaxpr_statement) and node["role"] in LINKS:
+            findings += _links_inside(node)
     return on_page, findings
+
+
+def _links_inside(node: jaxpr_statement) -> list[Finding]:
+    """Findings about links in the words of a link, which are removed."""
+    return [
+        Finding(
+            "option",
+            f"jaxpr:{node['role']}: its words {clipped(node['words'], 60)!r} are a link, and can't"
+            f" hold another one; {clipped(text, 60)!r} links to nothing",
+            str(node.source),
+            node.line or 1,
+        )
+        for text in without_links(node)
+    ]
 
 
 def _statements(node: nodes.Element) -> Iterator[Statement]:

@@ -17,6 +17,7 @@ from ..judging.start import running
 from ..links import link
 from ..nodes import jaxpr_blocks, jaxpr_claims, jaxpr_statement, jaxpr_when
 from ..pages import PageTransform
+from ..reading.roles import LINKS
 from ..reading.statements import in_title
 from ..records import COMPARE, TRUE, BlockOnPage, DirectiveRecord, Statement, Verdict
 
@@ -132,7 +133,7 @@ class ShowStatements(PageTransform):
             return
         self.build = running(self.app)
         self.checker = StatementChecker(self.build.session, self.build.verdicts, {})
-        for node in pending:
+        for node in reversed(pending):  # words may hold roles, whose own words come first
             assert isinstance(node, nodes.Element)
             put(node, self.replacement(node))
 
@@ -147,8 +148,7 @@ class ShowStatements(PageTransform):
             forget_footnotes(node)
             return []
         role = node["role"]
-        children = [child.deepcopy() for child in node.children]
-        words = nodes.inline("", "", *children, classes=[_CLASSES[role]])
+        words = nodes.inline("", "", *node.children, classes=[_CLASSES[role]])
         if self.build.session.mode == "skip" or node["problem"]:
             return [words]
         statement = Statement(role, node["expression"], "", "", 0)
@@ -204,6 +204,8 @@ def _in_link(node: nodes.Element) -> bool:
     parent = node.parent
     while isinstance(parent, nodes.TextElement | addnodes.pending_xref):
         if isinstance(parent, nodes.reference | addnodes.pending_xref):
+            return True
+        if isinstance(parent, jaxpr_statement) and parent["role"] in LINKS:
             return True
         parent = parent.parent
     return False

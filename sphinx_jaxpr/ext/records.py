@@ -45,12 +45,19 @@ class Note(NamedTuple):
     line: int
 
 
+def docstring_of(source: str) -> str:
+    """The docstring that a text is in, which has names of its own; ``""`` for those of the page."""
+    return source if ":docstring of " in source else ""
+
+
 class Statement(NamedTuple):
     """A statement about a program: a role, a line of ``jaxpr-claims``, or a condition.
 
-    ``role`` is the role's name: ``claim`` for a line of claims, ``when`` for a condition.
-    ``only`` are the conditions of ``only`` around it, ``when`` those of ``jaxpr-when``.
-    ``problem`` says what is wrong with its form; then it is reported, not judged.
+    ``role`` is the role's name: ``claim`` or ``let`` for a line of claims, ``when`` for a
+    condition.  ``only`` are the conditions of ``only`` around it, ``when`` those of
+    ``jaxpr-when``.  ``problem`` says what is wrong with its form; then it is reported, not judged.
+    A claim with ``named``, the keys of a line of claims, has its expression there; ``at`` is
+    where that is, once it was looked up.
     """
 
     role: str
@@ -61,6 +68,47 @@ class Statement(NamedTuple):
     only: tuple[str, ...] = ()
     when: tuple[str, ...] = ()
     problem: str = ""
+    named: tuple[str, ...] = ()
+    at: tuple[str, int] = ("", 0)
+
+    @property
+    def docstring(self) -> str:
+        """The docstring that it is in."""
+        return docstring_of(self.source)
+
+
+#: Kinds of lines with a name.
+CLAIM: Final = "claim"
+LET: Final = "let"
+
+
+class NamedLine(NamedTuple):
+    """A line of ``jaxpr-claims`` with a name: a claim for sentences, or a let for expressions.
+
+    ``keys`` are the forms of its name by which a sentence finds a claim.  What ``is_broken`` can't
+    be read, which is reported at the line; ``problem`` says what is wrong with a let.
+    """
+
+    kind: str
+    name: str
+    keys: tuple[str, ...]
+    expression: str
+    source: str
+    line: int
+    only: tuple[str, ...] = ()
+    when: tuple[str, ...] = ()
+    is_broken: bool = False
+    problem: str = ""
+
+    @property
+    def docstring(self) -> str:
+        """The docstring that it is in."""
+        return docstring_of(self.source)
+
+    @property
+    def position(self) -> tuple[str, int]:
+        """Its file and line."""
+        return self.source, self.line
 
 
 class Pasted(NamedTuple):
@@ -162,7 +210,7 @@ class DirectiveRecord(NamedTuple):
 
     ``elide`` are the words, and ``elided`` the paths, for parts to fold away.  ``lines`` has
     the line of each option that only the worker, or the result, can prove wrong.  ``modules`` are
-    those that its requests name.
+    those that its requests name.  ``page`` is where it was read, whose lets its paths may use.
     """
 
     source: str
@@ -184,6 +232,7 @@ class DirectiveRecord(NamedTuple):
     notes: tuple[Note, ...] = ()
     modules: tuple[str, ...] = ()
     only: tuple[str, ...] = ()
+    page: str = ""
 
     def line_of(self, option: str) -> int:
         """The line of an option, or of the directive."""
@@ -212,6 +261,7 @@ class PageRecords(NamedTuple):
     lists: tuple[PrimitiveList, ...] = ()
     statements: tuple[Statement, ...] = ()
     findings: tuple[Finding, ...] = ()
+    named: tuple[NamedLine, ...] = ()
 
 
 # --- how the environment keeps them
@@ -224,12 +274,13 @@ def packed(page: PageRecords) -> bytes:
 
 def unpacked(data: bytes) -> PageRecords:
     """The inverse of :func:`packed`."""
-    directives, lists, statements, findings = json.loads(zlib.decompress(data))
+    directives, lists, statements, findings, named = json.loads(zlib.decompress(data))
     return PageRecords(
         tuple(_directive(DirectiveRecord(*row)) for row in directives),
         tuple(PrimitiveList(scope, number, tuple(only)) for scope, number, only in lists),
         tuple(_statement(Statement(*row)) for row in statements),
         _each(Finding, findings),
+        tuple(_named(NamedLine(*row)) for row in named),
     )
 
 
@@ -256,7 +307,12 @@ def _block(name: str, label: str, identity: str, asked: Any, *more: Any) -> Bloc
 
 
 def _statement(read: Statement) -> Statement:
-    return read._replace(only=tuple(read.only), when=tuple(read.when))
+    named, at = tuple(read.named), (str(read.at[0]), int(read.at[1]))
+    return read._replace(only=tuple(read.only), when=tuple(read.when), named=named, at=at)
+
+
+def _named(read: NamedLine) -> NamedLine:
+    return read._replace(keys=tuple(read.keys), only=tuple(read.only), when=tuple(read.when))
 
 
 def _each(kind: Any, rows: Any) -> tuple[Any, ...]:

@@ -24,6 +24,7 @@ from ..records import (
     Block,
     DirectiveRecord,
     Finding,
+    NamedLine,
     Note,
     PageRecords,
     Pasted,
@@ -72,7 +73,7 @@ class JaxprDomain(PageDomain):
     sealed_alone = frozenset({"judged"})
     data_version = SCHEMA + data_version_of(  # requests are kept as their JSON
         *(PageRecords, DirectiveRecord, Block, Asked, Pasted, Note),
-        *(PrimitiveList, Statement, Finding),
+        *(PrimitiveList, Statement, Finding, NamedLine),
     )
     settings: ProjectSettings
     owner: int  # the process that reads pages, or starts those that do

@@ -14,6 +14,7 @@ from ..links import ShownIds
 from ..records import DirectiveRecord
 from .build import RunningBuild
 from .domain import JaxprDomain
+from .lines import Lines
 from .meanings import Meanings
 from .path_targets import PathTargets
 from .scopes import Scopes
@@ -54,9 +55,13 @@ def _session(app: Sphinx, policy: TracePolicy, *, is_early: bool = False) -> Bui
 def start(
     app: Sphinx,
     directives: Mapping[str, list[DirectiveRecord]],
+    tags: Any,
     policy: TracePolicy = PAGES,
 ) -> RunningBuild:
-    """Begin a build that shows or judges ``directives``; nothing is traced yet."""
+    """Begin a build that shows or judges ``directives``; nothing is traced yet.
+
+    ``tags`` may be those of several builders.
+    """
     domain = cast(JaxprDomain, app.env.get_domain("jaxpr"))
     settings = settings_of(app.env)
     session = _session(app, policy)
@@ -68,7 +73,8 @@ def start(
     scopes = Scopes(session, directives, domain.all_directives, meanings.own_primitives)
     lists = domain.visible_lists(app.tags)
     addresses = Addresses(session, meanings, app.builder, ids, directives, lists)
-    verdicts = VerdictCache(session, scopes, meanings, addresses, domain.data["judged"])
+    named = Lines({page: records.named for page, records in domain.records.items()}, tags)
+    verdicts = VerdictCache(session, scopes, meanings, addresses, domain.data["judged"], named)
     targets = PathTargets(verdicts, session.mode, settings.elide)
     build = RunningBuild(session, verdicts, targets, meanings, ids)
     domain.begin(build)
@@ -78,4 +84,4 @@ def start(
 def running(app: Sphinx) -> RunningBuild:
     """The running build; one is started if a tree is shown outside a build."""
     domain = cast(JaxprDomain, app.env.get_domain("jaxpr"))
-    return domain.build or start(app, domain.visible(app.tags))
+    return domain.build or start(app, domain.visible(app.tags), app.tags)

@@ -25,13 +25,14 @@ def collect(docname: str, doctree: nodes.document) -> PageRecords:
         only = statements.conditions(listed, addnodes.only, "expr")
         listed["docname"] = docname
         listed["listing"] = PrimitiveList(listed["scope"], number, only)
-    on_page, findings = statements.collect(docname, doctree)
+    on_page, named, findings = statements.collect(docname, doctree, directives)
     findings += [finding for listed in lists for finding in listed["findings"]]
     return PageRecords(
         directives=tuple(directives),
         lists=tuple(listed["listing"] for listed in lists),
         statements=tuple(on_page),
         findings=tuple(findings),
+        named=tuple(named),
     )
 
 
@@ -52,4 +53,4 @@ def _on_page(
         local = identity.removeprefix("jaxpr-")
         name, page = (block.name, "") if directive.explicit else (local, docname)
         blocks.append(block._replace(identity=identity, lock=file_name(name, page)))
-    return directive._replace(blocks=tuple(blocks), only=only)
+    return directive._replace(blocks=tuple(blocks), only=only, page=docname)

@@ -401,17 +401,21 @@ class StatementChecker:
         lets = self.verdicts.lets(page, statement)
         if not lets:
             return ""
-        from ...program.query.lets import needed
+        from ...program.query.lets import LetCycle, needed
         from ...program.query.syntax import PathError, parse
 
+        is_let = statement.role == LET
         try:
-            names = needed(parse(statement.expression), texts(lets))
+            names = needed(parse(statement.expression), texts(lets))[::-1]
+        except LetCycle:
+            names = [*used_lets(statement.expression, lets)]
         except PathError:
             return ""
         shown = [
             f"{name} = {echo(lets[name].expression, _ECHO // 2)}"
-            for name in reversed(names)
-            if statement.role != LET or name != statement.words
+            + (f" at {position(lets[name].position, self.session.masker.source)}" * is_let)
+            for name in names
+            if not is_let or name != statement.words
         ]
         return form.format(", ".join(shown[:_LETS])) if shown else ""
 

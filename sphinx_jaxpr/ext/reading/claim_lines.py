@@ -126,6 +126,8 @@ def without_comment(line: str) -> str:
     for _, sign in zip(range(_MOST), re.finditer("#", line), strict=False):
         if _is_complete(line[: sign.start()].strip()):
             return line[: sign.start()]
+    if _is_complete(line.strip()):
+        return line
     # It continues below, or can't be read, which is a finding later.
     offset = len(line) - len(line.lstrip())
     text = line.strip()

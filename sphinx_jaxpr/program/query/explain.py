@@ -32,6 +32,7 @@ def explain(claim: str, programs: NamedPrograms) -> str:
     """
     expect(claim, str, "a claim")
     walker = Walker(parse(claim), Scope.of(programs))
+    walker.evaluate_lets()
     explainer = _Explainer(walker)
     try:
         reasons = explainer.false(walker.expression.body)

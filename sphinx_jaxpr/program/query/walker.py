@@ -90,9 +90,7 @@ class Walker:
     def result(self, settled: Callable[[Any], Any] = lambda value: value) -> Any:
         """The same; a path to a block gives the block, which may have no program."""
         try:
-            for name in needed(self.expression, self.scope.lets):
-                if self.is_let(name):
-                    self.let(name)
+            self.evaluate_lets()
             value = settled(self.visit(self.expression.body))
             weigh(value, self.asking)
         except PathError as error:
@@ -101,6 +99,12 @@ class Walker:
         except (RecursionError, MemoryError):
             raise PathError("this expression takes too much memory", 0) from None
         return value
+
+    def evaluate_lets(self) -> None:
+        """Evaluate the lets that the expression needs, so that none has to wait for another."""
+        for name in needed(self.expression, self.scope.lets):
+            if self.is_let(name):
+                self.let(name)
 
     def holds(self, node: ast.expr) -> bool:
         """Whether a part counts as true."""

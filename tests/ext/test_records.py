@@ -11,6 +11,7 @@ from sphinx_jaxpr.ext.records import (
     Block,
     DirectiveRecord,
     Finding,
+    NamedLine,
     Note,
     PageRecords,
     Pasted,
@@ -41,12 +42,17 @@ def test_every_field_survives() -> None:
     directive = DirectiveRecord(
         *("index.md", 3, "f", True, (block, pasted), "auto", ("casts",), (note,), "compare", True),
         *("TypeError", float("inf"), ("wide",), "a caption", (finding,), (("args", 5),), (note,)),
-        *(("layers",), ("html",)),
+        *(("layers",), ("html",), "index"),
     )
-    statement = Statement("claim", "a", "b", "c", 1, ("html",), ("jax",), "problem")
+    statement = Statement(
+        *("claim", "a", "b", "c", 1, ("html",), ("jax",), "problem", ("key",), ("a.md", 2)),
+    )
+    named = NamedLine(
+        *("let", "g", ("g",), "f.grad", "a.md", 2, ("html",), ("jax",), True, "problem"),
+    )
     lists = (PrimitiveList("page", 1, ("html",)),)
-    page = PageRecords((directive,), lists, (statement,), (finding,))
-    for record in (directive, block, statement, lists[0]):  # all fields were given
+    page = PageRecords((directive,), lists, (statement,), (finding,), (named,))
+    for record in (directive, block, statement, lists[0], named, page):  # all fields were given
         assert len(record) == len(type(record)._fields)
     assert unpacked(packed(page)) == page
     assert is_whole(unpacked(packed(page)), PageRecords)

@@ -40,7 +40,8 @@ WARM = {
         *("showing", "showing.index", "showing.primitives", "values"),
     ],
     "ext.judging": [
-        *("build", "domain", "events", "findings", "meanings", "path_targets", "rewritten"),
+        *("build", "domain", "events", "findings", "lines", "meanings", "path_targets"),
+        "rewritten",
         *("recent", "scopes", "session", "start", "storage", "verdicts"),
     ],
     "tracing": ["files", "fingerprint", "folders", "jobs", "masking", "needs", "packs", "store"],
@@ -73,6 +74,7 @@ def test_a_build_without_changes_loads_little(tmp_path: Path) -> None:
 
 #: What every page that is read or written needs beside that.
 TOUCHED = [
-    *("reading.collect", "reading.roles", "reading.source_lines", "reading.statements"),
+    *("reading.claim_names", "reading.collect", "reading.roles", "reading.source_lines"),
+    *("reading.statements", "reading.words"),
     "showing.post_transforms",
 ]

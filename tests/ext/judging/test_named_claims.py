@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from pathlib import Path
 
 import pytest
 from babel.messages.catalog import Catalog
@@ -283,9 +282,11 @@ def test_findings_are_at_the_sentence_or_at_the_line(built: Build) -> None:
         ("broken:", "claim 'len(dense[': this is not a Python expression"),
         ("let w", "let 'w' (dens.grad): there is no block `dens`, did you mean `dense`?"
                   " (2 expressions that depend on it can't be judged)"),
-        ("let a", "let 'a' (b, where b = a at bad.md:%b): it depends on itself: `a` needs `b` needs `a`"),
+        ("let a", "let 'a' (b, where b = a at bad.md:%b): it depends on itself:"
+                  " `a` needs `b` needs `a`"),
         ("let shape", "let 'shape' is a reserved word, try 'shape_'"),
-        ("let forgotten", "'let forgotten: dense' is not a let; write it as `let forgotten = path`"),
+        ("let forgotten", "'let forgotten: dense' is not a let; write it as"
+                          " `let forgotten = path`"),
     ]  # fmt: skip
     reported = findings(built, "bad.md")
     for text, message in expected:

@@ -24,6 +24,7 @@ from .judging.findings import (
     BlockFindings,
     StatementChecker,
     ambiguous_modules,
+    clashes,
     report,
     unknown_in_glossary,
     wrong_shows,
@@ -33,7 +34,14 @@ from .judging.session import PAGES
 from .judging.start import begin, start
 from .locale import CATALOG, FOLDER, add_catalog
 from .nodes import register_nodes
-from .on_demand import BUILDERS, DIRECTIVES, POST_TRANSFORMS, ROLES, JaxprOnDemand
+from .on_demand import (
+    BUILDERS,
+    DIRECTIVES,
+    POST_TRANSFORMS,
+    ROLES,
+    JaxprOnDemand,
+    NamesTransform,
+)
 from .reading.parsers import MystWarnings
 from .showing.index import PrimitiveIndex, changed_pages
 
@@ -66,6 +74,7 @@ def connect(app: Sphinx) -> dict[str, Any]:
         app.add_role_to_domain("jaxpr", name, role)
     for builder in BUILDERS:
         app.add_builder(builder)
+    app.add_transform(NamesTransform)
     for transform in POST_TRANSFORMS:
         app.add_post_transform(transform)
     app.connect(
@@ -111,10 +120,10 @@ def configure(app: Sphinx, config: Config) -> None:
 
 
 def clear_titles(app: Sphinx, doctree: nodes.document) -> None:
-    """Find the lines of all roles, and remove those that titles can't have."""
-    from .reading.statements import take_from_titles
+    """Find the lines and words of all roles, and remove those that titles can't have."""
+    from .reading.statements import prepare
 
-    JaxprDomain.of(app.env).note(take_from_titles(doctree))
+    JaxprDomain.of(app.env).note(prepare(doctree))
 
 
 def collect_page(app: Sphinx, doctree: nodes.document) -> None:
@@ -163,7 +172,7 @@ def update(app: Sphinx, env: BuildEnvironment) -> list[str]:
     tags = every_kind(app.tags) if pageless else app.tags
     directives = pageless.directives(domain) if pageless else domain.visible(tags)
     shows = domain.visible_shows(tags)
-    build = start(app, directives, shows, pageless.policy if pageless else PAGES)
+    build = start(app, directives, shows, tags, pageless.policy if pageless else PAGES)
     session = build.session
     if not pageless:
         session.idle = _ahead(session, directives)
@@ -231,6 +240,7 @@ def _findings(
         *unknown_in_glossary(session, build.meanings, directives, settings.confdir),
         *domain.reading_findings(),
         *domain.name_clashes(),
+        *clashes(build.verdicts, session.masker.source),
         *checker.wrong_statements(),
     ]
 

@@ -115,7 +115,14 @@ class jaxpr_letter(nodes.Inline, HtmlNode, nodes.TextElement):
 
 
 class jaxpr_claims(nodes.Invisible, nodes.Element):
-    """Claims that readers don't see; ``lines`` are expressions with their lines in the file."""
+    """Claims that readers don't see; ``lines`` are what each line is, with its line in the file.
+
+    Its children are names that sentences show.
+    """
+
+
+class jaxpr_name(nodes.TextElement):
+    """The name of a line of claims, as a text that is translated; ``keys`` are how to find it."""
 
 
 class jaxpr_when(nodes.General, nodes.Element):
@@ -194,5 +201,5 @@ def register_nodes(app: Sphinx) -> None:
         register_node(app, kind)
     for written in (jaxpr_figure, jaxpr_source, jaxpr_letter):
         register_node(app, written, html=written.html)
-    for invisible in (jaxpr_words, jaxpr_claims):
+    for invisible in (jaxpr_words, jaxpr_claims, jaxpr_name):
         register_node(app, invisible, HIDDEN)

@@ -14,6 +14,7 @@ from docutils import nodes
 from docutils.parsers.rst import Directive
 from pygments.lexer import Lexer
 from sphinx.builders import Builder
+from sphinx.transforms import SphinxTransform
 from sphinx.transforms.post_transforms import SphinxPostTransform
 
 from .reading.parsers import AnyOption
@@ -166,6 +167,22 @@ class _RecordOnDemand(OnDemand, Builder):
 
 
 BUILDERS: Final[tuple[type[Builder], ...]] = (_CheckOnDemand, _LockOnDemand, _RecordOnDemand)
+
+# --- what reading a page needs beside these
+
+
+class NamesTransform(OnDemand, SphinxTransform):
+    """Notes what sentences name, before they are translated."""
+
+    default_priority = 15
+
+    @staticmethod
+    def real() -> type:
+        """Import the transform."""
+        from .reading.claim_names import KeepNames
+
+        return KeepNames
+
 
 # --- what writing a page needs
 

@@ -45,13 +45,20 @@ class Note(NamedTuple):
     line: int
 
 
+def docstring_of(source: str) -> str:
+    """The docstring that a text is in, which has names of its own; ``""`` for those of the page."""
+    return source if ":docstring of " in source else ""
+
+
 class Statement(NamedTuple):
     """A statement about a program: a role, a line of ``jaxpr-claims``, or a condition.
 
-    ``role`` is the role's name: ``claim`` for a line of claims, ``when`` for a condition.
-    ``only`` are the conditions of ``only`` around it, ``when`` those of ``jaxpr-when``.
-    ``problem`` says what is wrong with its form; then it is reported, not judged.
-    ``label`` is the label that a short ``ref`` means where it names no block.
+    ``role`` is the role's name: ``claim`` or ``let`` for a line of claims, ``when`` for a
+    condition.  ``only`` are the conditions of ``only`` around it, ``when`` those of
+    ``jaxpr-when``.  ``problem`` says what is wrong with its form; then it is reported, not judged.
+    ``label`` is the label that a short ``ref`` means where it names no block.  A claim with
+    ``named``, the keys of a line of claims, has its expression there; ``at`` is where that is,
+    once it was looked up.
     """
 
     role: str
@@ -63,6 +70,47 @@ class Statement(NamedTuple):
     when: tuple[str, ...] = ()
     problem: str = ""
     label: str = ""
+    named: tuple[str, ...] = ()
+    at: tuple[str, int] = ("", 0)
+
+    @property
+    def docstring(self) -> str:
+        """The docstring that it is in."""
+        return docstring_of(self.source)
+
+
+#: Kinds of lines with a name.
+CLAIM: Final = "claim"
+LET: Final = "let"
+
+
+class NamedLine(NamedTuple):
+    """A line of ``jaxpr-claims`` with a name: a claim for sentences, or a let for expressions.
+
+    ``keys`` are the forms of its name by which a sentence finds a claim.  What ``is_broken`` can't
+    be read, which is reported at the line; ``problem`` says what is wrong with a let.
+    """
+
+    kind: str
+    name: str
+    keys: tuple[str, ...]
+    expression: str
+    source: str
+    line: int
+    only: tuple[str, ...] = ()
+    when: tuple[str, ...] = ()
+    is_broken: bool = False
+    problem: str = ""
+
+    @property
+    def docstring(self) -> str:
+        """The docstring that it is in."""
+        return docstring_of(self.source)
+
+    @property
+    def position(self) -> tuple[str, int]:
+        """Its file and line."""
+        return self.source, self.line
 
 
 class Pasted(NamedTuple):
@@ -167,6 +215,7 @@ class DirectiveRecord(NamedTuple):
     those that its requests name.  ``hidden_by`` is the option that hides blocks, as written;
     ``hints`` are no warnings.  ``number`` is its position among what shows blocks on its page.
     ``focus`` is the name of the block that ``jaxpr-show`` shows, in which paths then begin.
+    ``page`` is where it was read, whose lets its paths may use.
     """
 
     source: str
@@ -192,6 +241,7 @@ class DirectiveRecord(NamedTuple):
     hints: tuple[Finding, ...] = ()
     number: int = 0
     focus: str = ""
+    page: str = ""
 
     @property
     def inside(self) -> str:
@@ -254,6 +304,7 @@ class PageRecords(NamedTuple):
     findings: tuple[Finding, ...] = ()
     shows: tuple[ShowRecord, ...] = ()
     links: tuple[str, ...] = ()
+    named: tuple[NamedLine, ...] = ()
 
 
 # --- how the environment keeps them
@@ -266,7 +317,8 @@ def packed(page: PageRecords) -> bytes:
 
 def unpacked(data: bytes) -> PageRecords:
     """The inverse of :func:`packed`."""
-    directives, lists, statements, findings, shows, links = json.loads(zlib.decompress(data))
+    directives, lists, statements, findings, *more = json.loads(zlib.decompress(data))
+    shows, links, named = more
     return PageRecords(
         tuple(_directive(DirectiveRecord(*row)) for row in directives),
         tuple(PrimitiveList(scope, number, tuple(only)) for scope, number, only in lists),
@@ -274,6 +326,7 @@ def unpacked(data: bytes) -> PageRecords:
         _each(Finding, findings),
         tuple(_show(ShowRecord(*row)) for row in shows),
         tuple(links),
+        tuple(_named(NamedLine(*row)) for row in named),
     )
 
 
@@ -312,7 +365,12 @@ def _block(name: str, label: str, identity: str, asked: Any, *more: Any) -> Bloc
 
 
 def _statement(read: Statement) -> Statement:
-    return read._replace(only=tuple(read.only), when=tuple(read.when))
+    named, at = tuple(read.named), (str(read.at[0]), int(read.at[1]))
+    return read._replace(only=tuple(read.only), when=tuple(read.when), named=named, at=at)
+
+
+def _named(read: NamedLine) -> NamedLine:
+    return read._replace(keys=tuple(read.keys), only=tuple(read.only), when=tuple(read.when))
 
 
 def _each(kind: Any, rows: Any) -> tuple[Any, ...]:

@@ -11,6 +11,7 @@ from sphinx_jaxpr.ext.records import (
     Block,
     DirectiveRecord,
     Finding,
+    NamedLine,
     Note,
     PageRecords,
     Pasted,
@@ -42,16 +43,23 @@ def test_every_field_survives() -> None:
     directive = DirectiveRecord(
         *("index.md", 3, "f", True, (block, pasted), "auto", ("casts",), (note,), "compare", True),
         *("TypeError", float("inf"), ("wide",), "a caption", (finding,), (("args", 5),), (note,)),
-        *(("layers",), ("html",), "show: none", (finding,), 3, "f"),
+        *(("layers",), ("html",), "show: none", (finding,), 3, "f", "index"),
     )
     show = ShowRecord(
         *("index.md", 9, "f.g", "all", ("dead",), (note,), "compare", True, ("wide",)),
         *("a caption", (finding,), (note,), ("html",), 4),
     )
-    statement = Statement("claim", "a", "b", "c", 1, ("html",), ("jax",), "problem")
+    statement = Statement(
+        *("claim", "a", "b", "c", 1, ("html",), ("jax",), "problem", "label"),
+        *(("key",), ("a.md", 2)),
+    )
+    named = NamedLine(
+        *("let", "g", ("g",), "f.grad", "a.md", 2, ("html",), ("jax",), True, "problem"),
+    )
     lists = (PrimitiveList("page", 1, ("html",)),)
-    page = PageRecords((directive,), lists, (statement,), (finding,), (show,), ("f.g",))
-    for record in (directive, block, statement, lists[0], show, page):  # all fields were given
+    page = PageRecords((directive,), lists, (statement,), (finding,), (show,), ("f.g",), (named,))
+    records = (directive, block, statement, lists[0], show, named, page)
+    for record in records:  # all fields were given
         assert len(record) == len(type(record)._fields)
     assert unpacked(packed(page)) == page
     assert is_whole(unpacked(packed(page)), PageRecords)

@@ -25,6 +25,7 @@ from ..records import (
     BlockOnPage,
     DirectiveRecord,
     Finding,
+    NamedLine,
     Note,
     PageRecords,
     Pasted,
@@ -76,7 +77,7 @@ class JaxprDomain(PageDomain):
     sealed_alone = frozenset({"judged"})
     data_version = SCHEMA + data_version_of(  # requests are kept as their JSON
         *(PageRecords, DirectiveRecord, Block, Asked, Pasted, Note),
-        *(PrimitiveList, Statement, Finding, ShowRecord),
+        *(PrimitiveList, Statement, Finding, ShowRecord, NamedLine),
     )
     settings: ProjectSettings
     owner: int  # the process that reads pages, or starts those that do

@@ -9,14 +9,17 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 
 from sphinx.util import logging
 
-from ...program.text import clipped, message, nearest, on_one_line, shorten
+from ...program.text import clipped, message, nearest, on_one_line, plural, shorten
 from ...program.text import words as echo
 from ...tracing.files import digest
 from ...tracing.masking import PathMasker
 from ..config import conf_line
 from ..records import (
+    CLAIM,
     FALSE,
+    LET,
     TRUE,
+    UNJUDGED,
     WRONG,
     Block,
     DirectiveRecord,
@@ -26,6 +29,7 @@ from ..records import (
     Verdict,
 )
 from .appearances import NAME, Appearances, block_name
+from .lines import kept, texts, used_lets
 from .meanings import Meanings
 from .path_targets import PathTargets
 from .session import BuildSession, Outcome
@@ -317,6 +321,35 @@ def unknown_in_glossary(
 
 # --- statements
 
+
+def position(at: tuple[str, int], srcdir: str) -> str:
+    """A file, relative to the folder of the pages, and a line in it."""
+    source, line = at
+    if "docstring of" not in source:
+        source = Path(os.path.relpath(os.path.join(srcdir, source), srcdir)).as_posix()
+    return f"{source}:{line}"
+
+
+def clashes(verdicts: VerdictCache, srcdir: str) -> list[Finding]:
+    """Findings about names of lines that other lines, or blocks, have too."""
+    findings = []
+    for line, other in verdicts.lines.doubles(verdicts.is_kept):
+        noun = f"let {line.name!r}" if line.kind == LET else f"the name {shorten(line.name)}"
+        message = f"{noun} is also at {position(other.position, srcdir)}, and that one counts"
+        findings.append(Finding("claim", message, *line.position))
+    for page, lines in verdicts.lines.pages.items():
+        for line in lines:
+            if line.kind == LET and line.name and verdicts.is_block(page, line.name):
+                message = (
+                    f"let {line.name!r} has the name of a block, which counts;"
+                    f" try {line.name + '_'!r}"
+                )
+                findings.append(Finding("claim", message, *line.position))
+    return findings
+
+
+#: How many lets a message explains.
+_LETS: Final = 3
 _NAMES: Final = {
     "claim": "claim",
     "val": "value",
@@ -344,19 +377,22 @@ class StatementChecker:
     def judged(self, page: str) -> Iterator[tuple[Statement, Verdict | None]]:
         """The statements of a page that count, each with its verdict; ``None`` without one.
 
-        Statements in an omitted part are not judged.
+        Statements in an omitted part are not judged, and lets that others replace neither.
         """
         for statement in self.statements.get(page, ()):
             if statement.label and self.verdicts.means_label(page, statement):
                 continue  # it is Sphinx's
-            if all(self.is_kept(page, condition) for condition in statement.when):
-                yield statement, None if statement.problem else self.verdicts.of(page, statement)
+            if not kept(page, statement, self.verdicts.is_kept):
+                continue
+            if statement.problem:
+                yield statement, None
+            elif statement.role != LET or self._counts(page, statement):
+                yield from self.verdicts.resolved(page, statement)
 
-    def is_kept(self, page: str, condition: str) -> bool:
-        """Whether a part under a condition is shown, as it is if the condition can't be judged."""
-        if self.session.mode == "skip" or not condition:
-            return True
-        return self.verdicts.of(page, Statement("when", condition, "", "", 0)).state != FALSE
+    def _counts(self, page: str, statement: Statement) -> bool:
+        """Whether a let is the one of its name."""
+        let = self.verdicts.lets(page, statement).get(statement.words)
+        return let is not None and let.position == (statement.source, statement.line)
 
     def wrong_statements(self) -> list[Finding]:
         """Statements that are false or can't be judged, in the order of the pages."""
@@ -369,12 +405,12 @@ class StatementChecker:
 
     def _finding(self, page: str, statement: Statement, verdict: Verdict | None) -> Finding | None:
         if verdict is None:
-            kind = "claim" if statement.role == "claim" else "path"
+            kind = "claim" if statement.role in (CLAIM, LET) else "path"
             return Finding(
                 kind,
                 # A directive names itself in its messages; a role is named here.
                 statement.problem
-                if statement.role == "when"
+                if statement.role in ("when", LET)
                 else f"jaxpr:{statement.role}: {statement.problem}",
                 statement.source,
                 statement.line,
@@ -383,19 +419,72 @@ class StatementChecker:
         if verdict.state == FALSE and statement.role == "claim":
             words = f"claim {clipped(statement.words, _ECHO)!r}" if statement.words else "claim"
             version = self._version(page, statement)
+            where = self._at(statement) + self._lets(page, statement, ", where {}")
             message = (
-                f"{words} is false{version}: {verdict.text} [{echo(statement.expression, _ECHO)}]"
+                f"{words} is false{version}: {verdict.text}"
+                f" [{echo(statement.expression, _ECHO)}{where}]"
             )
         elif verdict.state == WRONG:
-            name = _NAMES.get(statement.role, statement.role)
-            name = f"{name} or label" if statement.label else name
-            message = f"{name} {clipped(statement.expression, _ECHO)!r}: {verdict.text}"
+            subject, users = self._subject(page, statement), self._users(page, statement)
+            message = f"{subject}: {verdict.text}{users}"
             if statement.label and not self.verdicts.names_block(page, statement):
                 message += f"; and there is no label {clipped(statement.label, _ECHO)!r}"
         elif verdict.state == TRUE and statement.role in ("ref", "eqn", "var"):
             message = self._hidden(page, statement, verdict)
         kind = verdict.kind if statement.role == "claim" else "path"
         return Finding(kind, message, statement.source, statement.line) if message else None
+
+    def _subject(self, page: str, statement: Statement) -> str:
+        """What a statement is, for a message why it can't be judged."""
+        text = clipped(statement.expression or statement.words, _ECHO)
+        if statement.role == LET:
+            return f"let {statement.words!r} ({text}{self._lets(page, statement, ', where {}')})"
+        name = _NAMES.get(statement.role, statement.role) + " or label" * bool(statement.label)
+        return f"{name} {text!r}{self._at(statement)}{self._lets(page, statement, ' (where {})')}"
+
+    def _at(self, statement: Statement) -> str:
+        """Where the expression of a statement is, if not in its sentence."""
+        if not statement.at[0]:
+            return ""
+        return f" at {position(statement.at, self.session.masker.source)}"
+
+    def _lets(self, page: str, statement: Statement, form: str) -> str:
+        """What the lets in an expression are, the nearest first."""
+        lets = self.verdicts.lets(page, statement)
+        if not lets:
+            return ""
+        from ...program.query.lets import LetCycle, needed
+        from ...program.query.syntax import PathError, parse
+
+        is_let = statement.role == LET
+        try:
+            names = needed(parse(statement.expression), texts(lets))[::-1]
+        except LetCycle:
+            names = [*used_lets(statement.expression, lets)]
+        except PathError:
+            return ""
+        shown = [
+            f"{name} = {echo(lets[name].expression, _ECHO // 2)}"
+            + (f" at {position(lets[name].position, self.session.masker.source)}" * is_let)
+            for name in names
+            if not is_let or name != statement.words
+        ]
+        return form.format(", ".join(shown[:_LETS])) if shown else ""
+
+    def _users(self, page: str, let: Statement) -> str:
+        """How many other expressions can't be judged since a let has no value."""
+        if let.role != LET:
+            return ""
+        count = 0
+        for statement, verdict in self.judged(page):
+            if verdict is not None and verdict.state == UNJUDGED:
+                lets = self.verdicts.lets(page, statement)
+                used = used_lets(f"{statement.expression} {statement.words}", lets)
+                count += let.words in used and lets[let.words].position == (let.source, let.line)
+        if not count:
+            return ""
+        verb = "depends" if count == 1 else "depend"
+        return f" ({plural(count, 'expression')} that {verb} on it can't be judged)"
 
     def _version(self, page: str, statement: Statement) -> str:
         """The version on which a claim is false; empty if its programs were pasted."""

@@ -106,8 +106,17 @@ class Scopes:
         directives = (d for page in self.declared.values() for d in page if d.explicit)
         return frozenset(d.name for d in directives if d.name not in self.shared)
 
-    def of(self, page: str, text: str, inside: DirectiveRecord | None = None) -> Scope:
-        """The scope of one expression, of a page or ``inside`` of a directive."""
+    def of(
+        self,
+        page: str,
+        text: str,
+        inside: DirectiveRecord | None = None,
+        lets: Mapping[str, str] | None = None,
+    ) -> Scope:
+        """The scope of one expression, of a page or ``inside`` of a directive.
+
+        ``text`` has its words and those of the lets that it uses.
+        """
         from ...program.query.scope import Scope
 
         blocks = [
@@ -120,6 +129,7 @@ class Scopes:
             primitives,
             self.left_out(page, text),
             self.visible(page, inside),
+            lets or {},
         )
 
     # -- primitives

@@ -14,6 +14,7 @@ from ..links import ShownIds
 from ..records import DirectiveRecord, ShowRecord
 from .build import RunningBuild
 from .domain import JaxprDomain
+from .lines import Lines
 from .meanings import Meanings
 from .path_targets import PathTargets
 from .scopes import Scopes
@@ -55,11 +56,12 @@ def start(
     app: Sphinx,
     directives: Mapping[str, list[DirectiveRecord]],
     shows: Mapping[str, list[ShowRecord]],
+    tags: Any,
     policy: TracePolicy = PAGES,
 ) -> RunningBuild:
     """Begin a build that shows or judges ``directives``; nothing is traced yet.
 
-    ``shows`` place blocks of them on further pages.
+    ``shows`` place blocks of them on further pages.  ``tags`` may be those of several builders.
     """
     domain = cast(JaxprDomain, app.env.get_domain("jaxpr"))
     settings = settings_of(app.env)
@@ -74,7 +76,8 @@ def start(
     appearances = scopes.appearances
     lists = domain.visible_lists(app.tags)
     addresses = Addresses(session, meanings, app.builder, ids, appearances.pages, lists)
-    verdicts = VerdictCache(session, scopes, meanings, addresses, domain.data["judged"])
+    named = Lines({page: records.named for page, records in domain.records.items()}, tags)
+    verdicts = VerdictCache(session, scopes, meanings, addresses, domain.data["judged"], named)
     targets = PathTargets(verdicts, session.mode, settings.elide)
     build = RunningBuild(session, verdicts, targets, meanings, ids, appearances)
     domain.begin(build)
@@ -86,4 +89,4 @@ def running(app: Sphinx) -> RunningBuild:
     domain = cast(JaxprDomain, app.env.get_domain("jaxpr"))
     if domain.build is not None:
         return domain.build
-    return start(app, domain.visible(app.tags), domain.visible_shows(app.tags))
+    return start(app, domain.visible(app.tags), domain.visible_shows(app.tags), app.tags)

@@ -22,16 +22,19 @@ from ...tracing.files import canonical, digest
 from ..links import ShownIds, link
 from ..records import (
     FALSE,
+    LET,
     TRUE,
     UNJUDGED,
     WRONG,
     BlockOnPage,
     DirectiveRecord,
+    NamedLine,
     PrimitiveList,
     Statement,
     Verdict,
 )
 from .appearances import Appearance
+from .lines import Lines, kept, texts, used_lets
 from .meanings import Meanings
 from .names import DirectiveOnPage
 from .scopes import Scopes, words_of
@@ -159,10 +162,25 @@ class _Entry(NamedTuple):
     judged: bool  # by this build
 
 
+class _Question(NamedTuple):
+    """A statement of a page or ``inside`` of a directive, and the lets that it may use.
+
+    ``used`` are those whose names are among its words, ``text`` are their words and its own.
+    """
+
+    page: str
+    statement: Statement
+    inside: DirectiveRecord | None
+    lets: dict[str, str]
+    used: dict[str, str]
+    text: str
+
+
 class VerdictCache:
     """Judges statements; verdicts of the last build on the same programs count.
 
-    ``kept`` is what :meth:`kept` of the last build returned.
+    ``kept`` is what :meth:`kept` of the last build returned; ``lines`` are the named ones of
+    ``jaxpr-claims``.
     """
 
     def __init__(
@@ -172,18 +190,20 @@ class VerdictCache:
         meanings: Meanings,
         addresses: Addresses,
         kept: object = "",
+        lines: Lines | None = None,
     ) -> None:
         self.session = session
         self.scopes = scopes
         self.meanings = meanings
         self.addresses = addresses
+        self.lines = lines or Lines({}, ())
         self._before = kept
         self._used: dict[str, _Entry] = {}
         self._writing = False  # pages show what this build judges, whatever was kept
         self._contexts: dict[str, str] = {}  # page -> digest of all but names and programs
         self._names: dict[str, str] = {}  # page -> digest of all its names
         self._programs: dict[tuple[str, str, bool], str] = {}  # directive -> digest of its blocks
-        self._entries: dict[tuple[str, str, str], _Entry] = {}  # of this build
+        self._entries: dict[tuple[str, ...], _Entry] = {}  # of this build
 
     @property
     def versions(self) -> dict[str, str]:
@@ -205,51 +225,93 @@ class VerdictCache:
 
     def of(self, page: str, statement: Statement) -> Verdict:
         """The verdict on a statement of a page."""
-        key = (page, statement.role, statement.expression)
+        role, words = statement.role, statement.words if statement.role == LET else ""
+        key = (page, statement.docstring, role, statement.expression, words)
         entry = self._entries.get(key)
         if entry is None or (self._writing and not entry.judged):
-            entry = self._entries[key] = self._entry(page, statement, None)
+            entry = self._entries[key] = self._entry(self._question(page, statement))
         return entry.verdict
 
     def of_path(self, directive: DirectiveRecord, statement: Statement) -> Verdict:
         """The verdict on a path that begins inside of a directive."""
-        return self._entry("", statement, directive).verdict
+        return self._entry(self._question("", statement, directive)).verdict
 
-    def _entry(self, page: str, statement: Statement, inside: DirectiveRecord | None) -> _Entry:
+    def resolved(self, page: str, statement: Statement) -> list[tuple[Statement, Verdict]]:
+        """A statement with its verdict; one that names a line, with the expression of that line.
+
+        It is several where other builders show other lines.
+        """
+        if not statement.named:
+            return [(statement, self.of(page, statement))]
+        lines = self.lines.claims(page, statement)
+        shown = self.lines.apart(line for line in lines if kept(page, line, self.is_kept))
+        if not shown:
+            return [(statement, Verdict(WRONG, _LEFT_OUT))]
+        answers = []
+        for line in shown:
+            whole = statement._replace(expression=line.expression, at=line.position)
+            verdict = Verdict(UNJUDGED) if line.is_broken else self.of(page, whole)
+            answers.append((whole, verdict))
+        return answers
+
+    def is_kept(self, page: str, condition: str, source: str) -> bool:
+        """Whether a part under a condition is shown, as it is if the condition can't be judged."""
+        if self.session.mode == "skip" or not condition:
+            return True
+        return self.of(page, Statement("when", condition, "", source, 0)).state != FALSE
+
+    def lets(self, page: str, statement: Statement) -> dict[str, NamedLine]:
+        """The lets that a statement of a page may use; none has the name of a block."""
+        is_kept = None if statement.role == "when" else self.is_kept
+        lets = self.lines.lets(page, statement.docstring, is_kept)
+        return {name: line for name, line in lets.items() if not self.is_block(page, name)}
+
+    def is_block(self, page: str, name: str) -> bool:
+        """Whether a name is that of a block, also of one that this build leaves out."""
+        return bool(self.scopes.names(page).directive(name) or self.scopes.left_out(page, name))
+
+    def _question(
+        self, page: str, statement: Statement, inside: DirectiveRecord | None = None
+    ) -> _Question:
+        lets = self.lets(inside.page if inside is not None else page, statement)
+        words = statement.words if statement.role == LET else ""
+        used = used_lets(f"{statement.expression} {words}", lets) if lets else {}
+        text = " ".join([statement.expression, *used.values()])
+        return _Question(page, statement, inside, texts(lets), used, text)
+
+    def _entry(self, question: _Question) -> _Entry:
+        page, statement = question.page, question.statement
         if statement.role == "prim":
             return _Entry(self._primitive(page, statement.expression), judged=True)
-        directives = self.scopes.mentioned(page, statement.expression, inside)
-        key = self._key(page, statement, directives, inside)
-        entry = self._earlier(key, page, statement, inside)
+        directives = self.scopes.mentioned(page, question.text, question.inside)
+        key = self._key(question, directives)
+        entry = self._earlier(key, question)
         if entry is None:
-            wrong_key = self._wrong_key(key, page, statement, inside)
-            entry = self._earlier(wrong_key, page, statement, inside)
+            wrong_key = self._wrong_key(key, question)
+            entry = self._earlier(wrong_key, question)
         if entry is None:
             self.session.mend(
                 (target.directive, target.block)
                 for named in directives
                 for target in named.blocks()
             )
-            entry = _Entry(self._judge(page, statement, inside), judged=True)
+            entry = _Entry(self._judge(question), judged=True)
         self._used[wrong_key if entry.verdict.state == WRONG else key] = entry
         return entry
 
-    def _earlier(
-        self, key: str, page: str, statement: Statement, inside: DirectiveRecord | None
-    ) -> _Entry | None:
+    def _earlier(self, key: str, question: _Question) -> _Entry | None:
         """What is kept under a key and still counts."""
         entry = self._used.get(key)
         if self._writing:
             return entry if entry is not None and entry.judged else None
-        return entry or self._of_last_build(key, page, statement, inside)
+        return entry or self._of_last_build(key, question)
 
-    def _of_last_build(
-        self, key: str, page: str, statement: Statement, inside: DirectiveRecord | None
-    ) -> _Entry | None:
-        verdict = self._last_build.get(key)
+    def _of_last_build(self, key: str, question: _Question) -> _Entry | None:
+        verdict, statement = self._last_build.get(key), question.statement
         if verdict is None:
             return None
-        if verdict.block and self.scopes.visible(page, inside).block(verdict.block) is None:
+        names = self.scopes.visible(question.page, question.inside)
+        if verdict.block and names.block(verdict.block) is None:
             return None
         if not verdict.block and statement.role == "ref" and verdict.state == TRUE:
             verdict = verdict._replace(where=self._elsewhere(statement))
@@ -261,7 +323,7 @@ class VerdictCache:
 
     def is_pasted(self, page: str, statement: Statement) -> bool:
         """Whether all programs of a statement were pasted into a page."""
-        directives = self.scopes.mentioned(page, statement.expression)
+        directives = self.scopes.mentioned(page, self._question(page, statement).text)
         targets = [target for named in directives for target in named.blocks()]
         return bool(targets) and all(target.block.pasted for target in targets)
 
@@ -287,39 +349,37 @@ class VerdictCache:
 
     # -- keys
 
-    def _key(
-        self,
-        page: str,
-        statement: Statement,
-        directives: list[DirectiveOnPage],
-        inside: DirectiveRecord | None,
-    ) -> str:
+    def _key(self, question: _Question, directives: list[DirectiveOnPage]) -> str:
         """The key of a verdict that is not ``WRONG``: a digest of all that it may depend on.
 
         A name that leads nowhere is an error, so other verdicts depend on the
-        names in their text alone, and on the programs of the directives that these name.
+        names in their text alone, on the texts of the lets among these, and on the programs of
+        the directives that all of these texts name.
         """
+        page, statement, inside = question.page, question.statement, question.inside
         if page not in self._contexts:
             facts = [__version__, self.scopes.versions, self.scopes.vocabulary(page)]
             self._contexts[page] = digest(facts)
-        lines = "line" in words_of(statement.expression)  # which programs don't show
+        lines = "line" in words_of(question.text)  # which programs don't show
         key = [self._contexts[page], statement.role, statement.expression]
         key += [self._elsewhere(statement), inside.inside if inside is not None else ""]
         key += [self._programs_of(named, lines) for named in directives]
+        if question.used:  # in the order in which they are written
+            key += [canonical([*question.used.items()])]
+        if statement.role == LET:
+            key += [statement.words]
         return digest(key)[:_KEY]
 
-    def _wrong_key(
-        self, key: str, page: str, statement: Statement, inside: DirectiveRecord | None
-    ) -> str:
+    def _wrong_key(self, key: str, question: _Question) -> str:
         """The key of a ``WRONG`` verdict, whose message may suggest any name that there is."""
-        names = ""
-        if inside is None:
+        names, page = "", question.page
+        if question.inside is None:
             if page not in self._names:
                 own = [*self.scopes.names(page).own.values()]
                 self._names[page] = digest([_full_names(own), self._shared_names])
             names = self._names[page]
-        left_out = self.scopes.left_out(page, statement.expression)
-        return digest([key, names, sorted(left_out)])[:_KEY]
+        left_out = self.scopes.left_out(page, question.text)
+        return digest([key, names, sorted(left_out), [*question.lets]])[:_KEY]
 
     @cached_property
     def _shared_names(self) -> str:
@@ -349,17 +409,21 @@ class VerdictCache:
             return target.block.problem
         return outcome.seen.program + (outcome.seen.source if lines else "")
 
-    def _judge(self, page: str, statement: Statement, inside: DirectiveRecord | None) -> Verdict:
+    def _judge(self, question: _Question) -> Verdict:
         # Modules that judge are loaded only if there is something new.
         from ...program.query.evidence import SaysNothing
-        from ...program.query.syntax import NoProgram, PathError
+        from ...program.query.lets import BrokenLet
+        from ...program.query.syntax import NoProgram, PathError, parse
 
-        scope = self.scopes.of(page, statement.expression, inside)
+        statement, inside = question.statement, question.inside
+        scope = self.scopes.of(question.page, question.text, inside, question.lets)
+        text = statement.expression
         try:
-            return _JUDGES[statement.role](
-                statement.expression, scope, inside.inside if inside else ""
-            )
-        except NoProgram:
+            if statement.role == LET:  # by its name: alone it may be right, and part of a cycle
+                parse(text)
+                text = statement.words
+            return _JUDGES[statement.role](text, scope, inside.inside if inside else "")
+        except (NoProgram, BrokenLet):
             return Verdict(UNJUDGED)
         except PathError as error:
             if address := self._elsewhere(statement):
@@ -379,6 +443,7 @@ class VerdictCache:
 
 
 _KEY: Final = 24  # digits of a key
+_LEFT_OUT: Final = "the line with this name is left out here (`only` or `jaxpr-when`)"
 
 
 def _full_names(directives: Iterable[DirectiveOnPage]) -> list[list[str]]:
@@ -419,9 +484,7 @@ def _verdict(
     read = tuple((letter, variable, start) for letter, variable, start in letters)
     if any([*map(type, letter)] != [str, int, int] for letter in read):
         raise ValueError(text)
-    return Verdict(
-        state, text, tuple(hints), block, tuple(starts), is_empty=is_empty, letters=read
-    )
+    return Verdict(state, text, tuple(hints), block, tuple(starts), is_empty=is_empty, letters=read)
 
 
 # --- judges by the kind of statement; they load modules only for new statements
@@ -431,6 +494,12 @@ def _claim(text: str, scope: Scope, inside: str) -> Verdict:
     from ...program.query.evaluate import judge
 
     return _truth(judge(text, scope), text, scope)
+
+
+def _let(name: str, scope: Scope, inside: str) -> Verdict:
+    from ...program.query.evaluate import check_let
+
+    return Verdict(TRUE, hints=check_let(name, scope))
 
 
 def _condition(text: str, scope: Scope, inside: str) -> Verdict:
@@ -488,6 +557,7 @@ def _block(text: str, scope: Scope, inside: str) -> Verdict:
 
 _JUDGES: Final = {
     "claim": _claim,
+    "let": _let,
     "when": _condition,
     "val": _value,
     "var": _letters,

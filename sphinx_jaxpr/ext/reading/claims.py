@@ -1,27 +1,34 @@
-"""``jaxpr-claims``: claims that readers don't see."""
+"""``jaxpr-claims``: claims that readers don't see, and names for paths and values."""
 
 from __future__ import annotations
 
-import io
-import tokenize
-from collections.abc import Sequence
+import re
+from typing import Final
 
 from docutils import nodes
 
-from ..nodes import jaxpr_claims
+from ..nodes import jaxpr_claims, jaxpr_name
+from . import words
+from .claim_lines import ClaimLine, read
+from .claim_names import keys_of
 from .options import CheckedDirective
+
+#: What may be markup in a name.
+_MARKUP: Final = re.compile(r"[`*_$\\\[{|<&]|--|://")
 
 
 class JaxprClaims(CheckedDirective):
-    """One expression a line; a line that is indented or closes a bracket continues the one above.
+    """One expression, named expression or let a line.  Leaves in the doctree::
 
-    So does a line after a backslash.  Leaves in the doctree::
-
-        <jaxpr_claims lines="(12, 'len(dense) == 4') (13, 'dense.grad[tanh]')" findings="...">
+    <jaxpr_claims lines="(12, ClaimLine(...)) (13, ClaimLine(...))" findings="...">
+        <jaxpr_name line="12">
+            the
+            <literal>
+                axes
     """
 
     def run(self) -> list[nodes.Node]:
-        """Leave one ``jaxpr_claims``."""
+        """Leave one ``jaxpr_claims``, and a parser's messages about names."""
         self.begin()
         self.check_myst_options()
         self.check_option_names()
@@ -29,44 +36,32 @@ class JaxprClaims(CheckedDirective):
         node = jaxpr_claims(findings=self.findings)
         self.set_source_info(node)
         node.source = self.span.source
-        node["lines"] = [(first + n, text) for n, text in expressions(list(self.content))]
+        node["lines"] = []
+        messages: list[nodes.system_message] = []
+        for line in read(list(self.content)):
+            keys: tuple[str, ...] = ()
+            if line.name:
+                name, problems = self._name(line, first + line.number)
+                keys = keys_of(line.name, words.plain(name.children))
+                name["keys"] = keys
+                node += name
+                messages += problems
+            node["lines"].append((first + line.number, line, keys))
         if not node["lines"]:
             self.add_finding(
                 f"{self.name} is empty; write one expression a line, as in"
                 " len(dense.vmap) == len(dense) + 1",
                 "claim",
             )
-        return [node]
+        return [node, *messages]
 
-
-def expressions(lines: Sequence[str]) -> list[tuple[int, str]]:
-    """The expressions of a body, each with the number of its first line; without comments."""
-    numbered: list[tuple[int, str]] = []
-    for number, line in enumerate(lines):
-        text = without_comment(line)
-        if not text.strip():
-            continue
-        first, before = numbered[-1] if numbered else (number, "")
-        above = before.removesuffix("\\").rstrip()  # which continues, as Python's lines do
-        if numbered and (above != before or text[:1].isspace() or text[0] in ")]}"):
-            numbered[-1] = (first, f"{above} {text.strip()}")
-        else:
-            numbered.append((number, text.strip()))
-    return numbered
-
-
-def without_comment(line: str) -> str:
-    """A line up to its comment; a ``#`` in a string doesn't start one."""
-    if "#" not in line:
-        return line
-    try:
-        for token in tokenize.generate_tokens(io.StringIO(line.strip()).readline):
-            if token.type == tokenize.COMMENT:
-                return line[: len(line) - len(line.lstrip()) + token.start[1]]
-    except (
-        tokenize.TokenError,
-        SyntaxError,
-    ):  # it continues below, or isn't Python, which is a finding later
-        quoted = line.partition("#")
-        return quoted[0] if quoted[0].count('"') % 2 == quoted[0].count("'") % 2 == 0 else line
-    return line
+    def _name(self, line: ClaimLine, number: int) -> tuple[jaxpr_name, list[nodes.system_message]]:
+        """The name of a line, as inline markup of the page's language."""
+        node = jaxpr_name(line.name, "")
+        node.source, node.line = self.span.source, number
+        if not _MARKUP.search(line.name):
+            node += nodes.Text(line.name)
+            return node, []
+        children, messages = self.parse_inline(line.name, lineno=number)
+        node += children
+        return node, messages

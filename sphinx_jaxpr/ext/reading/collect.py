@@ -33,7 +33,7 @@ def collect(docname: str, doctree: nodes.document) -> PageRecords:
         only = statements.conditions(listed, addnodes.only, "expr")
         listed["docname"] = docname
         listed["listing"] = PrimitiveList(listed["scope"], number, only)
-    on_page, findings = statements.collect(docname, doctree)
+    on_page, named, findings = statements.collect(docname, doctree, directives)
     findings += [finding for listed in lists for finding in listed["findings"]]
     return PageRecords(
         directives=tuple(directives),
@@ -42,6 +42,7 @@ def collect(docname: str, doctree: nodes.document) -> PageRecords:
         findings=tuple(findings),
         shows=tuple(shows),
         links=tuple(_links(doctree)),
+        named=tuple(named),
     )
 
 
@@ -76,4 +77,4 @@ def _on_page(
         local = identity.removeprefix("jaxpr-")
         name, page = (block.name, "") if directive.explicit else (local, docname)
         blocks.append(block._replace(identity=identity, lock=file_name(name, page)))
-    return directive._replace(blocks=tuple(blocks), only=only)
+    return directive._replace(blocks=tuple(blocks), only=only, page=docname)

@@ -8,9 +8,9 @@ from typing import Any, Final
 from docutils import nodes
 from sphinx.util.docutils import SphinxRole
 
-from ...program.text import clipped
 from ..nodes import jaxpr_statement
 from . import words
+from .claim_names import keys_of
 
 #: Roles allowed in section titles; Sphinx copies titles while it reads pages.
 IN_TITLES: Final = ("ref", "prim")
@@ -66,13 +66,22 @@ class StatementRole(SphinxRole):
     def run(self) -> tuple[list[nodes.Node], list[nodes.system_message]]:
         """Leave one ``jaxpr_statement``."""
         text, expression = self._parts()
+        name, by_words = "", self.role == "claim" and not expression
+        if by_words:
+            name = text
+        elif self.role == "claim" and expression[0] == "#":
+            name, expression = expression[1:].strip(), ""
         shown, messages = self._shown(text, expression)
         node = jaxpr_statement(self.rawtext, "", role=self.role, expression=expression)
         node["raw"] = self.rawtext
         # Before quotation marks in them are made typographic.
-        node["words"] = words.plain(shown) if text else expression
-        node["problem"] = self._problem(text, expression)
+        node["words"] = words.plain(shown) if text else name or expression
+        node["problem"] = self._problem(name, expression)
         node["has_words"] = bool(text)
+        if name:
+            node["name"], node["by_words"] = name, by_words
+            node["hint"] = "" if self.is_markdown or "`" not in name else _QUOTES_IN_RST
+            node["keys"] = keys_of(name, words.plain(shown) if by_words else name)
         node += shown
         source, line = self.get_source_info()
         # A parser may count lines from the parent block; `find_lines` corrects them.
@@ -88,20 +97,19 @@ class StatementRole(SphinxRole):
             return text, expression
         return "", " ".join(self.text.split())
 
-    def _problem(self, text: str, expression: str) -> str:
+    def _problem(self, name: str, expression: str) -> str:
+        if expression or name:
+            return ""
         form = f"`words <{_EXAMPLES.get(self.role, 'path')}>`"
-        if self.role == "claim" and not expression:
-            inner = "" if self.is_markdown or "`" not in text else _QUOTES_IN_RST
-            return f"{clipped(text, 60)!r} has no predicate; write it as {form}{inner}"
-        if self.role == "claim" and not text:
-            return f"{clipped(expression, 60)!r} has no words; write it as {form}"
-        return "" if expression else f"the role is empty; write a path, or {form}"
+        return f"the role is empty; write a path, or {form}"
 
     def _shown(
         self, text: str, expression: str
     ) -> tuple[list[nodes.Node], list[nodes.system_message]]:
         if text:
             return words.parsed(text, self.inliner, self.lineno)
+        if self.role == "claim":  # nothing, or the words of the line that it names
+            return [], []
         last = expression if self.role != "prim" else expression.strip("\"'")
         return [nodes.literal(last, last)], []
 

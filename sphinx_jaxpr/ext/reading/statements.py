@@ -2,25 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
 from docutils import nodes
 from sphinx import addnodes
 
 from ...program.text import clipped
 from ..nodes import jaxpr_claims, jaxpr_statement, jaxpr_when
-from ..records import Finding, Statement
+from ..records import DirectiveRecord, Finding, NamedLine, Statement
+from .claim_names import restore_names, show_names
 from .roles import IN_TITLES, LINKS
 from .source_lines import find_lines
 from .words import without_links
 
+if TYPE_CHECKING:
+    from .named_lines import LineNames
+
 _STATEMENTS = (jaxpr_statement, jaxpr_claims, jaxpr_when)
 
 
-def take_from_titles(doctree: nodes.document) -> list[Finding]:
+def prepare(doctree: nodes.document) -> list[Finding]:
+    """Find the lines of all roles and the words that they show, and clear titles of them."""
+    restore_names(doctree)
+    roles = find_lines(doctree)
+    show_names(doctree, roles)
+    return _take_from_titles(roles)
+
+
+def _take_from_titles(roles: Iterable[nodes.Element]) -> list[Finding]:
     """Keep only the words of roles in titles, which Sphinx copies before anything is traced."""
     findings = []
-    for node in find_lines(doctree):
+    for node in roles:
         if not in_title(node):
             continue
         if node["role"] in IN_TITLES:
@@ -52,18 +65,52 @@ def in_title(node: nodes.Node) -> bool:
     return False
 
 
-def collect(docname: str, doctree: nodes.document) -> tuple[list[Statement], list[Finding]]:
-    """All statements of a page, in its order, and the findings of their directives."""
+def collect(
+    docname: str, doctree: nodes.document, directives: Iterable[DirectiveRecord]
+) -> tuple[list[Statement], list[NamedLine], list[Finding]]:
+    """All statements of a page, in its order, its named lines, and the findings about both.
+
+    Paths of the ``directives`` may use the lets of the page.
+    """
     on_page: list[Statement] = []
     findings: list[Finding] = []
-    for node in doctree.findall(lambda node: isinstance(node, _STATEMENTS)):
-        assert isinstance(node, nodes.Element)
+    elements = [node for node in doctree.findall(_is_statement) if isinstance(node, nodes.Element)]
+    names = _line_names(elements)
+    for node in elements:
         node["docname"] = docname
         findings += node.get("findings", ())
-        on_page += _statements(node)
+        if isinstance(node, jaxpr_claims):
+            on_page += names.at_their_lines(node) if names else ()
+            continue
+        if names and node.get("keys"):
+            node["problem"] = names.problem(node)
+        node["statement"] = _statement(node)
+        on_page.append(node["statement"])
         if isinstance(node, jaxpr_statement) and node["role"] in LINKS:
             findings += _links_inside(node)
-    return on_page, findings
+    findings += names.unused(on_page, directives) if names else ()
+    return on_page, names.lines if names else [], findings
+
+
+def _line_names(elements: Iterable[nodes.Element]) -> LineNames | None:
+    """The names of lines on a page; most pages have none, and need no language."""
+    claims = [node for node in elements if isinstance(node, jaxpr_claims)]
+    roles = [node for node in elements if node.get("keys")]
+    if not claims and not roles:
+        return None
+    from .named_lines import LineNames, lines_of
+
+    parts = [
+        (conditions(node, addnodes.only, "expr"), conditions(node, jaxpr_when, "expression"))
+        for node in claims
+    ]
+    return LineNames(
+        {node: lines_of(node, *part) for node, part in zip(claims, parts, strict=True)}, roles
+    )
+
+
+def _is_statement(node: nodes.Node) -> bool:
+    return isinstance(node, _STATEMENTS)
 
 
 def _links_inside(node: jaxpr_statement) -> list[Finding]:
@@ -80,19 +127,20 @@ def _links_inside(node: jaxpr_statement) -> list[Finding]:
     ]
 
 
-def _statements(node: nodes.Element) -> Iterator[Statement]:
-    source = str(node.source)
-    only = conditions(node, addnodes.only, "expr")
-    when = conditions(node, jaxpr_when, "expression")
-    if isinstance(node, jaxpr_claims):
-        for line, text in node["lines"]:
-            yield Statement("claim", text, "", source, line, only=only, when=when)
-        return
-    role = node["role"] if isinstance(node, jaxpr_statement) else "when"
-    words = node["words"] if isinstance(node, jaxpr_statement) else ""
-    line, problem = node.line or 1, node["problem"]
-    label = node["otherwise"][0]["reftarget"] if "otherwise" in node else ""
-    yield Statement(role, node["expression"], words, source, line, only, when, problem, label)
+def _statement(node: nodes.Element) -> Statement:
+    is_role = isinstance(node, jaxpr_statement)
+    return Statement(
+        node["role"] if is_role else "when",
+        node["expression"],
+        node["words"] if is_role else "",
+        str(node.source),
+        node.line or 1,
+        only=conditions(node, addnodes.only, "expr"),
+        when=conditions(node, jaxpr_when, "expression"),
+        problem=node["problem"],
+        label=node["otherwise"][0]["reftarget"] if "otherwise" in node else "",
+        named=tuple(node.get("keys", ())),
+    )
 
 
 def conditions(node: nodes.Node, kind: type[nodes.Element], key: str) -> tuple[str, ...]:

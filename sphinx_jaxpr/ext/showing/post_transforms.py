@@ -13,7 +13,6 @@ from ..judging.appearances import Appearance
 from ..judging.build import RunningBuild
 from ..judging.domain import are_met
 from ..judging.events import emit_figures
-from ..judging.findings import StatementChecker
 from ..judging.start import running
 from ..links import link
 from ..nodes import jaxpr_blocks, jaxpr_claims, jaxpr_letter, jaxpr_statement, jaxpr_when
@@ -138,10 +137,12 @@ class ShowStatements(PageTransform):
         if not pending:
             return
         self.build = running(self.app)
-        self.checker = StatementChecker(self.build.session, self.build.verdicts, {})
         for node in reversed(pending):  # words may hold roles, whose own words come first
             assert isinstance(node, nodes.Element)
-            put(node, self.replacement(node))
+            if isinstance(node, jaxpr_statement) and node["role"] == "claim" and not node.children:
+                remove_unseen(node)
+            else:
+                put(node, self.replacement(node))
 
     def replacement(self, node: nodes.Element) -> list[nodes.Node]:
         """The nodes that replace a statement."""
@@ -149,7 +150,8 @@ class ShowStatements(PageTransform):
             return []
         page = node["docname"]
         if isinstance(node, jaxpr_when):
-            if node["problem"] or self.checker.is_kept(page, node["expression"]):
+            verdicts, expression = self.build.verdicts, node["expression"]
+            if node["problem"] or verdicts.is_kept(page, expression, str(node.source)):
                 return list(node.children)
             forget_footnotes(node)
             return []
@@ -159,8 +161,7 @@ class ShowStatements(PageTransform):
         words = nodes.inline("", "", *node.children, classes=[_CLASSES[role]])
         if self.build.session.mode == "skip" or node["problem"]:
             return [words]
-        statement = Statement(role, node["expression"], "", "", 0)
-        verdict = self.build.verdicts.of(page, statement)
+        _, verdict = self.build.verdicts.resolved(page, node["statement"])[0]
         if role == "val":
             # A blank line would end the paragraph, in TeX even within an argument.
             text = on_one_line(verdict.text) if verdict.state == TRUE else "?"
@@ -224,17 +225,18 @@ class ShowStatements(PageTransform):
         page = node["docname"]
         variables = [(variable, start) for _, variable, start in letters if variable >= 0]
         target = self.build.verdicts.target(page, verdict)
-        if not variables or target is None or not target.block.is_shown:
+        appearance = next(iter(self.build.verdicts.appearances(page, verdict)), None)
+        if not variables or target is None or appearance is None:
             return shown
         reference = None
         if not _in_link(node):
-            identity = self.identity(target, variables[0][1])
-            reference = link(self.app.builder, page, target.page, identity)
+            identity = self.identity(target, appearance, variables[0][1])
+            reference = link(self.app.builder, page, appearance.page, identity)
         if reference is not None:
             reference += shown
             shown = [reference]
-        is_near = target.page == page or self.app.builder.name == "singlehtml"
-        block = self.identity(target, -1) if is_near else ""
+        is_near = appearance.page == page or self.app.builder.name == "singlehtml"
+        block = self.identity(target, appearance, -1) if is_near else ""
         named = " ".join(str(variable) for variable, _ in variables)
         return [jaxpr_letter("", "", *shown, block=block, var=named)]
 
@@ -289,6 +291,25 @@ def put(node: nodes.Element, replacement: list[nodes.Node]) -> None:
     parent = node.parent
     index = parent.index(node)
     parent[index : index + 1] = replacement
+
+
+def remove_unseen(node: nodes.Element) -> None:
+    """Remove a node that shows nothing: of the blanks around it one stays, or none at an end.
+
+    A paragraph of its own goes with it.
+    """
+    parent = node.parent
+    index = parent.index(node)
+    before = parent[index - 1] if index else None
+    after = parent[index + 1] if index + 1 < len(parent) else None
+    is_spaced = after is None or (isinstance(after, nodes.Text) and after[:1].isspace())
+    if isinstance(before, nodes.Text) and is_spaced:
+        parent[index - 1 : index] = [nodes.Text(text)] if (text := before.rstrip()) else []
+    elif before is None and isinstance(after, nodes.Text):
+        parent[index + 1 : index + 2] = [nodes.Text(text)] if (text := after.lstrip()) else []
+    parent.remove(node)
+    if isinstance(parent, nodes.paragraph) and not parent.children and not parent["ids"]:
+        parent.parent.remove(parent)
 
 
 def forget_footnotes(node: nodes.Element) -> None:

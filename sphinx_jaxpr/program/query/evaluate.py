@@ -12,6 +12,7 @@ from ..text import clipped, expect, inert, plural
 from .base import Version, View
 from .equality import kind
 from .evidence import Idle, SaysNothing, nothing
+from .lets import cycle
 from .operators import truth
 from .parameter_values import plain
 from .scope import BlockView, NamedPrograms, Scope
@@ -103,15 +104,36 @@ def _walker(text: str, programs: NamedPrograms) -> Walker:
     return Walker(parse(text), Scope.of(programs))
 
 
+def check_let(name: str, scope: Scope) -> tuple[str, ...]:
+    """Check that a let of a scope has a value; hints about it.
+
+    Raises :exc:`PathError` where it has none.  Of a cycle of lets it is the one that is written
+    first; others, and lets that use one without a value, raise :exc:`BrokenLet`.
+    """
+    names = cycle(name, scope.lets)
+    if names and names[0] == name:
+        listed = " needs ".join(f"`{other}`" for other in [*names, name])
+        raise PathError(f"it depends on itself: {listed}", 0)
+    walker = _walker(scope.lets[name], scope)
+    _refuse_empty(walker.result())
+    Unevaluated(walker).check()
+    return tuple(walker.asking.hints)
+
+
 def _evaluated(walker: Walker) -> Evaluation:
     value = walker.run()
     Unevaluated(walker).check()
+    _refuse_empty(value)
+    sides = tuple((text, plain(side)) for text, side in walker.sides)
+    return Evaluation(plain(value), tuple(walker.asking.hints), sides)
+
+
+def _refuse_empty(value: Any) -> None:
+    """An error for a verdict that looked at nothing."""
     if isinstance(value, Idle) and (value or value.stays) and value.reason is not None:
         error = nothing(value.reason)
         error.offset = 0
         raise error
-    sides = tuple((text, plain(side)) for text, side in walker.sides)
-    return Evaluation(plain(value), tuple(walker.asking.hints), sides)
 
 
 def find(path: str, programs: NamedPrograms, inside: str = "") -> tuple[EquationView, ...]:

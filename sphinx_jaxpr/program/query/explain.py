@@ -32,6 +32,7 @@ def explain(claim: str, programs: NamedPrograms) -> str:
     """
     expect(claim, str, "a claim")
     walker = Walker(parse(claim), Scope.of(programs))
+    walker.evaluate_lets()
     explainer = _Explainer(walker)
     try:
         reasons = explainer.false(walker.expression.body)
@@ -55,8 +56,9 @@ def brief(value: Any) -> str:
 class _Explainer:
     """Goes down to the parts that make an expression false."""
 
-    def __init__(self, walker: Walker) -> None:
+    def __init__(self, walker: Walker, explained: set[str] | None = None) -> None:
         self.walker = walker
+        self.explained = set() if explained is None else explained  # names of lets
         self.expression = walker.expression
 
     def segment(self, node: ast.expr) -> str:
@@ -79,8 +81,18 @@ class _Explainer:
                 return self.different(one, two)
             case ast.Compare():
                 return self.compared(node)
+            case ast.Name(id=name) if self.walker.is_let(name) and name not in self.walker.bound:
+                return self.false_let(name)
         value = self.walker.visit(node)
         return [f"`{self.segment(node)}` is {brief(value)}", *self.missing(node)]
+
+    def false_let(self, name: str) -> list[str]:
+        """Why the expression of a let is false, once: others may use it many times."""
+        if name in self.explained:
+            return []
+        self.explained.add(name)
+        walker = self.walker.of_let(name)
+        return _Explainer(walker, self.explained).false(walker.expression.body)
 
     def holds(self, node: ast.expr) -> bool:
         return self.walker.holds(node)

@@ -27,6 +27,8 @@ class Scope:
     ``jax``, ``jaxlib`` and ``python``, as far as they are known.  ``primitives``
     are names that count as known beside those of the built-in definitions;
     ``left_out`` are blocks that the page has, and this build does not show.
+    ``lets`` are expressions by the names that others may use for them; one with
+    the name of a block is never looked up.
     """
 
     blocks: Mapping[str, QueryBlock]
@@ -35,6 +37,7 @@ class Scope:
     left_out: frozenset[str] = frozenset()
     # What messages suggest, where `blocks` are only those that the expression can mean.
     names: Iterable[str] = ()
+    lets: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod
     def of(cls, programs: NamedPrograms, versions: Mapping[str, str] | None = None) -> Scope:

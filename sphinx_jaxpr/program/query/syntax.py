@@ -113,6 +113,24 @@ def parse(text: str) -> Expression:
     return expression
 
 
+def is_python(text: str) -> bool:
+    """Whether a text, on one line, is an expression to Python; it may still be refused."""
+    try:
+        _tree(" ".join(text.split()))
+    except PathError:
+        return False
+    return True
+
+
+def readable(text: str) -> bool:
+    """Whether :func:`parse` takes a text."""
+    try:
+        parse(text)
+    except PathError:
+        return False
+    return True
+
+
 def _tree(text: str) -> ast.expr:
     try:
         with warnings.catch_warnings():

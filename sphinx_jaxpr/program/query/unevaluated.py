@@ -14,15 +14,16 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from .base import Version
 from .blocks import PHASES
 from .equality import versions
+from .lets import needed, parsed
 from .scope import BlockView
 from .syntax import FUNCTIONS, VERSIONS, PathError, nearest
-from .values import OF_VALUES
-from .views import CHANGES, OF_EQUATIONS, OF_PROGRAMS
+from .values import OF_VALUES, Value, Values
+from .views import CHANGES, OF_EQUATIONS, OF_PROGRAMS, Equations, EquationView, ProgramView
 from .vocabulary import Dtype, Origin, ParameterName, Phase, Primitive, Word
 
 if TYPE_CHECKING:
@@ -61,8 +62,11 @@ _NAMED: Final = frozenset({"params", "inputs"})
 class Unevaluated:
     """Looks at every part of an expression that was evaluated."""
 
-    def __init__(self, walker: Walker) -> None:
+    def __init__(
+        self, walker: Walker, of_lets: dict[str, _Vocabulary | None] | None = None
+    ) -> None:
         self.walker = walker
+        self.of_lets = {} if of_lets is None else of_lets  # the vocabularies of lets
         self.asking = walker.asking
         self.expression = walker.expression
         self.blocks = walker.scope.blocks
@@ -75,8 +79,13 @@ class Unevaluated:
         self.visit(self.expression.body)
 
     def names_a_program(self) -> bool:
-        """Whether a block or a version is named."""
-        body = self.expression.body
+        """Whether a block or a version is named, by the expression or by a let that it uses."""
+        lets = self.walker.scope.lets
+        bodies = [self.expression.body]
+        bodies += [parsed(lets[name]).body for name in needed(self.expression, lets)]
+        return any(map(self._names_one, bodies))
+
+    def _names_one(self, body: ast.expr) -> bool:
         loops = [part for part in ast.walk(body) if isinstance(part, ast.comprehension)]
         bound = {name.id for loop in loops for name in _names(loop.target)}
         roots = {*VERSIONS, *(name.partition(".")[0] for name in self.blocks)}
@@ -96,7 +105,12 @@ class Unevaluated:
         """Check a node by its kind."""
         match node:
             case ast.Name(id=name):
-                if not (name in self.bound or name in self.blocks or name in VERSIONS):
+                if not (
+                    name in self.bound
+                    or name in self.blocks
+                    or name in VERSIONS
+                    or self.walker.is_let(name)
+                ):
                     raise PathError(self.walker.unknown(name))
             case ast.Attribute():
                 self.attribute(node)
@@ -127,11 +141,29 @@ class Unevaluated:
         match node:
             case ast.Name(id=name) if name not in self.bound and name in self.blocks:
                 return name
+            case ast.Name() if isinstance(view := self.let(node), BlockView):
+                return view.path
             case ast.Attribute(value=inner, attr=name):
                 outer = self.block(inner)
                 if outer and f"{outer}.{name}" in self.blocks:
                     return f"{outer}.{name}"
         return ""
+
+    def let(self, node: ast.expr) -> Any:
+        """The value of a let that a part names, which was evaluated; ``None`` for all others."""
+        match node:
+            case ast.Name(id=name) if name not in self.bound and self.walker.is_let(name):
+                return self.walker.let(name)
+        return None
+
+    def literal(self, node: ast.expr) -> ast.expr:
+        """What is written where a name stands for it: in a loop or in a let; else the node."""
+        match node:
+            case ast.Name(id=name) if name in self.listed:
+                return self.listed[name]
+            case ast.Name(id=name) if self.let(node) is not None:
+                return parsed(self.walker.scope.lets[name]).body
+        return node
 
     def attribute(self, node: ast.Attribute) -> None:
         """Refuse a name that nothing of the sort of its owner has."""
@@ -197,6 +229,8 @@ class Unevaluated:
         if self.block(node):
             return _PROGRAM
         match node:
+            case ast.Name(id=name) if (value := self.let(node)) is not None:
+                return _sort_of(value)
             case ast.Name(id=name):
                 return self.sorts.get(name, "")
             case ast.Attribute(value=inner, attr=name):
@@ -236,12 +270,7 @@ class Unevaluated:
                     continue  # a word that is looked for in a text
                 is_part = isinstance(operator, ast.In | ast.NotIn) and self.is_text(right)
                 if vocabulary is not None:
-                    listed = (
-                        self.listed.get(second.id, second)
-                        if isinstance(second, ast.Name)
-                        else second
-                    )
-                    for text in _texts(listed):
+                    for text in _texts(self.literal(second)):
                         self.word(vocabulary, text, is_part)
 
     def pair(self, left: ast.expr, right: ast.expr) -> None:
@@ -275,7 +304,7 @@ class Unevaluated:
             case ast.Attribute(attr=name):
                 return name in _OF_ATTRIBUTES and name != "params"
             case ast.Name(id=name):
-                return name in self.bound
+                return name in self.bound or isinstance(self.let(node), str)
             case ast.Subscript(slice=key):
                 return not isinstance(key, ast.Slice)
         return _is_text(node)
@@ -283,6 +312,8 @@ class Unevaluated:
     def vocabulary(self, node: ast.expr) -> _Vocabulary | None:
         """Whose words a part gives, itself or as its elements; ``None`` where not known."""
         match node:
+            case ast.Name(id=name) if self.let(node) is not None:
+                return self.vocabulary_of_let(name)
             case ast.Name(id=name):
                 return self.bound.get(name)
             case ast.Attribute(attr=name):
@@ -316,6 +347,14 @@ class Unevaluated:
                     self.bound, self.sorts, self.listed = outer
         return None
 
+    def vocabulary_of_let(self, name: str) -> _Vocabulary | None:
+        """The same for a let, looked at once: others may use it many times."""
+        if name not in self.of_lets:
+            walker = self.walker.of_let(name)
+            inner = Unevaluated(walker, self.of_lets)
+            self.of_lets[name] = inner.vocabulary(walker.expression.body)
+        return self.of_lets[name]
+
     def comprehension(self, node: ast.ListComp | ast.GeneratorExp | ast.SetComp) -> None:
         """Check loops and element, with the loops' names bound inside only."""
         outer = self.bound, self.sorts, self.listed
@@ -340,8 +379,21 @@ class Unevaluated:
             sort = _EQUATION if sort == _PROGRAM else sort
             self.sorts = self.sorts | dict.fromkeys(names, "" if sort == _FACT else sort)
             self.listed = {n: v for n, v in self.listed.items() if n not in names}
-            if is_one and isinstance(loop.iter, ast.List | ast.Tuple | ast.Set):
-                self.listed[names[0]] = loop.iter
+            listed = self.literal(loop.iter)
+            if is_one and isinstance(listed, ast.List | ast.Tuple | ast.Set):
+                self.listed[names[0]] = listed
+
+
+def _sort_of(value: Any) -> str:
+    """The sort of the value of a let."""
+    match value:
+        case ProgramView() | BlockView():
+            return _PROGRAM
+        case Equations() | EquationView():
+            return _EQUATION
+        case Values() | Value():
+            return _VALUE
+    return ""
 
 
 def _names(node: ast.AST) -> Iterator[ast.Name]:

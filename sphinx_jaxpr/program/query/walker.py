@@ -8,7 +8,7 @@ list.  Work is counted, and sizes are bounded, so that every expression ends soo
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cache
 from typing import Any, Final
 
@@ -19,15 +19,17 @@ from .base import Asking, Version, View
 from .equality import compare, denied, elements, kind, number_of, program_of, weigh
 from .equivalence import same
 from .evidence import EvidenceList, Idle, Nothing, Pile, emptiness, idle, listing, verdict_of
+from .lets import BrokenLet, LetCycle, mentioned, needed, parsed
 from .operators import MAX_ITEMS, binary, call, make_set, number, truth
 from .parameter_values import is_flag
 from .scope import BlockView, Scope
-from .syntax import FUNCTIONS, VERSIONS, Expression, PathError, nearest
+from .syntax import FUNCTIONS, VERSIONS, Expression, NoProgram, PathError, nearest
 from .values import Values
 from .views import OF_PROGRAMS, Equations
 from .vocabulary import Word, part_of
 
 _WORDS_OF_PROGRAMS: Final = frozenset(OF_PROGRAMS)
+_PENDING: Final = object()  # the value of a let that is being evaluated
 
 
 @cache
@@ -57,28 +59,39 @@ class Emptiness:
         self.first = self.first or Nothing(f"no element of {source} passes `{tests}`")
 
 
-def free_names(node: ast.expr) -> Iterator[str]:
-    """All names in an expression; that some of them are bound does no harm."""
-    return (part.id for part in ast.walk(node) if isinstance(part, ast.Name))
-
-
 class Walker:
-    """One evaluation: what is bound, what it has cost, what was noticed."""
+    """One evaluation: what is bound, what it has cost, what was noticed.
 
-    def __init__(self, expression: Expression, scope: Scope, inside: str = "") -> None:
+    ``outer`` is the evaluation that a let is evaluated for: they share what it costs, and the
+    values of lets.
+    """
+
+    def __init__(
+        self, expression: Expression, scope: Scope, inside: str = "", outer: Walker | None = None
+    ) -> None:
         self.expression = expression
         self.scope = scope
         self.inside = inside
-        self.names = frozenset(free_names(expression.body)) | {inside}
-        self.asking = Asking(scope.blocks, _primitives() | scope.primitives, self.names)
         self.bound: dict[str, object] = {}
         self.sides: list[tuple[str, Any]] = []
         self.reached: set[ast.AST] = set()  # attributes that were there
+        self.lets: dict[str, Any] = {}  # the values of those that were evaluated
+        self.asking: Asking
+        if outer is not None:
+            self.asking, self.lets = outer.asking, outer.lets
+        else:
+            named = frozenset(mentioned(expression, scope.lets)) | {inside}
+            self.asking = Asking(scope.blocks, _primitives() | scope.primitives, named)
 
     def run(self) -> Any:
         """The value of the whole expression; raises :exc:`PathError` with its offset."""
+        return self.result(program_of)
+
+    def result(self, settled: Callable[[Any], Any] = lambda value: value) -> Any:
+        """The same; a path to a block gives the block, which may have no program."""
         try:
-            value = program_of(self.visit(self.expression.body))
+            self.evaluate_lets()
+            value = settled(self.visit(self.expression.body))
             weigh(value, self.asking)
         except PathError as error:
             error.offset = max(error.offset, 0)
@@ -86,6 +99,12 @@ class Walker:
         except (RecursionError, MemoryError):
             raise PathError("this expression takes too much memory", 0) from None
         return value
+
+    def evaluate_lets(self) -> None:
+        """Evaluate the lets that the expression needs, so that none has to wait for another."""
+        for name in needed(self.expression, self.scope.lets):
+            if self.is_let(name):
+                self.let(name)
 
     def holds(self, node: ast.expr) -> bool:
         """Whether a part counts as true."""
@@ -157,7 +176,38 @@ class Walker:
             return Version(name, self.scope.versions[name])
         if name in blocks:
             return BlockView(blocks[name])
+        if name in self.scope.lets:
+            return self.let(name)
         raise PathError(self.unknown(name))
+
+    def is_let(self, name: str) -> bool:
+        """Whether a name that no loop binds is that of a let."""
+        blocks = self.scope.blocks
+        is_other = name in blocks or (self.inside and f"{self.inside}.{name}" in blocks)
+        return name in self.scope.lets and not is_other
+
+    def let(self, name: str) -> Any:
+        """The value of a let; it is evaluated once, for an expression and all lets that it uses."""
+        if name not in self.lets:
+            self.lets[name] = _PENDING
+            try:
+                walker = self.of_let(name)
+                value = walker.visit(walker.expression.body)
+                weigh(value, self.asking)
+                self.lets[name] = value
+            except (NoProgram, BrokenLet):
+                raise
+            except PathError as error:
+                if self.asking.steps < 0:
+                    raise
+                raise BrokenLet(f"the let `{name}` has no value: {error.message}", 0) from None
+        if self.lets[name] is _PENDING:
+            raise LetCycle(f"the let `{name}` depends on itself", 0)
+        return self.lets[name]
+
+    def of_let(self, name: str) -> Walker:
+        """What evaluates the expression of a let."""
+        return Walker(parsed(self.scope.lets[name]), self.scope, outer=self)
 
     def unknown(self, name: str) -> str:
         """Why a name is none that an expression may use, with the nearest that is."""
@@ -167,6 +217,7 @@ class Walker:
             return f"this build leaves out the block `{name}` (directive `only`)"
         blocks = [*(self.scope.names or self.scope.blocks)]
         names = [*(key.partition(".")[0] for key in blocks), *VERSIONS, *self.bound]
+        names += self.scope.lets
         if self.inside:
             start = f"{self.inside}."
             names += [key[len(start) :] for key in self.scope.blocks if key.startswith(start)]
@@ -191,7 +242,10 @@ class Walker:
             index = self.key(key)
             if isinstance(key, ast.Slice) and isinstance(index, slice):
                 self.within(value, index, key, source)
-            return value.item(index, self.asking)
+            try:
+                return value.item(index, self.asking)
+            except PathError as error:
+                raise PathError(error.message + self.in_brackets(key), error.offset) from None
         if not isinstance(value, (tuple, str)):
             raise PathError(f"{kind(value)} takes no `[...]`")
         index = self.slice(key) if isinstance(key, ast.Slice) else number_of(self.visit(key))
@@ -209,6 +263,14 @@ class Walker:
             has = plural(len(value), "element")
             raise PathError(f"`{source}` has {has}, so there is no `[{index}]`")
         return part_of(value, index) if isinstance(value, Word) else value[index]
+
+    def in_brackets(self, key: ast.expr) -> str:
+        """How a let is written whose name was taken for a word; else nothing."""
+        if not isinstance(key, ast.Name) or key.id in self.bound or not self.is_let(key.id):
+            return ""
+        if isinstance(self.let(key.id), int):
+            return f"; for the number that the let `{key.id}` gives, write `[+{key.id}]`"
+        return f"; in brackets `{key.id}` is a word, not the let of this name"
 
     def within(self, value: Any, span: slice, key: ast.expr, source: str) -> None:
         """An error where a slice begins beyond the end of equations or values."""
@@ -244,10 +306,14 @@ class Walker:
     def is_hyphenated(self, node: ast.expr) -> bool:
         """Whether a difference reads like one name with hyphens, as in ``my-block``."""
         while isinstance(node, ast.BinOp) and isinstance(node.op, ast.Sub):
-            if not isinstance(node.right, ast.Name) or node.right.id in self.bound:
+            if not isinstance(node.right, ast.Name) or self.is_variable(node.right.id):
                 return False
             node = node.left
-        return isinstance(node, ast.Name) and node.id not in self.bound
+        return isinstance(node, ast.Name) and not self.is_variable(node.id)
+
+    def is_variable(self, name: str) -> bool:
+        """Whether a name in a calculation is bound, by a loop or a let."""
+        return name in self.bound or self.is_let(name)
 
     def slice(self, node: ast.Slice) -> slice:
         """A slice of integers."""

@@ -40,16 +40,8 @@ WARM = {
         *("showing", "showing.index", "showing.primitives", "values"),
     ],
     "ext.judging": [
-        *(
-            "appearances",
-            "build",
-            "domain",
-            "events",
-            "findings",
-            "meanings",
-            "path_targets",
-            "rewritten",
-        ),
+        *("appearances", "build", "domain", "events", "findings", "lines", "meanings"),
+        *("path_targets", "rewritten"),
         *("names", "recent", "scopes", "session", "start", "storage", "verdicts"),
     ],
     "tracing": ["files", "fingerprint", "folders", "jobs", "masking", "needs", "packs", "store"],
@@ -82,6 +74,6 @@ def test_a_build_without_changes_loads_little(tmp_path: Path) -> None:
 
 #: What every page that is read or written needs beside that.
 TOUCHED = [
-    *("reading.collect", "reading.roles", "reading.source_lines", "reading.statements"),
-    *("reading.words", "showing.post_transforms"),
+    *("reading.claim_names", "reading.collect", "reading.roles", "reading.source_lines"),
+    *("reading.statements", "reading.words", "showing.post_transforms"),
 ]

@@ -373,7 +373,7 @@ WRONG = [
     ("{jaxpr:val}`dense + 1`", "path", "`+` can't be used"),
     ("{jaxpr:val}`open('x')`", "path", "open"),
     ("{jaxpr:claim}`words alone`", "claim", "jaxpr:claim: 'words alone' has no predicate"),
-    ("{jaxpr:claim}`<len(dense) == 4>`", "claim", "has no words"),
+    ("{jaxpr:claim}`<#nothing>`", "claim", "jaxpr:claim: no line of jaxpr-claims on this page"),
     ("{jaxpr:claim}`w <len(dense) == 5>`", "claim", "`len(dense)` is 4 [len(dense) == 5]"),
     (
         "{jaxpr:claim}`the list is unchanged <ops(dense.vmap) == ops(dense)>`",

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from sphinx_jaxpr.block import TracedBlock
 from sphinx_jaxpr.ext.judging.findings import StatementChecker
+from sphinx_jaxpr.ext.judging.lines import Lines
 from sphinx_jaxpr.ext.judging.path_targets import PathTargets
 from sphinx_jaxpr.ext.judging.scopes import Scopes
 from sphinx_jaxpr.ext.judging.session import PAGES, Outcome, TracePolicy
@@ -21,6 +23,7 @@ from sphinx_jaxpr.ext.records import (
     WRONG,
     Block,
     DirectiveRecord,
+    NamedLine,
     Note,
     Pasted,
     PrimitiveList,
@@ -48,6 +51,7 @@ class Session:
 
     mode = "trace"
     jax = "0.10.2"
+    masker = SimpleNamespace(source="/")
 
     def __init__(self, policy: TracePolicy = PAGES) -> None:
         self.policy = policy
@@ -123,19 +127,27 @@ class Judged:
         hidden: Iterable[str] = (),
         own: Iterable[str] = (),
         jax: str = Session.jax,
+        lets: Mapping[str, str] | None = None,
     ) -> None:
         self.session: Any = Session(TracePolicy(judges_afresh=not kept))
         self.session.jax = jax
         meanings: Any = Meanings()
         builder: Any = type("Builder", (), {"name": "text", "format": "text"})()
         shown = {
-            page: [each for each in directives if each.name not in hidden]
+            page: [each._replace(page=page) for each in directives if each.name not in hidden]
             for page, directives in pages.items()
         }
         lists = {page: [PrimitiveList("page", 1)] for page in pages}
         scopes = Scopes(self.session, shown, pages, own)
         addresses = Addresses(self.session, meanings, builder, ShownIds(), shown, lists)
-        self.cache = VerdictCache(self.session, scopes, meanings, addresses, kept)
+        named = [
+            NamedLine("let", name, (name,), text, "p.md", line)
+            for line, (name, text) in enumerate((lets or {}).items(), 9)
+        ]
+        lines = Lines(dict.fromkeys(pages, tuple(named)), ())
+        self.cache = VerdictCache(self.session, scopes, meanings, addresses, kept, lines)
+        own_lets = [Statement("let", each.expression, each.name, *each.position) for each in named]
+        statements = {page: [*each, *own_lets] for page, each in statements.items()}
         checker = StatementChecker(self.session, self.cache, statements)
         self.findings = checker.wrong_statements()
         self.verdicts: Verdicts = {
@@ -176,8 +188,15 @@ EXPRESSIONS = (
     ("eqn", "f[mul]"),
     ("eqn", "g.vmap[kernel]"),
     ("when", "len(f) == 2"),
+    ("claim", "len(one) == 2 or two"),
+    ("claim", "len(f) == n"),
+    ("val", "two.grad"),
+    ("eqn", "one[tanh]"),
+    ("ref", "two"),
 )
-NOTES = ("[tanh]", "grad[sin]", "vmap[kernel]", "g[tanh]", "[0]")
+NOTES = ("[tanh]", "grad[sin]", "vmap[kernel]", "g[tanh]", "[0]", "one[tanh]", "two[0]")
+#: What lets may be; some need others, or themselves.
+LETS = ("f", "g.grad", "one", "two", "len(f)", "2", "n + 1", "f[tanh]", "fun.vmap", "one.grad")
 
 
 def some_directive(pick: random.Random) -> DirectiveRecord:
@@ -215,6 +234,7 @@ def test_kept_verdicts_are_those_of_judging_again(seed: int) -> None:
     pages: Pages = {page: [some_directive(pick)] for page in ("a", "b", "c")}
     statements = {page: [said(*each) for each in EXPRESSIONS] for page in pages}
     kept, own, hidden, jax = "", ["mine"], ["g"], Session.jax
+    lets = {"one": "f", "two": "one.grad", "n": "2"}
     spared = 0
     for step in range(25):
         edit(pick, pages)
@@ -222,7 +242,10 @@ def test_kept_verdicts_are_those_of_judging_again(seed: int) -> None:
             own = pick.choice([["mine"], ["kernle"], []])
             hidden = pick.choice([["g"], ["f", "fun"], []])
             jax = pick.choice(["0.10.2", "0.12.0"])
-        given: Any = {"hidden": hidden, "own": own, "jax": jax}
+        if step % 3 == 2:
+            names = pick.sample(["one", "two", "n", "fun", "other"], pick.randint(1, 4))
+            lets = {name: pick.choice(LETS) for name in names}
+        given: Any = {"hidden": hidden, "own": own, "jax": jax, "lets": lets}
         again = Judged(pages, statements, **given)
         warm = Judged(pages, statements, kept or again.kept, **given)
         assert warm.verdicts == again.verdicts
@@ -231,6 +254,25 @@ def test_kept_verdicts_are_those_of_judging_again(seed: int) -> None:
         spared += again.session.judged - warm.session.judged
         kept = warm.kept
     assert spared > 300
+
+
+def test_an_edited_let_is_judged_again_with_what_uses_it() -> None:
+    """And nothing else, unless its message could suggest the name."""
+    pages = {"p": [directive("f", "tanh mul", "tanh")]}
+    statements = {
+        "p": [said("claim", "len(one) == 2"), said("claim", "len(two) == 1"), said("val", "len(f)")]
+    }
+    before = Judged(pages, statements, lets={"one": "f", "two": "f.grad", "n": "one"})
+    assert [before.verdicts["p", n][0].state for n in range(6)] == [TRUE] * 6
+    same = Judged(pages, statements, before.kept, lets={"one": "f", "two": "f.grad", "n": "one"})
+    assert same.session.judged == 0
+    edited = {"one": "f.grad", "two": "f.grad", "n": "one"}
+    after = Judged(pages, statements, before.kept, lets=edited)
+    assert after.session.judged == 3  # itself, the let that needs it, and the claim
+    assert after.verdicts["p", 0][0].state == FALSE
+    moved = Judged(pages, statements, before.kept, lets={"two": "f.grad", "one": "f", "n": "one"})
+    assert moved.session.judged == 0
+    assert "[len(one) == 2, where one = f.grad]" in after.findings[0].message
 
 
 def test_a_name_is_read_as_python_reads_it() -> None:

@@ -95,6 +95,10 @@ class jaxpr_claims(nodes.Invisible, nodes.Element):
     """Claims that readers don't see; ``lines`` are expressions with their lines in the file."""
 
 
+class jaxpr_code(nodes.Invisible, nodes.Element):
+    """A piece of the page's code, ``part``, before the node that shows it, if one does."""
+
+
 class jaxpr_when(nodes.General, nodes.Element):
     """A part of a page that is shown if its ``expression`` is true."""
 
@@ -171,5 +175,5 @@ def register_nodes(app: Sphinx) -> None:
         register_node(app, kind)
     for figure in (jaxpr_figure, jaxpr_source):
         register_node(app, figure, html=figure.html)
-    for invisible in (jaxpr_words, jaxpr_claims):
+    for invisible in (jaxpr_words, jaxpr_claims, jaxpr_code):
         register_node(app, invisible, HIDDEN)

@@ -93,12 +93,25 @@ class _WhenDirective(_DirectiveOnDemand):
         return JaxprWhen
 
 
+class _CodeDirective(_DirectiveOnDemand):
+    optional_arguments = 1
+    final_argument_whitespace = True
+    has_content = True
+
+    @staticmethod
+    def real() -> type:
+        from .reading.code import JaxprCode
+
+        return JaxprCode
+
+
 DIRECTIVES: Final[dict[str, type[Directive]]] = {
     "jaxpr-transform": _TransformDirective,
     "jaxpr": _PastedDirective,
     "jaxpr-glossary": _GlossaryDirective,
     "jaxpr-claims": _ClaimsDirective,
     "jaxpr-when": _WhenDirective,
+    "jaxpr-code": _CodeDirective,
 }
 
 

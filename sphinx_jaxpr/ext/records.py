@@ -205,13 +205,31 @@ class PrimitiveList(NamedTuple):
     only: tuple[str, ...] = ()
 
 
+class CodePart(NamedTuple):
+    """A piece of a page's code.
+
+    ``text`` is Python source, in which lines that don't count are blank, so that line n of the
+    text is line ``line + n - 1`` of ``source``.  ``cell`` is, in a notebook, the number of the
+    cell from 1, and ``line`` then counts from the first line of that cell; else it is 0.
+    """
+
+    text: str
+    source: str
+    line: int
+    cell: int = 0
+
+
 class PageRecords(NamedTuple):
-    """The records of one page, in order; ``findings`` don't depend on tracing."""
+    """The records of one page, in order; ``findings`` don't depend on tracing.
+
+    A block may use the parts of ``code`` above it.
+    """
 
     directives: tuple[DirectiveRecord, ...] = ()
     lists: tuple[PrimitiveList, ...] = ()
     statements: tuple[Statement, ...] = ()
     findings: tuple[Finding, ...] = ()
+    code: tuple[CodePart, ...] = ()
 
 
 # --- how the environment keeps them
@@ -224,12 +242,13 @@ def packed(page: PageRecords) -> bytes:
 
 def unpacked(data: bytes) -> PageRecords:
     """The inverse of :func:`packed`."""
-    directives, lists, statements, findings = json.loads(zlib.decompress(data))
+    directives, lists, statements, findings, code = json.loads(zlib.decompress(data))
     return PageRecords(
         tuple(_directive(DirectiveRecord(*row)) for row in directives),
         tuple(PrimitiveList(scope, number, tuple(only)) for scope, number, only in lists),
         tuple(_statement(Statement(*row)) for row in statements),
         _each(Finding, findings),
+        _each(CodePart, code),
     )
 
 

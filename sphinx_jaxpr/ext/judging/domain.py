@@ -22,6 +22,7 @@ from ..pages import PageDomain, data_version_of
 from ..records import (
     Asked,
     Block,
+    CodePart,
     DirectiveRecord,
     Finding,
     Note,
@@ -72,7 +73,7 @@ class JaxprDomain(PageDomain):
     sealed_alone = frozenset({"judged"})
     data_version = SCHEMA + data_version_of(  # requests are kept as their JSON
         *(PageRecords, DirectiveRecord, Block, Asked, Pasted, Note),
-        *(PrimitiveList, Statement, Finding),
+        *(PrimitiveList, Statement, Finding, CodePart),
     )
     settings: ProjectSettings
     owner: int  # the process that reads pages, or starts those that do

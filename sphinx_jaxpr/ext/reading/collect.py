@@ -6,9 +6,10 @@ from docutils import nodes
 from sphinx import addnodes
 
 from ...tracing.files import file_name
-from ..nodes import jaxpr_blocks, jaxpr_primitives
+from ..nodes import jaxpr_blocks, jaxpr_code, jaxpr_primitives
 from ..records import DirectiveRecord, PageRecords, PrimitiveList
 from . import statements
+from .code import with_nodes
 
 
 def collect(docname: str, doctree: nodes.document) -> PageRecords:
@@ -25,13 +26,18 @@ def collect(docname: str, doctree: nodes.document) -> PageRecords:
         only = statements.conditions(listed, addnodes.only, "expr")
         listed["docname"] = docname
         listed["listing"] = PrimitiveList(listed["scope"], number, only)
+    code = with_nodes(doctree)
     on_page, findings = statements.collect(docname, doctree)
     findings += [finding for listed in lists for finding in listed["findings"]]
+    for written in list(doctree.findall(jaxpr_code)):
+        findings += written["findings"]
+        written.parent.remove(written)  # the code block beside it shows the code
     return PageRecords(
         directives=tuple(directives),
         lists=tuple(listed["listing"] for listed in lists),
         statements=tuple(on_page),
         findings=tuple(findings),
+        code=tuple(part for _, part in code if part is not None),
     )
 
 

@@ -11,7 +11,7 @@ from docutils import nodes
 from sphinx import addnodes
 from sphinx.environment import BuildEnvironment
 
-from ..nodes import jaxpr_blocks, jaxpr_primitives, jaxpr_when
+from ..nodes import jaxpr_blocks, jaxpr_code, jaxpr_primitives, jaxpr_when
 from ..records import Finding
 from .options import CheckedDirective
 from .source_lines import is_markdown, lines_of
@@ -107,6 +107,7 @@ _Kinds = tuple[type[nodes.Element], ...]
 _NOTED: Final[tuple[tuple[_Kinds, str], ...]] = (
     ((nodes.section,), "a heading"),
     ((jaxpr_blocks,), "a block"),
+    ((jaxpr_code,), "code"),
     ((jaxpr_primitives,), "a list of primitives"),
     ((addnodes.toctree,), "a toctree"),
     ((addnodes.desc,), "a description"),

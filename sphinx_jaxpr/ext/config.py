@@ -134,6 +134,18 @@ class ProjectSettings:
         values.paths_problem,
         values.to_paths,
     )
+    page_code: frozenset[str] = _option(
+        "jaxpr_page_code",
+        [*values.PAGE_CODE[:1]],
+        "env",
+        "The directives whose code blocks of their page may use: `jaxpr-code`, and `code-cell`, the"
+        " cells of MyST-NB in `.md` and `.ipynb` pages. Of cells only imports, functions, classes"
+        " and the assignments of cells tagged `jaxpr` are run. Empty, or a wrong value: no code of"
+        " a page is run.",
+        values.page_code_problem,
+        frozenset,
+        [],
+    )
     depends: tuple[str, ...] = _option(
         "jaxpr_depends",
         [],

@@ -35,6 +35,7 @@ from .nodes import register_nodes
 from .on_demand import BUILDERS, DIRECTIVES, POST_TRANSFORMS, ROLES, JaxprOnDemand
 from .reading.parsers import MystWarnings
 from .showing.index import PrimitiveIndex, changed_pages
+from .values import CELLS
 
 if TYPE_CHECKING:
     from .judging.build import RunningBuild
@@ -122,6 +123,10 @@ def collect_page(app: Sphinx, doctree: nodes.document) -> None:
 
     docname = app.env.docname
     domain = JaxprDomain.of(app.env)
+    if CELLS in domain.settings.page_code:
+        from .reading.cells import add_cells
+
+        add_cells(app, doctree)
     domain.keep(docname, collect(docname, doctree))
     if domain.owner == os.getpid():  # else in a forked reader, whose pages are merged later
         _begin(app, [docname])

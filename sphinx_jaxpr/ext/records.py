@@ -219,6 +219,20 @@ class CodePart(NamedTuple):
     cell: int = 0
 
 
+class LeftOut(NamedTuple):
+    """A name that a page binds in a line that isn't run.
+
+    ``line`` and ``cell`` are as in :class:`CodePart`.  ``reason`` says why all of its cell is
+    left out; empty if the line only assigns.
+    """
+
+    name: str
+    source: str
+    line: int
+    cell: int = 0
+    reason: str = ""
+
+
 class PageRecords(NamedTuple):
     """The records of one page, in order; ``findings`` don't depend on tracing.
 
@@ -230,6 +244,7 @@ class PageRecords(NamedTuple):
     statements: tuple[Statement, ...] = ()
     findings: tuple[Finding, ...] = ()
     code: tuple[CodePart, ...] = ()
+    left_out: tuple[LeftOut, ...] = ()
 
 
 # --- how the environment keeps them
@@ -242,13 +257,14 @@ def packed(page: PageRecords) -> bytes:
 
 def unpacked(data: bytes) -> PageRecords:
     """The inverse of :func:`packed`."""
-    directives, lists, statements, findings, code = json.loads(zlib.decompress(data))
+    directives, lists, statements, findings, code, left_out = json.loads(zlib.decompress(data))
     return PageRecords(
         tuple(_directive(DirectiveRecord(*row)) for row in directives),
         tuple(PrimitiveList(scope, number, tuple(only)) for scope, number, only in lists),
         tuple(_statement(Statement(*row)) for row in statements),
         _each(Finding, findings),
         _each(CodePart, code),
+        _each(LeftOut, left_out),
     )
 
 

@@ -25,6 +25,7 @@ from ..records import (
     CodePart,
     DirectiveRecord,
     Finding,
+    LeftOut,
     Note,
     PageRecords,
     Pasted,
@@ -73,7 +74,7 @@ class JaxprDomain(PageDomain):
     sealed_alone = frozenset({"judged"})
     data_version = SCHEMA + data_version_of(  # requests are kept as their JSON
         *(PageRecords, DirectiveRecord, Block, Asked, Pasted, Note),
-        *(PrimitiveList, Statement, Finding, CodePart),
+        *(PrimitiveList, Statement, Finding, CodePart, LeftOut),
     )
     settings: ProjectSettings
     owner: int  # the process that reads pages, or starts those that do

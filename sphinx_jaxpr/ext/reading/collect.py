@@ -7,7 +7,7 @@ from sphinx import addnodes
 
 from ...tracing.files import file_name
 from ..nodes import jaxpr_blocks, jaxpr_code, jaxpr_primitives
-from ..records import DirectiveRecord, PageRecords, PrimitiveList
+from ..records import DirectiveRecord, LeftOut, PageRecords, PrimitiveList
 from . import statements
 from .code import with_nodes
 
@@ -29,8 +29,10 @@ def collect(docname: str, doctree: nodes.document) -> PageRecords:
     code = with_nodes(doctree)
     on_page, findings = statements.collect(docname, doctree)
     findings += [finding for listed in lists for finding in listed["findings"]]
+    left_out: list[LeftOut] = []
     for written in list(doctree.findall(jaxpr_code)):
         findings += written["findings"]
+        left_out += written.get("left_out", ())
         written.parent.remove(written)  # the code block beside it shows the code
     return PageRecords(
         directives=tuple(directives),
@@ -38,6 +40,7 @@ def collect(docname: str, doctree: nodes.document) -> PageRecords:
         statements=tuple(on_page),
         findings=tuple(findings),
         code=tuple(part for _, part in code if part is not None),
+        left_out=tuple(left_out),
     )
 
 

@@ -50,7 +50,7 @@ def definitions(
     bound: set[str] = set()
     left_out: list[tuple[str, int]] = []
     for statement in statements:
-        names = {name: line for name, line in _bindings(statement)}
+        names = dict(_bindings(statement))
         if _counts(statement, assignments):
             rows.keep(statement)
             bound |= names.keys()

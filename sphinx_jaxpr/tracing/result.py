@@ -13,7 +13,7 @@ from enum import StrEnum
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Self
 
-from ..program.text import shorten, words
+from ..program.text import in_cell, place, shorten, words
 from .files import JsonObject, canonical, loads
 
 if TYPE_CHECKING:
@@ -397,7 +397,7 @@ def describe(error: TraceError) -> str:
     if error.frames:
         last = error.frames[-1]
         inside = f" in {last.function}" if last.function not in ("", "<module>") else ""
-        text += f" [{last.file}:{last.line}{inside}: {last.code}]"
+        text += f" [{place(last.file, last.line)}{inside}: {last.code}]"
     if error.hint:
         text += f"; hint: {error.hint}"
     if error.log:
@@ -426,7 +426,10 @@ def error_parts(error: TraceError) -> tuple[str, str]:
     detail = lines[1:20]
     for frame in error.frames[-3:]:
         inside = f", in {frame.function}" if frame.function else ""
-        detail += [f"{frame.file}, line {frame.line}{inside}", f"    {frame.code}"]
+        where = f"{frame.file}, line {frame.line}"
+        if in_cell(frame.file, frame.line):
+            where = place(frame.file, frame.line)
+        detail += [f"{where}{inside}", f"    {frame.code}"]
     return first, "\n".join(detail).strip("\n")
 
 

@@ -15,6 +15,7 @@ from sphinx.environment import BuildEnvironment
 from sphinx.errors import NoUri
 from sphinx.util.tags import Tags
 
+from ...program.text import place
 from ...tracing.jobs import SCHEMA
 from ..config import ProjectSettings
 from ..links import ShownIds, link
@@ -231,7 +232,7 @@ class JaxprDomain(PageDomain):
         source = directive.source
         if "docstring of" not in source:
             source = os.path.relpath(source, self.env.srcdir)
-        return f"{source}:{directive.line}"
+        return place(source, directive.line)
 
     def name_clashes(self) -> list[Finding]:
         """Names that two directives claim for the whole project."""

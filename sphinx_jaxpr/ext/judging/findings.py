@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 
 from sphinx.util import logging
 
-from ...program.text import clipped, message, nearest, on_one_line, shorten
+from ...program.text import cell_words, clipped, in_cell, message, nearest, on_one_line, shorten
 from ...program.text import words as echo
 from ...tracing.files import digest
 from ...tracing.masking import PathMasker
@@ -36,16 +36,15 @@ def report(findings: list[Finding], srcdir: str, family: str = "jaxpr") -> list[
     cut = (each._replace(message=message(each.message, MAX_FINDING)) for each in findings)
     reported = list(dict.fromkeys(cut))
     for finding in reported:
-        source = finding.source
+        source, line, text = finding.source, finding.line, finding.message
         if "docstring of" not in source:
             source = os.path.normpath(os.path.join(srcdir, source))
-        logger.warning(
-            "%s",
-            finding.message,
-            location=f"{on_one_line(source)}:{finding.line}",
-            type=family,
-            subtype=finding.kind,
-        )
+        if in_cell(source, line):
+            from ..reading.notebooks import row  # few projects have notebooks
+
+            line, text = row(source, line), f"{cell_words(line)}: {text}"
+        location = f"{on_one_line(source)}:{line}"
+        logger.warning("%s", text, location=location, type=family, subtype=finding.kind)
     return reported
 
 

@@ -18,10 +18,10 @@ from typing import Any, Final, NamedTuple
 from docutils import nodes
 from sphinx.application import Sphinx
 
+from ...program.text import CELL
 from ..nodes import jaxpr_code
 from ..records import CodePart, LeftOut
 from .definitions import Definitions, definitions, omitted
-from .notebooks import CELL
 from .source_lines import lines_of
 
 #: The tag of cells whose assignments count, and those of cells that don't count at all.

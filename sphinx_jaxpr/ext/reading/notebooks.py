@@ -1,8 +1,4 @@
-"""Lines of notebooks: which cell a line belongs to, and where the file has it.
-
-MyST-NB gives each cell of a notebook ten thousand lines: 30005 is the fifth line of the third
-cell.  An ``.ipynb`` file is JSON, so an editor needs another line to find the same text.
-"""
+"""Lines of notebooks: what they contain, and where an ``.ipynb`` file, which is JSON, has them."""
 
 from __future__ import annotations
 
@@ -13,8 +9,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import Final, NamedTuple
 
-#: How far apart the first lines of two cells are.
-CELL: Final = 10_000
+from ...program.text import CELL
 
 
 class Cell(NamedTuple):
@@ -24,24 +19,14 @@ class Cell(NamedTuple):
     rows: tuple[int, ...]
 
 
-def is_notebook(source: str) -> bool:
-    """Whether a file has cells and is no text that its lines could be found in."""
-    return source.endswith(".ipynb")
-
-
 def cell_lines(source: str, line: int) -> tuple[tuple[str, ...], int]:
     """The lines of the cell that has a line, and the number of the first; none if there is none."""
     cell = _cell(source, line // CELL)
     return (cell.lines, line // CELL * CELL + 1) if cell else ((), 1)
 
 
-def cell_words(line: int) -> str:
-    """A line in words: ``cell 3, line 5``."""
-    return f"cell {line // CELL}, line {line % CELL}"
-
-
 def row(source: str, line: int) -> int:
-    """The line of the file where a line of a cell begins; 1 if it can't be found."""
+    """The line of the file that holds a line of a cell; 1 if it can't be found."""
     cell = _cell(source, line // CELL)
     if cell is None:
         return 1

@@ -15,6 +15,7 @@ from docutils import nodes
 from sphinx.environment import BuildEnvironment
 from sphinx.util.docutils import SphinxDirective
 
+from ...program.text import in_cell
 from ..nodes import jaxpr_statement
 
 # --- directives: the file, the line, the lines as the author wrote them
@@ -123,7 +124,7 @@ def locate(directive: SphinxDirective) -> SourceSpan:
     if os.path.exists(source):
         source = os.path.abspath(source)  # docutils names an included file from the current folder
     markdown = is_markdown(directive)
-    line += _stripped(directive.env, source, line)
+    line += _shift(directive.env, source, line)
     lines, first = lines_at(source, line)
     for shift in _REACH:
         start = line - first + shift
@@ -132,18 +133,20 @@ def locate(directive: SphinxDirective) -> SourceSpan:
     return SourceSpan(source, line, (), markdown)
 
 
-def _stripped(env: BuildEnvironment, source: str, line: int) -> int:
-    """How many lines a line is behind the one that MyST-NB takes it for.
+def _shift(env: BuildEnvironment, source: str, line: int) -> int:
+    """How far a line of a page is behind the one that MyST-NB takes it for.
 
     MyST-NB reads a page cell by cell, each from the line in its ``source_map`` on, but without
-    the blank lines at its beginning.
+    the blank lines at its beginning; and it counts lines of Markdown from 2.
     """
-    cells = env.metadata[env.docname].get("source_map")
-    if not isinstance(cells, list) or os.path.abspath(env.doc2path(env.docname)) != source:
+    if os.path.abspath(env.doc2path(env.docname)) != source:
         return 0
+    cells = env.metadata[env.docname].get("source_map")
+    if not isinstance(cells, list):
+        return -1 if in_cell(source, line) else 0
     start = max((first for first in cells if first < line), default=0)
     written = itertools.islice(lines_of(source), start, None)
-    return sum(1 for _ in itertools.takewhile(lambda text: not text.strip(), written))
+    return sum(1 for _ in itertools.takewhile(lambda text: not text.strip(), written)) - 1
 
 
 _DOTTED = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*")
@@ -226,6 +229,7 @@ def find_lines(
         assert isinstance(node, kind)
         roles.append(node)
         source, line = _position(node)
+        line += _shift(doctree.settings.env, source, line)
         lines, first = lines_at(source, line)
         if (source, first) not in texts:
             slack = _slack() if source != doctree.get("source") else 0

@@ -122,7 +122,7 @@ def collect_page(app: Sphinx, doctree: nodes.document) -> None:
 
     docname = app.env.docname
     domain = JaxprDomain.of(app.env)
-    domain.keep(docname, collect(docname, doctree))
+    domain.keep(docname, collect(docname, doctree, domain.settings))
     if domain.owner == os.getpid():  # else in a forked reader, whose pages are merged later
         _begin(app, [docname])
 

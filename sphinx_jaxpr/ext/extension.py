@@ -127,7 +127,7 @@ def collect_page(app: Sphinx, doctree: nodes.document) -> None:
         from .reading.cells import add_cells
 
         add_cells(app, doctree)
-    domain.keep(docname, collect(docname, doctree))
+    domain.keep(docname, collect(docname, doctree, domain.settings))
     if domain.owner == os.getpid():  # else in a forked reader, whose pages are merged later
         _begin(app, [docname])
 

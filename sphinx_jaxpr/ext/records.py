@@ -157,12 +157,25 @@ class BlockReport(NamedTuple):
     jax: str | None
 
 
+class CodeSpan(NamedTuple):
+    """The place of a :class:`CodePart` that a directive's blocks may use.
+
+    ``number`` is its position in ``PageRecords.code``; it has so many ``lines``.
+    """
+
+    number: int
+    lines: int
+    source: str
+    line: int
+    cell: int = 0
+
+
 class DirectiveRecord(NamedTuple):
     """One directive: its blocks, base first, and how to show them.
 
     ``elide`` are the words, and ``elided`` the paths, for parts to fold away.  ``lines`` has
     the line of each option that only the worker, or the result, can prove wrong.  ``modules`` are
-    those that its requests name.
+    those that its requests name, ``code`` the parts of the page's code that they may use.
     """
 
     source: str
@@ -184,6 +197,7 @@ class DirectiveRecord(NamedTuple):
     notes: tuple[Note, ...] = ()
     modules: tuple[str, ...] = ()
     only: tuple[str, ...] = ()
+    code: tuple[CodeSpan, ...] = ()
 
     def line_of(self, option: str) -> int:
         """The line of an option, or of the directive."""
@@ -280,6 +294,7 @@ def _directive(read: DirectiveRecord) -> DirectiveRecord:
         notes=_each(Note, read.notes),
         modules=tuple(read.modules),
         only=tuple(read.only),
+        code=_each(CodeSpan, read.code),
     )
 
 

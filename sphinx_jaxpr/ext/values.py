@@ -16,6 +16,7 @@ from typing import Any, Final, Literal, NamedTuple, TypeVar
 
 from ..program.text import echoed, nearest, shorten
 from ..tracing.jobs import seconds
+from ..tracing.pagecode import PAGE
 
 _T = TypeVar("_T")
 
@@ -219,7 +220,9 @@ def modules_problem(value: Any) -> str:
     return _strings(value) or _of_each(
         "name",
         value,
-        lambda name: "" if _is_target(name) and ":" not in name else "cannot name a module",
+        lambda name: (
+            "" if name == PAGE or (_is_target(name) and ":" not in name) else "cannot name a module"
+        ),
     )
 
 

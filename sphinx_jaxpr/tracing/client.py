@@ -18,6 +18,7 @@ from typing import Final, TypeAlias, TypeVar
 from .checks import reply_problem
 from .frames import Message, Unusable
 from .jobs import Job, Limit, Setup
+from .pagecode import module_name, public
 from .process import Ended, Hearing, Process, wait
 from .request import Request
 from .result import ErrorKind, Reply, TraceError
@@ -150,6 +151,7 @@ class Client:
         dotted = request.module or request.target.rpartition(".")[0]
         named = [*request.around, *(path for _, path in request.third_party)]
         modules = [path.partition(":")[0] for path in named]
+        modules += [module_name(request.code)] if request.code else []
         while dotted:
             modules.append(dotted)
             dotted = dotted.rpartition(".")[0]
@@ -169,7 +171,8 @@ class Client:
         assert self.process is not None
         self.sent[index] = secrets.randbits(48)
         self.process.note_memory()
-        self.process.say({"id": self.sent[index], "request": job.request.to_json()})
+        code = {"code": job.code} if job.code else {}
+        self.process.say({"id": self.sent[index], "request": job.request.to_json(), **code})
         return None
 
     def _start(self) -> Hearing[Reply | None]:
@@ -237,7 +240,7 @@ class Client:
         process.kill()
         if not after and self.limit.is_over():
             return self._over()
-        doing = f"importing {module}" if module else f"tracing {job.request.target}"
+        doing = f"importing {public(module)}" if module else f"tracing {job.request.target}"
         doing = doing if len(doing) <= 200 else doing[:200] + "..."
         if process.answered and (after or not begun):
             # Perhaps a leftover of another job, such as a thread, is to blame: try it alone.

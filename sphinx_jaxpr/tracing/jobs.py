@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from .request import Request
 
 #: Raised when the meaning of a request or of a result changes.
-SCHEMA: Final = 5
+SCHEMA: Final = 6
 
 #: Seconds from which a time counts as unlimited: some systems can't wait longer.
 MAX_SECONDS: Final = 1_000_000
@@ -40,11 +40,15 @@ class Setup(NamedTuple):
 
 
 class Job(NamedTuple):
-    """One request to trace, with its time limit in seconds, which may be infinite."""
+    """One request to trace, with its time limit in seconds, which may be infinite.
+
+    ``code`` are the parts of the page's code, if the request may use it.
+    """
 
     key: str
     request: Request
     timeout: float
+    code: tuple[str, ...] = ()
 
 
 def seconds(value: Any) -> float:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, Self
 
 from ..program.text import in_cell, place, shorten, words
 from .files import JsonObject, canonical, loads
+from .pagecode import PAGE
 
 if TYPE_CHECKING:
     from ..program.facts import Facts
@@ -413,7 +414,8 @@ def headline(error: TraceError) -> str:
     if error.type:
         text = f"{error.type}: {text}" if text else error.type
     if error.kind is ErrorKind.IMPORT:
-        text = f"the import of {error.module} failed: {text}"
+        subject = "the page's code" if error.module == PAGE else f"the import of {error.module}"
+        text = f"{subject} failed: {text}"
     if error.searched:
         text += f"; searched {', '.join(error.searched)}"
     return text

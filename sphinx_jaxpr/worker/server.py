@@ -22,6 +22,7 @@ from ..program.text import spelled_all
 from ..tracing.files import JsonObject
 from ..tracing.folders import has_inside
 from ..tracing.frames import frame
+from ..tracing.pagecode import all_public, module_name, public
 from ..tracing.request import Request
 from ..tracing.result import ErrorKind, Reply
 from .access import watch
@@ -72,11 +73,12 @@ class Server:
         self.recorder = DependencyRecorder(package_folder)
         self.recorder.install()
         watch(self.recorder)
+        self.tracer = Tracer(self.recorder, roots)
+        self.tracer.page.install()
         self.isolation = Isolation(self.recorder.home)
         self.isolation.install()
         self.recorder.reached = self.isolation.reached
         self.context = contextvars.copy_context()
-        self.tracer = Tracer(self.recorder, roots)
 
     def say(self, **message: Any) -> None:
         """Send one message, from this process alone: user code may have forked."""
@@ -101,11 +103,12 @@ class Server:
             if not number:  # pages that were read since may have written modules
                 invalidate_caches()
             message = loads(line)
-            self.answer(message["id"], message["request"])
+            self.answer(message["id"], message["request"], message.get("code", ()))
 
-    def answer(self, number: int, data: Mapping[str, Any]) -> None:
-        """Carry out one request, and reply whatever happens."""
+    def answer(self, number: int, data: Mapping[str, Any], code: Sequence[str] = ()) -> None:
+        """Carry out one request, and reply whatever happens; ``code`` is that of its page."""
         request = Request.from_json(data)
+        self.tracer.page.add(request.code, code)
         context = self.context.copy()  # context variables are the request's own
         context.run(self._answer, number, request)
 
@@ -123,9 +126,12 @@ class Server:
         finally:
             self.recorder.request = ""
         if refusal:
-            self.say(id=number, again=refusal)
+            self.say(id=number, again=public(refusal))
         else:
-            self.say(id=number, **reply.to_json(), **self.dependencies(request, number))
+            parts = reply.to_json()
+            if request.code:
+                parts = all_public(parts)
+            self.say(id=number, **parts, **self.dependencies(request, number))
 
     def _reply(self, number: int, request: Request) -> tuple[Reply, str]:
         """The reply to a request, and why another request may have caused it, or ``""``."""
@@ -187,6 +193,7 @@ class Server:
         modules = [path.partition(":")[0] for _, path in request.third_party]
         modules.append(request.module or self._module_of(request.target))
         modules += [name for name in self.tracer.around(request) if name in sys.modules]
+        modules += [module_name(request.code)] if request.code else []
         needs = self.recorder.dependencies(modules, f"request {number}").to_json()
         key = dumps(needs, sort_keys=True)
         if key in self.numbers:

@@ -101,7 +101,9 @@ class BlockFindings:
                     )
                     self._findings.append(finding)
             elif outcome.error is not None:
-                self._error(directive, block, outcome.error, alike)
+                error = self.session.error(directive, outcome)
+                assert error is not None
+                self._error(directive, block, error, alike)
         for blocks in alike.values():
             self._findings.append(self._shared_error(directive, blocks))
 
@@ -132,12 +134,14 @@ class BlockFindings:
 
         first, *others = blocks
         outcome = self.session.outcome(first)
-        assert outcome is not None and outcome.error is not None
-        text = f"{first.name}: {describe(outcome.error)}"
+        assert outcome is not None
+        error = self.session.error(directive, outcome)
+        assert error is not None
+        text = f"{first.name}: {describe(error)}"
         if others:
             text += f" (and so for {', '.join(block.name for block in others)})"
-        line = _line(directive, first, outcome.error)
-        return Finding(_subtype(outcome.error), text, directive.source, line)
+        line = _line(directive, first, error)
+        return Finding(_subtype(error), text, directive.source, line)
 
     def _base_matters(self, directive: DirectiveRecord) -> bool:
         """Whether a failed base is a fault: not if it is hidden and its variants can be traced.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Final, NamedTuple
@@ -17,6 +17,7 @@ from ...tracing.store import FAILED, Seen, Store
 from ..config import ProjectSettings
 from ..records import Asked, Block, DirectiveRecord
 from ..values import Mode
+from .page_lines import PageLines
 from .recent import BlockKey, RecentBlocks
 from .storage import Storage
 
@@ -89,12 +90,14 @@ class BuildSession:
         storage: Storage,
         policy: TracePolicy,
         verbosity: int = 0,
+        codes: Callable[[], Mapping[str, tuple[str, ...]]] = dict,
     ) -> None:
         self.settings = settings
         self.masker = masker
         self.storage = storage
         self.policy = policy
         self.verbosity = verbosity
+        self._codes_of_pages = codes
         #: Builders that make or compare recordings trace, whatever the pages come from.
         self.mode: Mode = "trace" if policy.records else settings.mode
         #: Results that this build replaces, by the digest of the request.
@@ -200,7 +203,7 @@ class BuildSession:
         misses: dict[bool, dict[str, Job]] = {False: {}, True: {}}
         for directive, block in blocks:
             outcome = self.outcome(block)
-            if outcome is None or outcome.lock_file or self._failure(block) is not None:
+            if outcome is None or outcome.lock_file or self._failure(directive, block):
                 continue
             if block.asked is not None and self.traced(directive, block).result is None:
                 job = self._job(outcome.key, directive, block.asked)
@@ -224,7 +227,14 @@ class BuildSession:
         return self._job(key, directive, asked)
 
     def _job(self, key: str, directive: DirectiveRecord, asked: Asked) -> Job:
-        return Job(key, asked.request, directive.timeout or self.settings.timeout)
+        request = asked.request
+        code = self._codes[request.code] if request.code else ()
+        return Job(key, request, directive.timeout or self.settings.timeout, code)
+
+    @cached_property
+    def _codes(self) -> Mapping[str, tuple[str, ...]]:
+        """The code of pages that requests name, when first asked for."""
+        return self._codes_of_pages()
 
     def _tolerate(self, directive: DirectiveRecord, block: Block, asked: Asked) -> str:
         """Note whether this directive tolerates a failure; the key of the result."""
@@ -397,8 +407,8 @@ class BuildSession:
 
             above = self.traced(directive, directive.blocks[0]) if block.label else None
             expects = block.asked is not None and block.asked.expects_error
-            failure = self._failure(block)
-            result = self._result(block) if failure is None else None
+            failure = self._failure(directive, block)
+            result = self._result(directive, block) if failure is None else None
             if failure is None and result is None:
                 failure = _without_program("its stored result is damaged")
             traced = TracedBlock(
@@ -416,7 +426,7 @@ class BuildSession:
         base = directive.blocks[0]
         # Blocks whose request could not be understood have no digest of their own.
         sources = base.problem or self._source(base), block.problem or self._source(block)
-        return (*sources, block.name, directive.raises)
+        return (*sources, block.name, directive.raises, directive.code)
 
     def traced_blocks(self, directive: DirectiveRecord) -> dict[str, TracedBlock]:
         """All blocks of a directive, by the ids of their figures."""
@@ -433,15 +443,30 @@ class BuildSession:
             for block in directive.blocks:
                 self._blocks.drop(self._block_key(directive, block))
 
-    def _failure(self, block: Block) -> TraceError | None:
+    def _failure(self, directive: DirectiveRecord, block: Block) -> TraceError | None:
         if block.problem:
             return _without_program(block.problem)
         outcome = self.outcome(block)
         if outcome is None:
             return _without_program("it was not traced")
-        return outcome.error
+        return self.error(directive, outcome)
 
-    def _result(self, block: Block) -> Result | None:
+    def error(self, directive: DirectiveRecord, outcome: Outcome) -> TraceError | None:
+        """The error of a block of a directive, with lines of the page."""
+        if outcome.error is None or not directive.code:
+            return outcome.error
+        return self._lines(directive).error(outcome.error)
+
+    def _lines(self, directive: DirectiveRecord) -> PageLines:
+        return PageLines(directive.code, self.masker.displayed)
+
+    def _result(self, directive: DirectiveRecord, block: Block) -> Result | None:
+        result = self._result_as_stored(block)
+        if result is None or not directive.code:
+            return result
+        return self._lines(directive).result(result)
+
+    def _result_as_stored(self, block: Block) -> Result | None:
         if block.pasted is not None:
             from ...program.facts import Facts
             from ...tracing.result import Result, TracedProgram

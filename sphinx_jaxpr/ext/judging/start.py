@@ -48,7 +48,8 @@ def _session(app: Sphinx, policy: TracePolicy, *, is_early: bool = False) -> Bui
         is_fresh=bool(app.fresh_env_used),
         is_early=is_early,
     )
-    return BuildSession(settings, masker, storage, policy, app.verbosity)
+    domain = cast(JaxprDomain, app.env.get_domain("jaxpr"))
+    return BuildSession(settings, masker, storage, policy, app.verbosity, domain.codes)
 
 
 def start(

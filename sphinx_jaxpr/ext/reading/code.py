@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Final
+from collections.abc import Collection, Iterable, Iterator
+from dataclasses import replace
+from typing import Any, Final
 
 from docutils import nodes
 from sphinx.directives.code import CodeBlock, dedent_lines
 
-from ...program.text import shorten
+from ...program.text import nearest, shorten
+from ...tracing.pagecode import PAGE, digest_of
+from ...tracing.request import Request
+from ...tracing.specs import Call, Name
+from ..config import ProjectSettings
 from ..nodes import jaxpr_blocks, jaxpr_code
-from ..records import CodePart
+from ..records import Asked, CodePart, CodeSpan, DirectiveRecord, Finding
+from .bindings import Bindings, bindings, needed
 from .options import CheckedDirective
 
 #: The options of a code block as Sphinx checks them.
@@ -50,7 +57,7 @@ class JaxprCode(CheckedDirective):
             if option not in _SHOWN:
                 continue
             try:
-                options[option] = _SHOWN[option](text or None)
+                options[option] = _SHOWN[option](text or "")
             except (ValueError, TypeError) as error:
                 self.add_finding(f"{option}: {error}", option=option)
         return options
@@ -79,6 +86,9 @@ class JaxprCode(CheckedDirective):
         return list(block.run())
 
 
+# --- the code of a page, and what its blocks use of it
+
+
 def with_nodes(doctree: nodes.document) -> list[tuple[nodes.Element, CodePart | None]]:
     """The pieces of a page's code and its blocks, in document order.
 
@@ -92,3 +102,141 @@ def with_nodes(doctree: nodes.document) -> list[tuple[nodes.Element, CodePart | 
         elif isinstance(node, jaxpr_code):
             parts.append((node, node["part"]))
     return parts
+
+
+class PageCode:
+    """The code of a page, and what each block uses of it.
+
+    ``pieces`` are those of :func:`with_nodes`.  Then ``parts`` are those of the code, ``blocks``
+    the nodes of blocks, each with the number of parts above it, and ``findings`` what is
+    wrong with the code.
+    """
+
+    def __init__(
+        self, pieces: Iterable[tuple[nodes.Element, CodePart | None]], settings: ProjectSettings
+    ) -> None:
+        self.settings = settings
+        self.parts: list[CodePart] = []
+        self.blocks: list[tuple[nodes.Element, int]] = []
+        for node, part in pieces:
+            if part is None:
+                self.blocks.append((node, len(self.parts)))
+            else:
+                self.parts.append(part)
+        self.bindings = [bindings(part.text) for part in self.parts]
+        self.findings = [] if settings.python else list(self._syntax_errors())
+        allowed = settings.allowed_modules
+        self.is_allowed = not allowed or PAGE in allowed
+
+    def _syntax_errors(self) -> Iterator[Finding]:
+        """Code that is not Python; a ``jaxpr_python`` may know more of it than this one."""
+        for part, piece in zip(self.parts, self.bindings, strict=True):
+            if piece.problem is not None:
+                message, line = piece.problem
+                text = f"the page's code can't be read: {message}"
+                yield Finding("trace", text, part.source, part.line + line - 1)
+
+    def resolved(
+        self, directive: DirectiveRecord, above: int, without_code: str
+    ) -> DirectiveRecord:
+        """A directive with what its blocks use of the ``above`` first parts of the code.
+
+        ``without_code`` is what is wrong with its target unless that is a name of the code.
+        """
+        request = directive.blocks[0].request
+        if request is None:
+            return directive
+        names = _names_of(request)
+        if without_code and (problem := self._unbound(request.target, above, without_code)):
+            finding = Finding("option", problem, directive.source, directive.line)
+            return _without_request(
+                directive._replace(findings=(*directive.findings, finding)), problem
+            )
+        pieces = self.bindings[:above]
+        if not self.is_allowed or not any(_may_bind(piece, names) for piece in pieces):
+            return directive
+        if self.findings and any(piece.problem is not None for piece in pieces):
+            return _without_request(directive, "the page's code above can't be read")
+        numbers = needed(pieces, names)
+        code = digest_of([self.parts[number].text for number in numbers])
+        spans = tuple(self._span(number) for number in numbers)
+        return _with_code(directive, code)._replace(code=spans)
+
+    def _unbound(self, target: str, above: int, without_code: str) -> str:
+        """Why a single name can't be a target, or ``""``."""
+        if not self.parts:
+            return without_code
+        if not self.is_allowed:
+            listed = ", ".join(self.settings.allowed_modules)
+            return (
+                f"{shorten(target)} could only be a name of the page's code, which is outside"
+                f" jaxpr_allowed_modules ({listed}); list {PAGE!r} there to allow it"
+            )
+        if any(_may_bind(piece, {target}) for piece in self.bindings[:above]):
+            return ""
+        for part, piece in zip(self.parts[above:], self.bindings[above:], strict=True):
+            if target in piece.binds:
+                return (
+                    f"{shorten(target)} is defined only below this block, by the code at line"
+                    f" {part.line}; a block sees the code above it"
+                )
+        names = sorted(set().union(*(piece.binds for piece in self.bindings[:above])))
+        return (
+            f"no code above this block defines {shorten(target)}{nearest(target, names)}; a"
+            " function of a module is written package.module:qualname"
+        )
+
+    def _span(self, number: int) -> CodeSpan:
+        part = self.parts[number]
+        return CodeSpan(number, part.text.count("\n") + 1, part.source, part.line, part.cell)
+
+
+def _may_bind(piece: Bindings, names: Collection[str]) -> bool:
+    return piece.is_open or not piece.binds.isdisjoint(names)
+
+
+def _names_of(request: Request) -> set[str]:
+    """The names of a request that may be those of the page's code."""
+    values: list[Any] = [value for _, value in (*request.args, *request.static)]
+    names = [name for value in (*values, request.mesh) for name in _names_in(value)]
+    if ":" not in request.target or request.bare:
+        names.append(request.target.rpartition(":")[2])
+    return {name.partition(".")[0] for name in names}
+
+
+def _names_in(value: Any) -> Iterator[str]:
+    match value:
+        case Name(text):
+            yield text
+        case Call(name, items):
+            yield name
+            yield from _names_in(list(items))
+        case tuple() | list():
+            for item in value:
+                yield from _names_in(item)
+        case dict():
+            yield from _names_in(list(value.values()))
+
+
+def _with_code(directive: DirectiveRecord, code: str) -> DirectiveRecord:
+    """A directive whose requests may use the page's code."""
+    requests = [
+        replace(block.request, code=code) if block.request else None for block in directive.blocks
+    ]
+    first = requests[0]
+    shared = first.to_json() if first else {}
+    blocks = []
+    for block, request in zip(directive.blocks, requests, strict=True):
+        asked = Asked.of_json(request, request.variant_json(shared)) if request else None
+        blocks.append(block._replace(asked=asked, digest=asked.digest if asked else block.digest))
+    named = [name for request in requests if request is not None for name in request.modules]
+    return directive._replace(blocks=tuple(blocks), modules=tuple(dict.fromkeys(named)))
+
+
+def _without_request(directive: DirectiveRecord, problem: str) -> DirectiveRecord:
+    """A directive whose blocks can't be traced."""
+    blocks = tuple(
+        block._replace(asked=None, digest="", problem=block.problem or problem)
+        for block in directive.blocks
+    )
+    return directive._replace(blocks=blocks, modules=())

@@ -6,19 +6,22 @@ from docutils import nodes
 from sphinx import addnodes
 
 from ...tracing.files import file_name
-from ..nodes import jaxpr_blocks, jaxpr_code, jaxpr_primitives
+from ..config import ProjectSettings
+from ..nodes import jaxpr_code, jaxpr_primitives
 from ..records import DirectiveRecord, LeftOut, PageRecords, PrimitiveList
 from . import statements
-from .code import with_nodes
+from .code import PageCode, with_nodes
 
 
-def collect(docname: str, doctree: nodes.document) -> PageRecords:
+def collect(docname: str, doctree: nodes.document, settings: ProjectSettings) -> PageRecords:
     """The records of a page; its nodes keep their own, and the page's name."""
     taken: set[str] = set()
     directives = []
-    for node in doctree.findall(jaxpr_blocks):
+    code = PageCode(with_nodes(doctree), settings)
+    for node, above in code.blocks:
         only = statements.conditions(node, addnodes.only, "expr")
-        directive = _on_page(node["directive"], docname, taken, only)
+        directive = code.resolved(node["directive"], above, node.get("without_code", ""))
+        directive = _on_page(directive, docname, taken, only)
         node["directive"], node["docname"] = directive, docname
         directives.append(directive)
     lists = list(doctree.findall(jaxpr_primitives))
@@ -26,8 +29,8 @@ def collect(docname: str, doctree: nodes.document) -> PageRecords:
         only = statements.conditions(listed, addnodes.only, "expr")
         listed["docname"] = docname
         listed["listing"] = PrimitiveList(listed["scope"], number, only)
-    code = with_nodes(doctree)
     on_page, findings = statements.collect(docname, doctree)
+    findings += code.findings
     findings += [finding for listed in lists for finding in listed["findings"]]
     left_out: list[LeftOut] = []
     for written in list(doctree.findall(jaxpr_code)):
@@ -39,7 +42,7 @@ def collect(docname: str, doctree: nodes.document) -> PageRecords:
         lists=tuple(listed["listing"] for listed in lists),
         statements=tuple(on_page),
         findings=tuple(findings),
-        code=tuple(part for _, part in code if part is not None),
+        code=tuple(code.parts),
         left_out=tuple(left_out),
     )
 

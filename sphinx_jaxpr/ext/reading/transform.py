@@ -14,6 +14,7 @@ from ...tracing.jobs import seconds
 from ...tracing.options import (
     OPEN_WORDS,
     TraceOptions,
+    is_bare,
     names_function,
     narrowed,
     read_open,
@@ -69,6 +70,8 @@ class JaxprTransform(BlockDirective):
         """Leave one ``jaxpr_blocks`` with the caption and the notes as its children."""
         self.begin()
         self._check_options()
+        #: What is wrong with the target if the page has no code.
+        self.without_code = ""
         target = self._target()
         name, explicit = self._name(target)
         options = self._read_options()
@@ -87,6 +90,7 @@ class JaxprTransform(BlockDirective):
         node += [child for _, child in notes]
         opened = self._open(blocks)
         words, paths = self._elide(blocks)
+        node["without_code"] = self.without_code
         node["directive"] = DirectiveRecord(
             source=self.span.source,
             line=self.span.line,
@@ -184,10 +188,14 @@ class JaxprTransform(BlockDirective):
         resolved = self._resolve(argument)
         self.bare = resolved != argument
         if not names_function(resolved):
-            self.add_finding(
+            problem = (
                 f"{shorten(argument)} does not name a function; expected package.module:qualname,"
                 f" as in {self._form('package.module:function')}"
             )
+            if is_bare(resolved):  # if the page has code, that is known once all is read
+                self.without_code = problem
+                return resolved
+            self.add_finding(problem)
             return ""
         allowed = self._allowed()
         inside = [resolved.partition(":")[0], *(self._around if self.bare else ())]

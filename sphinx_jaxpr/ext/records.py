@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from ..program.text import CELL
 from ..tracing.files import canonical
 
 if TYPE_CHECKING:
@@ -170,12 +171,25 @@ class CodeSpan(NamedTuple):
     cell: int = 0
 
 
+class LeftOut(NamedTuple):
+    """A name that a block needs and that a line of its page binds which isn't run.
+
+    ``reason`` says why; it is empty if a tag of the cell would make that line count.
+    """
+
+    name: str
+    source: str
+    line: int
+    reason: str = ""
+
+
 class DirectiveRecord(NamedTuple):
     """One directive: its blocks, base first, and how to show them.
 
     ``elide`` are the words, and ``elided`` the paths, for parts to fold away.  ``lines`` has
     the line of each option that only the worker, or the result, can prove wrong.  ``modules`` are
-    those that its requests name, ``code`` the parts of the page's code that they may use.
+    those that its requests name, ``code`` the parts of the page's code that they may use, and
+    ``left_out`` the names that these lack.
     """
 
     source: str
@@ -198,6 +212,7 @@ class DirectiveRecord(NamedTuple):
     modules: tuple[str, ...] = ()
     only: tuple[str, ...] = ()
     code: tuple[CodeSpan, ...] = ()
+    left_out: tuple[LeftOut, ...] = ()
 
     def line_of(self, option: str) -> int:
         """The line of an option, or of the directive."""
@@ -232,19 +247,9 @@ class CodePart(NamedTuple):
     line: int
     cell: int = 0
 
-
-class LeftOut(NamedTuple):
-    """A name that a page binds in a line that isn't run.
-
-    ``line`` and ``cell`` are as in :class:`CodePart`.  ``reason`` says why all of its cell is
-    left out; empty if the line only assigns.
-    """
-
-    name: str
-    source: str
-    line: int
-    cell: int = 0
-    reason: str = ""
+    def line_of(self, number: int) -> int:
+        """The line of ``source``, as findings have it, of a line of the text, from 1."""
+        return self.cell * CELL + self.line + number - 1
 
 
 class PageRecords(NamedTuple):
@@ -258,7 +263,6 @@ class PageRecords(NamedTuple):
     statements: tuple[Statement, ...] = ()
     findings: tuple[Finding, ...] = ()
     code: tuple[CodePart, ...] = ()
-    left_out: tuple[LeftOut, ...] = ()
 
 
 # --- how the environment keeps them
@@ -271,14 +275,13 @@ def packed(page: PageRecords) -> bytes:
 
 def unpacked(data: bytes) -> PageRecords:
     """The inverse of :func:`packed`."""
-    directives, lists, statements, findings, code, left_out = json.loads(zlib.decompress(data))
+    directives, lists, statements, findings, code = json.loads(zlib.decompress(data))
     return PageRecords(
         tuple(_directive(DirectiveRecord(*row)) for row in directives),
         tuple(PrimitiveList(scope, number, tuple(only)) for scope, number, only in lists),
         tuple(_statement(Statement(*row)) for row in statements),
         _each(Finding, findings),
         _each(CodePart, code),
-        _each(LeftOut, left_out),
     )
 
 
@@ -295,6 +298,7 @@ def _directive(read: DirectiveRecord) -> DirectiveRecord:
         modules=tuple(read.modules),
         only=tuple(read.only),
         code=_each(CodeSpan, read.code),
+        left_out=_each(LeftOut, read.left_out),
     )
 
 

@@ -182,8 +182,16 @@ def cell_words(line: int) -> str:
 
 
 def place(source: str, line: int) -> str:
-    """A line of a file for a message: ``page.md:12``, ``page.ipynb, cell 3, line 5``."""
-    return f"{source}, {cell_words(line)}" if in_cell(source, line) else f"{source}:{line}"
+    """A line of a file for a message: ``page.md:12``, ``page.ipynb, cell 3, line 5``.
+
+    ``source`` may name the cell as well: then the line is one of that.
+    """
+    if in_cell(source, line):
+        return f"{source}, {cell_words(line)}"
+    return f"{source}, line {line}" if _WITH_CELL.search(source) else f"{source}:{line}"
+
+
+_WITH_CELL: Final = re.compile(r", cell \d+$")
 
 
 def plural(count: int, noun: str, more: str = "") -> str:

@@ -13,7 +13,7 @@ from enum import StrEnum
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Self
 
-from ..program.text import in_cell, place, shorten, words
+from ..program.text import place, shorten, words
 from .files import JsonObject, canonical, loads
 from .pagecode import PAGE
 
@@ -428,10 +428,7 @@ def error_parts(error: TraceError) -> tuple[str, str]:
     detail = lines[1:20]
     for frame in error.frames[-3:]:
         inside = f", in {frame.function}" if frame.function else ""
-        where = f"{frame.file}, line {frame.line}"
-        if in_cell(frame.file, frame.line):
-            where = place(frame.file, frame.line)
-        detail += [f"{where}{inside}", f"    {frame.code}"]
+        detail += [f"{frame.file}, line {frame.line}{inside}", f"    {frame.code}"]
     return first, "\n".join(detail).strip("\n")
 
 

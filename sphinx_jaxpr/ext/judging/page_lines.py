@@ -40,7 +40,8 @@ class PageLines:
         if file != PAGE or not self.spans:
             return file, line
         span, line = self.span(line)
-        return self.displayed(span.source), line
+        source = self.displayed(span.source)
+        return f"{source}, cell {span.cell}" if span.cell else source, line
 
     def result(self, result: Result) -> Result:
         """A result with lines of the page."""

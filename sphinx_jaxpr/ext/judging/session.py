@@ -453,9 +453,12 @@ class BuildSession:
 
     def error(self, directive: DirectiveRecord, outcome: Outcome) -> TraceError | None:
         """The error of a block of a directive, with lines of the page."""
-        if outcome.error is None or not directive.code:
-            return outcome.error
-        return self._lines(directive).error(outcome.error)
+        error = outcome.error
+        if error is not None and directive.left_out:
+            from ..left_out import with_hint
+
+            error = with_hint(error, directive.left_out, self.masker.displayed)
+        return self._lines(directive).error(error) if error and directive.code else error
 
     def _lines(self, directive: DirectiveRecord) -> PageLines:
         return PageLines(directive.code, self.masker.displayed)

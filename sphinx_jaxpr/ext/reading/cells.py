@@ -21,6 +21,7 @@ from sphinx.application import Sphinx
 from ...program.text import CELL
 from ..nodes import jaxpr_code
 from ..records import CodePart, LeftOut
+from .bindings import bindings
 from .definitions import Definitions, definitions, omitted
 from .source_lines import lines_of
 
@@ -28,7 +29,7 @@ from .source_lines import lines_of
 TAG: Final = "jaxpr"
 SKIPPED: Final = ("jaxpr-skip", "skip-execution")
 #: The tag of cells that raise: which of their assignments are carried out is unknown.
-_RAISES: Final = "raises-exception"
+RAISES: Final = "raises-exception"
 
 
 class _Cell(NamedTuple):
@@ -43,24 +44,37 @@ class _Cell(NamedTuple):
 def add_cells(app: Sphinx, doctree: nodes.document) -> None:
     """Leave a node ``jaxpr_code`` for each code cell of a page, in the order of the page."""
     page = _Page(app, doctree)
-    above: frozenset[str] = frozenset()
-    for cell in page.cells():
-        kept = _definitions(cell, above)
-        above = (above - {name for name, _ in kept.left_out}) | kept.bound
-        part = page.part(cell, kept.text)
-        left_out = tuple(
-            LeftOut(name, part.source, part.line + line - 1, part.cell, kept.problem)
-            for name, line in kept.left_out
-        )
-        page.add(cell, jaxpr_code(part=part, findings=[], left_out=left_out))
+    cells = {id(page.add(cell)): cell for cell in page.cells()}
+    above: frozenset[str] = frozenset()  # the names that the page has bound so far
+    for node in doctree.findall(jaxpr_code) if cells else ():
+        if id(node) in cells:
+            cell = cells[id(node)]
+            code = _definitions(cell, above)
+            part = page.part(cell, code.text)
+            node["part"], node["left_out"] = (
+                part,
+                tuple(
+                    LeftOut(name, part.source, part.line_of(line), reason)
+                    for name, line, reason in code.left_out
+                ),
+            )
+            above -= {each.name for each in code.left_out}
+        above |= bindings(node["part"].text).binds - {each.name for each in node["left_out"]}
 
 
 def _definitions(cell: _Cell, above: frozenset[str]) -> Definitions:
     for tag in SKIPPED:
         if tag in cell.tags:
-            return omitted(cell.source, f"is tagged `{tag}`")
-    assignments = TAG in cell.tags and _RAISES not in cell.tags
-    return definitions(cell.source, assignments=assignments, above=above)
+            code = omitted(cell.source, f"the cell is tagged `{tag}`")
+            # Nobody runs the cell: the names keep the values that they have.
+            names = tuple(each for each in code.left_out if each.name not in above)
+            return code._replace(left_out=names)
+    if RAISES in cell.tags and TAG in cell.tags:
+        code = definitions(cell.source, assignments=False, above=above)
+        reason = f"assignments don't count in a cell tagged `{RAISES}`"
+        names = tuple(each._replace(reason=each.reason or reason) for each in code.left_out)
+        return code._replace(left_out=names)
+    return definitions(cell.source, assignments=TAG in cell.tags, above=above)
 
 
 class _Page:
@@ -116,15 +130,17 @@ class _Page:
                 return first + offset + 1
         return first + 1
 
-    def add(self, cell: _Cell, code: jaxpr_code) -> None:
+    def add(self, cell: _Cell) -> jaxpr_code:
         """Put a node before the first one that is behind a cell, or is the cell."""
+        code = jaxpr_code(findings=[], left_out=())
         index = -1
         for node in self._blocks:
             index = max(index, self._index(node))
             if index > cell.position or (_is_cell(node) and index == cell.position):
                 node.parent.insert(node.parent.index(node), code)
-                return
+                return code
         self.doctree.append(code)
+        return code
 
     def _index(self, node: nodes.Element) -> int:
         """The position in the notebook of the cell that a node comes from; -1 if unknown."""

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
+import os
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any, Final
 
@@ -14,8 +15,9 @@ from ...tracing.pagecode import PAGE, digest_of
 from ...tracing.request import Request
 from ...tracing.specs import Call, Name
 from ..config import ProjectSettings
+from ..left_out import why_missing
 from ..nodes import jaxpr_blocks, jaxpr_code
-from ..records import Asked, CodePart, CodeSpan, DirectiveRecord, Finding
+from ..records import Asked, CodePart, CodeSpan, DirectiveRecord, Finding, LeftOut
 from .bindings import Bindings, bindings, needed
 from .options import CheckedDirective
 
@@ -46,7 +48,7 @@ class JaxprCode(CheckedDirective):
                 f"{self.name} takes no argument, since its code is always Python; found"
                 f" {shorten(self.arguments[0])}"
             )
-        code = jaxpr_code(part=self._part(), findings=self.findings)
+        code = jaxpr_code(part=self._part(), findings=self.findings, left_out=())
         self.set_source_info(code)
         return [code, *self._shown(self._checked())]
 
@@ -109,7 +111,8 @@ class PageCode:
 
     ``pieces`` are those of :func:`with_nodes`.  Then ``parts`` are those of the code, ``blocks``
     the nodes of blocks, each with the number of parts above it, and ``findings`` what is
-    wrong with the code.
+    wrong with the code.  ``left_out`` has, for each part, the names that it should bind but
+    for lines that are not run.
     """
 
     def __init__(
@@ -118,11 +121,13 @@ class PageCode:
         self.settings = settings
         self.parts: list[CodePart] = []
         self.blocks: list[tuple[nodes.Element, int]] = []
+        self.left_out: list[tuple[LeftOut, ...]] = []
         for node, part in pieces:
             if part is None:
                 self.blocks.append((node, len(self.parts)))
             else:
                 self.parts.append(part)
+                self.left_out.append(node["left_out"])
         self.bindings = [bindings(part.text) for part in self.parts]
         self.findings = [] if settings.python else list(self._syntax_errors())
         allowed = settings.allowed_modules
@@ -134,7 +139,7 @@ class PageCode:
             if piece.problem is not None:
                 message, line = piece.problem
                 text = f"the page's code can't be read: {message}"
-                yield Finding("trace", text, part.source, part.line + line - 1)
+                yield Finding("trace", text, part.source, part.line_of(line))
 
     def resolved(
         self, directive: DirectiveRecord, above: int, without_code: str
@@ -153,6 +158,8 @@ class PageCode:
                 directive._replace(findings=(*directive.findings, finding)), problem
             )
         pieces = self.bindings[:above]
+        missing = self._missing(above)
+        directive = directive._replace(left_out=_of_names(missing, names))
         if not self.is_allowed or not any(_may_bind(piece, names) for piece in pieces):
             return directive
         if self.findings and any(piece.problem is not None for piece in pieces):
@@ -160,7 +167,17 @@ class PageCode:
         numbers = needed(pieces, names)
         code = digest_of([self.parts[number].text for number in numbers])
         spans = tuple(self._span(number) for number in numbers)
-        return _with_code(directive, code)._replace(code=spans)
+        reads = names.union(*(pieces[number].reads for number in numbers))
+        return _with_code(directive, code)._replace(code=spans, left_out=_of_names(missing, reads))
+
+    def _missing(self, above: int) -> dict[str, LeftOut]:
+        """The names that the ``above`` first parts leave without a value, as they would not be."""
+        missing: dict[str, LeftOut] = {}
+        for piece, left_out in zip(self.bindings[:above], self.left_out, strict=False):
+            for name in piece.binds:
+                missing.pop(name, None)
+            missing.update((each.name, each) for each in left_out)
+        return missing
 
     def _unbound(self, target: str, above: int, without_code: str) -> str:
         """Why a single name can't be a target, or ``""``."""
@@ -172,13 +189,17 @@ class PageCode:
                 f"{shorten(target)} could only be a name of the page's code, which is outside"
                 f" jaxpr_allowed_modules ({listed}); list {PAGE!r} there to allow it"
             )
+        missing = self._missing(above).get(target)
+        if missing is not None:
+            return why_missing(missing, os.path.basename)
         if any(_may_bind(piece, {target}) for piece in self.bindings[:above]):
             return ""
         for part, piece in zip(self.parts[above:], self.bindings[above:], strict=True):
             if target in piece.binds:
+                code = f"cell {part.cell}" if part.cell else f"the code at line {part.line}"
                 return (
-                    f"{shorten(target)} is defined only below this block, by the code at line"
-                    f" {part.line}; a block sees the code above it"
+                    f"{shorten(target)} is defined only below this block, by {code}; a block sees"
+                    " the code above it"
                 )
         names = sorted(set().union(*(piece.binds for piece in self.bindings[:above])))
         return (
@@ -189,6 +210,10 @@ class PageCode:
     def _span(self, number: int) -> CodeSpan:
         part = self.parts[number]
         return CodeSpan(number, part.text.count("\n") + 1, part.source, part.line, part.cell)
+
+
+def _of_names(missing: Mapping[str, LeftOut], names: Collection[str]) -> tuple[LeftOut, ...]:
+    return tuple(missing[name] for name in sorted(missing.keys() & set(names)))
 
 
 def _may_bind(piece: Bindings, names: Collection[str]) -> bool:

@@ -8,7 +8,7 @@ from sphinx import addnodes
 from ...tracing.files import file_name
 from ..config import ProjectSettings
 from ..nodes import jaxpr_code, jaxpr_primitives
-from ..records import DirectiveRecord, LeftOut, PageRecords, PrimitiveList
+from ..records import DirectiveRecord, PageRecords, PrimitiveList
 from . import statements
 from .code import PageCode, with_nodes
 
@@ -32,10 +32,8 @@ def collect(docname: str, doctree: nodes.document, settings: ProjectSettings) ->
     on_page, findings = statements.collect(docname, doctree)
     findings += code.findings
     findings += [finding for listed in lists for finding in listed["findings"]]
-    left_out: list[LeftOut] = []
     for written in list(doctree.findall(jaxpr_code)):
         findings += written["findings"]
-        left_out += written.get("left_out", ())
         written.parent.remove(written)  # the code block beside it shows the code
     return PageRecords(
         directives=tuple(directives),
@@ -43,7 +41,6 @@ def collect(docname: str, doctree: nodes.document, settings: ProjectSettings) ->
         statements=tuple(on_page),
         findings=tuple(findings),
         code=tuple(code.parts),
-        left_out=tuple(left_out),
     )
 
 

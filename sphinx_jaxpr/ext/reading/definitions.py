@@ -17,15 +17,23 @@ from typing import Final, NamedTuple
 class Definitions(NamedTuple):
     """The part of a cell that counts.
 
-    ``text`` has as many lines as the cell.  ``bound`` are the names that it binds.  ``left_out``
-    are the names that the rest of the cell binds, each with its line there, from 1.  ``problem``
-    says why nothing of a cell counts.
+    ``text`` has as many lines as the cell.  ``left_out`` are the names that it lacks, because
+    other lines of the cell bind them.
     """
 
     text: str
-    bound: frozenset[str] = frozenset()
-    left_out: tuple[tuple[str, int], ...] = ()
-    problem: str = ""
+    left_out: tuple[LeftOutName, ...] = ()
+
+
+class LeftOutName(NamedTuple):
+    """A name, the line of the cell, from 1, that binds it, and why that doesn't count.
+
+    The reason is empty if the line would count among ``assignments``.
+    """
+
+    name: str
+    line: int
+    reason: str = ""
 
 
 def definitions(
@@ -37,38 +45,55 @@ def definitions(
     binds one of them again, the name is removed: its value would not be what readers expect.
     """
     text = without_magics(source)
+    none: frozenset[str] = frozenset()
     if text is None:
         magic = source.split(maxsplit=1)[0]
-        return omitted(source, f"begins with `{magic}`")
+        runs_here = magic in _PYTHON_MAGICS
+        return omitted(source, f"the cell begins with `{magic}`", above if runs_here else none)
     try:
         statements = ast.parse(text).body
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         words = error.msg if isinstance(error, SyntaxError) else str(error) or "too deep"
         line = error.lineno if isinstance(error, SyntaxError) and error.lineno else 1
-        return omitted(source, f"can't be read as Python (line {line}: {words})")
+        return omitted(source, f"the cell is not Python (line {line} of it: {words})", above)
     rows = _Rows(text)
-    bound: set[str] = set()
-    left_out: list[tuple[str, int]] = []
+    bound = set(above)
+    left_out: dict[str, LeftOutName] = {}
     for statement in statements:
         names = dict(_bindings(statement))
         if _counts(statement, assignments):
             rows.keep(statement)
             bound |= names.keys()
+            left_out = {name: each for name, each in left_out.items() if name not in names}
             continue
-        left_out += names.items()
-        for name in sorted(names.keys() & (above | bound)):
-            rows.write(statement.lineno, f"globals().pop({name!r}, None)")
+        reason = "" if _counts(statement, True) else _OTHERS
+        left_out |= {name: LeftOutName(name, line, reason) for name, line in names.items()}
+        for name in sorted(names.keys() & bound):
+            rows.remove(name, statement.lineno)
         bound -= names.keys()
-    return Definitions(rows.text(), frozenset(bound), tuple(left_out))
+    return Definitions(rows.text(), tuple(left_out.values()))
 
 
-def omitted(source: str, problem: str) -> Definitions:
-    """Nothing of a cell, for a reason; the names that its lines seem to bind."""
+#: They run the cell as Python, and the names that it binds are those of the notebook.
+_PYTHON_MAGICS: Final = ("%%capture", "%%prun", "%%time")
+#: Why other statements don't count.
+_OTHERS: Final = "of a cell only imports, functions, classes and assignments are run"
+
+
+def omitted(source: str, reason: str, above: frozenset[str] = frozenset()) -> Definitions:
+    """Nothing of a cell, for a reason, but that the names ``above`` that it may bind are removed.
+
+    The text can't be parsed, so the names are those that its lines seem to bind.
+    """
     lines = _normal(source).split("\n")
-    names = [
-        (name, number) for number, line in enumerate(lines, 1) for name in _apparent_names(line)
-    ]
-    return Definitions("\n" * (len(lines) - 1), left_out=tuple(names), problem=problem)
+    rows = _Rows("\n" * (len(lines) - 1))
+    left_out: dict[str, LeftOutName] = {}
+    for number, line in enumerate(lines, 1):
+        for name in _apparent_names(line):
+            if name in above and name not in left_out:
+                rows.remove(name, number)
+            left_out[name] = LeftOutName(name, number, reason)
+    return Definitions(rows.text(), tuple(left_out.values()))
 
 
 _DEFINITIONS: Final = (
@@ -185,6 +210,10 @@ class _Rows:
             line = self._bytes[number - 1]
             piece = line[start if number == first else 0 : end if number == last else len(line)]
             self.write(number, piece.decode())
+
+    def remove(self, name: str, number: int) -> None:
+        """Remove a name at a line; perhaps a branch that wasn't taken should have bound it."""
+        self.write(number, f"{name} = None; del {name}")
 
     def write(self, number: int, code: str) -> None:
         """Add code to a line, behind what it has."""

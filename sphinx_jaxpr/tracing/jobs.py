@@ -39,16 +39,37 @@ class Setup(NamedTuple):
     folder: str = ""
 
 
+class CodeToRun(NamedTuple):
+    """The code of a page that a worker runs for a request.
+
+    The request names the parts at the positions ``used``.  The others are there for other
+    requests, so that all of them share one module; they make no difference to this one.
+    """
+
+    parts: tuple[str, ...]
+    used: tuple[int, ...]
+
+    @property
+    def is_shared(self) -> bool:
+        """Whether it has parts for other requests."""
+        return len(self.used) < len(self.parts)
+
+    @property
+    def alone(self) -> CodeToRun:
+        """What the request names, and nothing else."""
+        return CodeToRun(tuple(self.parts[n] for n in self.used), tuple(range(len(self.used))))
+
+
 class Job(NamedTuple):
     """One request to trace, with its time limit in seconds, which may be infinite.
 
-    ``code`` are the parts of the page's code, if the request may use it.
+    ``code`` is that of the page, if the request may use it.
     """
 
     key: str
     request: Request
     timeout: float
-    code: tuple[str, ...] = ()
+    code: CodeToRun | None = None
 
 
 def seconds(value: Any) -> float:

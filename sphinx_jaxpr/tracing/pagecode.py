@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from typing import Any, Final
+from typing import Final
 
 from .files import digest
 
@@ -36,17 +36,6 @@ def is_page_code(name: str) -> bool:
 def public(text: str) -> str:
     """A text of the worker with the name that everybody knows."""
     return _OWN_NAME.sub(PAGE, text) if "<page:" in text else text
-
-
-def all_public(data: Any) -> Any:
-    """The same for all texts of JSON data."""
-    if isinstance(data, str):
-        return public(data)
-    if isinstance(data, list):
-        return [all_public(item) for item in data]
-    if isinstance(data, dict):
-        return {public(key): all_public(item) for key, item in data.items()}
-    return data
 
 
 def first_lines(counts: Iterable[int]) -> list[int]:

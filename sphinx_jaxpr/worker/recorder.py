@@ -250,6 +250,8 @@ class DependencyRecorder:
 
     def note(self, part: str, name: str, frame: FrameType) -> None:
         """Note something that the code above ``frame`` needed, and its present state."""
+        if is_page_code(os.path.basename(name)):  # no file, though Python may look for one
+            return
         look = _LOOK.get(part)
         if look is not None and (part, name) not in self.values:
             with self.busy():

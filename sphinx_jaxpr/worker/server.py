@@ -22,7 +22,8 @@ from ..program.text import spelled_all
 from ..tracing.files import JsonObject
 from ..tracing.folders import has_inside
 from ..tracing.frames import frame
-from ..tracing.pagecode import all_public, module_name, public
+from ..tracing.jobs import CodeToRun
+from ..tracing.pagecode import public
 from ..tracing.request import Request
 from ..tracing.result import ErrorKind, Reply
 from .access import watch
@@ -30,6 +31,7 @@ from .failures import RequestError, describe, is_a, report_of
 from .isolation.isolation import Isolation
 from .isolation.scripts import Refused
 from .recorder import DependencyRecorder
+from .targets.page import Unshared
 from .tracer import Tracer
 
 #: Errors that another request may have caused: by a leaked tracer, by memory it holds.
@@ -103,12 +105,14 @@ class Server:
             if not number:  # pages that were read since may have written modules
                 invalidate_caches()
             message = loads(line)
-            self.answer(message["id"], message["request"], message.get("code", ()))
+            code = CodeToRun(*map(tuple, message["code"])) if "code" in message else None
+            self.answer(message["id"], message["request"], code)
 
-    def answer(self, number: int, data: Mapping[str, Any], code: Sequence[str] = ()) -> None:
+    def answer(self, number: int, data: Mapping[str, Any], code: CodeToRun | None = None) -> None:
         """Carry out one request, and reply whatever happens; ``code`` is that of its page."""
         request = Request.from_json(data)
-        self.tracer.page.add(request.code, code)
+        if code is not None:
+            self.tracer.page.add(request.code, code)
         context = self.context.copy()  # context variables are the request's own
         context.run(self._answer, number, request)
 
@@ -118,7 +122,9 @@ class Server:
             with self.isolation.of_request():
                 reply, doubt = self._reply(number, request)
                 refusal = self.isolation.verdict() or doubt
-        except Refused as refused:
+                if request.code:
+                    reply = self.tracer.page.relocated(reply, request.code)
+        except (Refused, Unshared) as refused:
             refusal = str(refused)
         except BaseException as error:  # user code changed what this process relies on
             refusal = f"{type(error).__name__} in the tracing process's own code"
@@ -128,10 +134,7 @@ class Server:
         if refusal:
             self.say(id=number, again=public(refusal))
         else:
-            parts = reply.to_json()
-            if request.code:
-                parts = all_public(parts)
-            self.say(id=number, **parts, **self.dependencies(request, number))
+            self.say(id=number, **reply.to_json(), **self.dependencies(request, number))
 
     def _reply(self, number: int, request: Request) -> tuple[Reply, str]:
         """The reply to a request, and why another request may have caused it, or ``""``."""
@@ -160,7 +163,7 @@ class Server:
             return Reply(replace(result, settings=settings)), ""
         except _Failed:
             return self.failed[loaded], ""
-        except Refused as refused:
+        except (Refused, Unshared) as refused:
             return Reply(), str(refused)
         except BaseException as error:  # sys.exit and KeyboardInterrupt in user code too
             kind = report_of(error).kind if is_a(error, RequestError) else stage
@@ -193,7 +196,7 @@ class Server:
         modules = [path.partition(":")[0] for _, path in request.third_party]
         modules.append(request.module or self._module_of(request.target))
         modules += [name for name in self.tracer.around(request) if name in sys.modules]
-        modules += [module_name(request.code)] if request.code else []
+        modules += [self.tracer.page.module_of(request.code)] if request.code else []
         needs = self.recorder.dependencies(modules, f"request {number}").to_json()
         key = dumps(needs, sort_keys=True)
         if key in self.numbers:

@@ -18,7 +18,7 @@ import jax
 from jax.sharding import AbstractMesh
 
 from ..tracing.grammar import Aval, Name, Ref, Step, nearest
-from ..tracing.pagecode import PAGE, module_name
+from ..tracing.pagecode import PAGE
 from ..tracing.request import Request
 from ..tracing.result import ErrorKind, FunctionSource, Pairs, Result, TracedProgram
 from .avals import NO_MESH, current, mesh_of, plain, results, under
@@ -36,7 +36,6 @@ from .targets.target import (
     check_allowed,
     load_module,
     modules_around,
-    reachable,
     resolve,
 )
 from .transforms.table import BUILTIN
@@ -137,8 +136,13 @@ class Tracer:
         page = None
         if request.code:
             check_allowed(PAGE, request.allowed)
-            page = load(module_name(request.code))
-        return resolve(request, load_allowed, self.roots, around, page)
+            page = self.page.load(request.code, load)
+        return resolve(request, load_allowed, self.roots, around, page, self._allowed(request))
+
+    def _allowed(self, request: Request) -> tuple[str, ...]:
+        """The modules that names may lead into; the page's code by its name in this process."""
+        own = self.page.module_of(request.code) if request.code else PAGE
+        return tuple(own if name == PAGE else name for name in request.allowed)
 
     def trace(self, request: Request, target: Target) -> Result:
         """The result of a request for its target.
@@ -172,9 +176,9 @@ class Tracer:
         """The meaning of dotted names in a request's options; ``module`` is that of its target."""
         around = self.texts.get(request.around, [])
         modules = around if request.bare and around else [module, *around]
-        page = sys.modules.get(module_name(request.code)) if request.code else None
+        page = sys.modules.get(self.page.module_of(request.code)) if request.code else None
         further = (*modules[1:], *([page] if page is not None else ()))
-        return ReachableNames(modules[0], reachable(request), further)
+        return ReachableNames(modules[0], self._allowed(request), further)
 
     def _mesh(self, request: Request, module: ModuleType) -> AbstractContextManager[Any]:
         """The context to trace in: under the mesh of the request, if it has one."""

@@ -17,7 +17,6 @@ from sphinx.util.tags import Tags
 
 from ...program.text import place
 from ...tracing.jobs import SCHEMA
-from ...tracing.pagecode import digest_of
 from ..config import ProjectSettings
 from ..links import ShownIds, link
 from ..pages import PageDomain, data_version_of
@@ -197,15 +196,6 @@ class JaxprDomain(PageDomain):
             for docname, page in self.records.items()
             if page.lists
         }
-
-    def codes(self) -> dict[str, tuple[str, ...]]:
-        """The code of pages as blocks use it: the texts of parts, by the digest in requests."""
-        codes = {}
-        for page in self.records.values():
-            for numbers in {tuple(span.number for span in d.code) for d in page.directives}:
-                texts = tuple(page.code[number].text for number in numbers)
-                codes[digest_of(texts)] = texts
-        return codes
 
     def reading_findings(self) -> list[Finding]:
         """The findings from reading the pages, beside those about blocks."""

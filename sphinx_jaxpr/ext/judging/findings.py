@@ -14,7 +14,17 @@ from ...program.text import words as echo
 from ...tracing.files import digest
 from ...tracing.masking import PathMasker
 from ..config import conf_line
-from ..records import FALSE, TRUE, WRONG, Block, DirectiveRecord, Finding, Statement, Verdict
+from ..records import (
+    FALSE,
+    TRUE,
+    WRONG,
+    Block,
+    CodeSpan,
+    DirectiveRecord,
+    Finding,
+    Statement,
+    Verdict,
+)
 from .meanings import Meanings
 from .path_targets import PathTargets
 from .session import BuildSession, Outcome
@@ -103,7 +113,8 @@ class BlockFindings:
             elif outcome.error is not None:
                 error = self.session.error(directive, outcome)
                 assert error is not None
-                self._error(directive, block, error, alike)
+                place = self.session.place_in_code(directive, outcome)
+                self._error(directive, block, error, alike, place)
         for blocks in alike.values():
             self._findings.append(self._shared_error(directive, blocks))
 
@@ -113,6 +124,7 @@ class BlockFindings:
         block: Block,
         error: TraceError,
         alike: dict[_Cause, list[Block]],
+        place: tuple[CodeSpan, int] | None,
     ) -> None:
         """Report an error that many blocks may have, or note it among those of a directive."""
         from ...tracing.result import describe
@@ -126,8 +138,10 @@ class BlockFindings:
             self._wide[cause][1] += 1
         else:
             self._wide[cause] = [len(self._findings), 0]
-            finding = Finding(_subtype(error), describe(error), directive.source, directive.line)
-            self._findings.append(finding)
+            source, line = directive.source, directive.line
+            if place is not None:
+                source, line = place[0].source, place[1]
+            self._findings.append(Finding(_subtype(error), describe(error), source, line))
 
     def _shared_error(self, directive: DirectiveRecord, blocks: list[Block]) -> Finding:
         from ...tracing.result import describe

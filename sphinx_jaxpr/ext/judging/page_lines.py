@@ -8,14 +8,9 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Callable
-from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from ...tracing.pagecode import PAGE, first_lines
 from ..records import CodeSpan
-
-if TYPE_CHECKING:
-    from ...tracing.result import Result, TraceError
 
 
 class PageLines:
@@ -42,26 +37,3 @@ class PageLines:
         span, line = self.span(line)
         source = self.displayed(span.source)
         return f"{source}, cell {span.cell}" if span.cell else source, line
-
-    def result(self, result: Result) -> Result:
-        """A result with lines of the page."""
-        source, program, error = result.source, result.program, result.error
-        if source is not None:
-            file, line = self.at(source.file, source.line)
-            source = replace(source, file=file, line=line)
-        if program is not None:
-            moved = {
-                (file, line, function): (*self.at(file, line), function)
-                for file, line, function in program.facts.sources
-            }
-            program = replace(program, facts=program.facts.moved(moved))
-        error = self.error(error) if error is not None else None
-        return replace(result, source=source, program=program, error=error)
-
-    def error(self, error: TraceError) -> TraceError:
-        """An error with lines of the page."""
-        frames = []
-        for frame in error.frames:
-            file, line = self.at(frame.file, frame.line)
-            frames.append(replace(frame, file=file, line=line))
-        return replace(error, frames=tuple(frames))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Final, NamedTuple
@@ -11,11 +11,12 @@ from sphinx.util import logging
 
 from ...program.text import on_one_line, spelled
 from ...tracing.files import digest
-from ...tracing.jobs import Job, Limit
+from ...tracing.jobs import CodeToRun, Job, Limit
 from ...tracing.masking import PathMasker, mask
+from ...tracing.pagecode import PAGE
 from ...tracing.store import FAILED, Seen, Store
 from ..config import ProjectSettings
-from ..records import Asked, Block, DirectiveRecord
+from ..records import Asked, Block, CodeSpan, DirectiveRecord
 from ..values import Mode
 from .page_lines import PageLines
 from .recent import BlockKey, RecentBlocks
@@ -90,14 +91,14 @@ class BuildSession:
         storage: Storage,
         policy: TracePolicy,
         verbosity: int = 0,
-        codes: Callable[[], Mapping[str, tuple[str, ...]]] = dict,
+        code_of: Callable[[str], CodeToRun] | None = None,
     ) -> None:
         self.settings = settings
         self.masker = masker
         self.storage = storage
         self.policy = policy
         self.verbosity = verbosity
-        self._codes_of_pages = codes
+        self._code_of = code_of  # by the digest in a request
         #: Builders that make or compare recordings trace, whatever the pages come from.
         self.mode: Mode = "trace" if policy.records else settings.mode
         #: Results that this build replaces, by the digest of the request.
@@ -228,13 +229,8 @@ class BuildSession:
 
     def _job(self, key: str, directive: DirectiveRecord, asked: Asked) -> Job:
         request = asked.request
-        code = self._codes[request.code] if request.code else ()
+        code = self._code_of(request.code) if request.code and self._code_of else None
         return Job(key, request, directive.timeout or self.settings.timeout, code)
-
-    @cached_property
-    def _codes(self) -> Mapping[str, tuple[str, ...]]:
-        """The code of pages that requests name, when first asked for."""
-        return self._codes_of_pages()
 
     def _tolerate(self, directive: DirectiveRecord, block: Block, asked: Asked) -> str:
         """Note whether this directive tolerates a failure; the key of the result."""
@@ -458,7 +454,21 @@ class BuildSession:
             from ..left_out import with_hint
 
             error = with_hint(error, directive.left_out, self.masker.displayed)
-        return self._lines(directive).error(error) if error and directive.code else error
+        if error is None or not directive.code:
+            return error
+        from ...tracing.result import relocated_error
+
+        return relocated_error(error, self._lines(directive).at)
+
+    def place_in_code(
+        self, directive: DirectiveRecord, outcome: Outcome
+    ) -> tuple[CodeSpan, int] | None:
+        """The part of the page's code whose run failed, and the line; ``None`` if none did."""
+        error = outcome.error
+        if error is None or error.module != PAGE or not directive.code:
+            return None
+        lines = [frame.line for frame in error.frames if frame.file == PAGE]
+        return self._lines(directive).span(lines[-1] if lines else 1)
 
     def _lines(self, directive: DirectiveRecord) -> PageLines:
         return PageLines(directive.code, self.masker.displayed)
@@ -467,7 +477,9 @@ class BuildSession:
         result = self._result_as_stored(block)
         if result is None or not directive.code:
             return result
-        return self._lines(directive).result(result)
+        from ...tracing.result import relocated
+
+        return relocated(result, self._lines(directive).at)
 
     def _result_as_stored(self, block: Block) -> Result | None:
         if block.pasted is not None:

@@ -15,6 +15,7 @@ from ..records import DirectiveRecord
 from .build import RunningBuild
 from .domain import JaxprDomain
 from .meanings import Meanings
+from .page_modules import PageModules
 from .path_targets import PathTargets
 from .scopes import Scopes
 from .session import PAGES, BuildSession, TracePolicy
@@ -49,7 +50,7 @@ def _session(app: Sphinx, policy: TracePolicy, *, is_early: bool = False) -> Bui
         is_early=is_early,
     )
     domain = cast(JaxprDomain, app.env.get_domain("jaxpr"))
-    return BuildSession(settings, masker, storage, policy, app.verbosity, domain.codes)
+    return BuildSession(settings, masker, storage, policy, app.verbosity, PageModules(domain).of)
 
 
 def start(

@@ -76,8 +76,7 @@ def needed(above: Sequence[Bindings], names: Iterable[str]) -> list[int]:
     """
     if any(piece.is_open for piece in above):
         return list(range(len(above)))
-    meanings = _certain(above)
-    chosen = {n for n, piece in enumerate(above) if not _is_quiet(piece, meanings)}
+    chosen = set(noisy(above))
     wanted = set(names).union(*(above[number].reads for number in chosen))
     while True:
         more = {
@@ -89,6 +88,12 @@ def needed(above: Sequence[Bindings], names: Iterable[str]) -> list[int]:
             return sorted(chosen)
         chosen |= more
         wanted.update(*(above[number].reads for number in more))
+
+
+def noisy(pieces: Sequence[Bindings]) -> frozenset[int]:
+    """The positions of the pieces that may do more than bind names."""
+    meanings = _certain(pieces)
+    return frozenset(n for n, piece in enumerate(pieces) if not _is_quiet(piece, meanings))
 
 
 # --- names

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import os
+import re
+import textwrap
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any, Final
 
 from docutils import nodes
-from sphinx.directives.code import CodeBlock, dedent_lines
+from docutils.statemachine import StringList
+from sphinx.directives.code import CodeBlock
 
-from ...program.text import nearest, shorten
+from ...program.text import nearest, plural, shorten
 from ...tracing.pagecode import PAGE, digest_of
 from ...tracing.request import Request
 from ...tracing.specs import Call, Name
@@ -21,6 +24,8 @@ from ..records import Asked, CodePart, CodeSpan, DirectiveRecord, Finding, LeftO
 from .bindings import Bindings, bindings, needed
 from .options import CheckedDirective
 
+#: A line or a range of lines, which may be open at one end.
+_RANGE: Final = re.compile(r"\s*(?=.*\d)(\d*)(?:-(\d*))?\s*")
 #: The options of a code block as Sphinx checks them.
 _SHOWN: Final = dict(CodeBlock.option_spec or {})
 
@@ -48,9 +53,13 @@ class JaxprCode(CheckedDirective):
                 f"{self.name} takes no argument, since its code is always Python; found"
                 f" {shorten(self.arguments[0])}"
             )
-        code = jaxpr_code(part=self._part(), findings=self.findings, left_out=())
+        options = self._checked()
+        lines = self._dedented(options)
+        text = "\n".join(lines)
+        part = CodePart(text, self.span.source, self.span.content(list(self.content)))
+        code = jaxpr_code(part=part, findings=self.findings, left_out=())
         self.set_source_info(code)
-        return [code, *self._shown(self._checked())]
+        return [code] if "hide" in self.options else [code, *self._shown(lines, options)]
 
     def _checked(self) -> dict[str, object]:
         """The options of the code block that can be read, with a finding for each other one."""
@@ -64,21 +73,46 @@ class JaxprCode(CheckedDirective):
                 self.add_finding(f"{option}: {error}", option=option)
         return options
 
-    def _part(self) -> CodePart:
-        lines = list(self.content)
-        text = "\n".join(lines)
-        if "dedent" in self.options:
-            text = "".join(dedent_lines(text.splitlines(True), None))
-        return CodePart(text, self.span.source, self.span.content(lines))
+    def _dedented(self, options: dict[str, object]) -> list[str]:
+        """The lines of the code as ``dedent`` leaves them, with findings where Sphinx would warn.
 
-    def _shown(self, options: dict[str, object]) -> list[nodes.Node]:
-        if "hide" in self.options:
-            return []
+        (It warns once, and no later build would repeat that.)
+        """
+        lines = list(self.content)
+        if "dedent" in options:
+            width = options.pop("dedent")
+            if width is None:
+                lines = textwrap.dedent("\n".join(lines)).split("\n")
+            elif isinstance(width, int):
+                if any(line[:width].strip() for line in lines):
+                    self.add_finding(f"dedent: {width} is more than the code has", option="dedent")
+                lines = [line[width:] for line in lines]
+        if "emphasize-lines" in options:
+            self._check_emphasized(options, len(lines))
+        return lines
+
+    def _check_emphasized(self, options: dict[str, object], count: int) -> None:
+        given = str(options["emphasize-lines"])
+        ranges = [_RANGE.fullmatch(part) for part in given.split(",")]
+        pairs = [
+            (int(r[1] or 1), int(r[2] or count) if r[2] is not None else 0) for r in ranges if r
+        ]
+        if len(pairs) < len(ranges) or any(last and first > last for first, last in pairs):
+            problem = "are no lines; expected numbers and ranges, as in 2,4-6"
+        elif any(max(pair) > count for pair in pairs):
+            problem = f"are not all in the code, which has {plural(count, 'line')}"
+        else:
+            return
+        del options["emphasize-lines"]
+        message = f"emphasize-lines: {shorten(given)} {problem}"
+        self.add_finding(message, option="emphasize-lines")
+
+    def _shown(self, lines: list[str], options: dict[str, object]) -> list[nodes.Node]:
         block = CodeBlock(
             "code-block",
             ["python"],
             options,
-            self.content,
+            StringList(lines, self.span.source),
             self.lineno,
             self.content_offset,
             self.block_text,
@@ -151,7 +185,7 @@ class PageCode:
         request = directive.blocks[0].request
         if request is None:
             return directive
-        names = _names_of(request)
+        names = names_of(request)
         if without_code and (problem := self._unbound(request.target, above, without_code)):
             finding = Finding("option", problem, directive.source, directive.line)
             return _without_request(
@@ -220,7 +254,7 @@ def _may_bind(piece: Bindings, names: Collection[str]) -> bool:
     return piece.is_open or not piece.binds.isdisjoint(names)
 
 
-def _names_of(request: Request) -> set[str]:
+def names_of(request: Request) -> set[str]:
     """The names of a request that may be those of the page's code."""
     values: list[Any] = [value for _, value in (*request.args, *request.static)]
     names = [name for value in (*values, request.mesh) for name in _names_in(value)]

@@ -17,7 +17,7 @@ from typing import Any, Final, NamedTuple
 
 from ...tracing.folders import Folders, beneath
 from ...tracing.grammar import nearest
-from ...tracing.pagecode import PAGE, is_page_code, module_name
+from ...tracing.pagecode import is_page_code
 from ...tracing.request import Request, is_within
 from ...tracing.result import ErrorKind
 from ..failures import RequestError
@@ -44,15 +44,17 @@ def resolve(
     roots: Sequence[str],
     around: Sequence[ModuleType] = (),
     page: ModuleType | None = None,
+    allowed: tuple[str, ...] = (),
 ) -> Target:
     """The object that ``module:qualname``, ``module.qualname`` or a name of the page means.
 
     ``load`` imports a module by name.  ``around`` are the modules of the text with the
     target: a bare name is looked up there, and then in the code of the ``page``, where any
-    other target without a module is looked up first.  Raises :class:`RequestError` where
+    other target without a module is looked up first.  ``allowed`` are the modules that names may
+    lead into, empty for all.  Raises :class:`RequestError` where
     there is no such object, and whatever an import raises.
     """
-    target, allowed = request.target, reachable(request)
+    target = request.target
     further = (page,) if page is not None else ()
     if request.bare and around:
         path = target.partition(":")[2]
@@ -102,12 +104,6 @@ def _meant(target: str, around: Sequence[ModuleType], allowed: tuple[str, ...]) 
         return ""
     last = target.rpartition(".")[2]
     return f"in a docstring, write '{module.__name__}:{target}', or '.{last}' inside its class"
-
-
-def reachable(request: Request) -> tuple[str, ...]:
-    """The modules that names may lead into, empty for all; the page's code by its own name."""
-    own = module_name(request.code) if request.code else PAGE
-    return tuple(own if name == PAGE else name for name in request.allowed)
 
 
 def check_allowed(name: str, allowed: tuple[str, ...]) -> None:

@@ -17,7 +17,7 @@ from .. import __version__
 from ..program.text import on_one_line
 from .assets import add_assets, copy_assets
 from .builders.pageless import Judged, PagelessBuilder
-from .config import ProjectSettings, register, settle
+from .config import ProjectSettings, conf_line, register, settle
 from .judging.domain import JaxprDomain, every_kind
 from .judging.events import add_events, emit_traced
 from .judging.findings import (
@@ -34,13 +34,14 @@ from .locale import CATALOG, FOLDER, add_catalog
 from .nodes import register_nodes
 from .on_demand import BUILDERS, DIRECTIVES, POST_TRANSFORMS, ROLES, JaxprOnDemand
 from .reading.parsers import MystWarnings
+from .records import Finding
 from .showing.index import PrimitiveIndex, changed_pages
 from .values import CELLS
 
 if TYPE_CHECKING:
     from .judging.build import RunningBuild
     from .judging.session import BuildSession
-    from .records import DirectiveRecord, Finding
+    from .records import DirectiveRecord
     from .showing.ahead import Ahead
 
 # Registration, and the events of a build in their order.  What only reading or writing a page
@@ -91,6 +92,13 @@ def connect(app: Sphinx) -> dict[str, Any]:
 def configure(app: Sphinx, config: Config) -> None:
     """Create the settings, warn about mistakes in conf.py, and pass them to the domain."""
     settings, wrong = ProjectSettings.from_config(config, Path(app.confdir))
+    if CELLS in settings.page_code and "myst_nb" not in app.extensions:
+        message = (
+            f"jaxpr_page_code lists {CELLS!r}, but pages have no cells: 'myst_nb' is not among the"
+            " extensions"
+        )
+        line = conf_line("jaxpr_page_code", Path(app.confdir))
+        wrong.append(Finding("option", message, *line))
     for finding in wrong:
         logger.warning(
             "%s",

@@ -9,7 +9,16 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 
 from sphinx.util import logging
 
-from ...program.text import cell_words, clipped, in_cell, message, nearest, on_one_line, shorten
+from ...program.text import (
+    CELL,
+    cell_words,
+    clipped,
+    in_cell,
+    message,
+    nearest,
+    on_one_line,
+    shorten,
+)
 from ...program.text import words as echo
 from ...tracing.files import digest
 from ...tracing.masking import PathMasker
@@ -140,7 +149,7 @@ class BlockFindings:
             self._wide[cause] = [len(self._findings), 0]
             source, line = directive.source, directive.line
             if place is not None:
-                source, line = place[0].source, place[1]
+                source, line = place[0].source, place[0].cell * CELL + place[1]
             self._findings.append(Finding(_subtype(error), describe(error), source, line))
 
     def _shared_error(self, directive: DirectiveRecord, blocks: list[Block]) -> Finding:

@@ -13,11 +13,11 @@ from docutils import nodes
 from docutils.statemachine import StringList
 from sphinx.directives.code import CodeBlock
 
-from ...program.text import nearest, plural, shorten
+from ...program.text import CELL, in_cell, nearest, plural, shorten
 from ...tracing.pagecode import PAGE, digest_of
 from ...tracing.request import Request
 from ...tracing.specs import Call, Name
-from ..config import ProjectSettings
+from ..config import ProjectSettings, settings_of
 from ..left_out import why_missing
 from ..nodes import jaxpr_blocks, jaxpr_code
 from ..records import Asked, CodePart, CodeSpan, DirectiveRecord, Finding, LeftOut
@@ -56,7 +56,12 @@ class JaxprCode(CheckedDirective):
         options = self._checked()
         lines = self._dedented(options)
         text = "\n".join(lines)
-        part = CodePart(text, self.span.source, self.span.content(list(self.content)))
+        if "jaxpr-code" not in settings_of(self.env).page_code:
+            text = ""
+            self.add_finding(f"blocks can't use {self.name}: jaxpr_page_code doesn't list it")
+        line = self.span.content(list(self.content))
+        cell, line = divmod(line, CELL) if in_cell(self.span.source, line) else (0, line)
+        part = CodePart(text, self.span.source, line, cell)
         code = jaxpr_code(part=part, findings=self.findings, left_out=())
         self.set_source_info(code)
         return [code] if "hide" in self.options else [code, *self._shown(lines, options)]

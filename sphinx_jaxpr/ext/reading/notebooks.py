@@ -61,7 +61,7 @@ def _cell_at(text: str, position: int, row: int) -> Cell:
     """The cell whose object begins at a position, on a row of the file."""
     lines, rows = [""], [row]
     for key, start in _children(text, position):
-        pieces = _children(text, start) or [("", start)]
+        pieces = _children(text, start) if text[start] == "[" else [("", start)]
         for _, at in pieces if key == "source" else ():
             piece, _ = _DECODER.raw_decode(text, at)
             first, *more = str(piece).split("\n")

@@ -132,7 +132,7 @@ def collect_page(app: Sphinx, doctree: nodes.document) -> None:
     docname = app.env.docname
     domain = JaxprDomain.of(app.env)
     if CELLS in domain.settings.page_code:
-        from .reading.cells import add_cells
+        from .reading.notebooks.cells import add_cells
 
         add_cells(app, doctree)
     domain.keep(docname, collect(docname, doctree, domain.settings))

@@ -262,7 +262,7 @@ def _origin(record: Finding | Statement, srcdir: Path) -> dict[str, Any]:
         source = Path(os.path.relpath(source, srcdir)).as_posix()
     if not in_cell(source, record.line):
         return {"source": source, "line": record.line}
-    from ..reading.notebooks import row  # few projects have notebooks
+    from ..reading.notebooks.lines import row  # few projects have notebooks
 
     line = row(os.path.join(srcdir, source), record.line)
     cell, inside = divmod(record.line, CELL)

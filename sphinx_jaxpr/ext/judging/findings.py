@@ -59,7 +59,7 @@ def report(findings: list[Finding], srcdir: str, family: str = "jaxpr") -> list[
         if "docstring of" not in source:
             source = os.path.normpath(os.path.join(srcdir, source))
         if in_cell(source, line):
-            from ..reading.notebooks import row  # few projects have notebooks
+            from ..reading.notebooks.lines import row  # few projects have notebooks
 
             line, text = row(source, line), f"{cell_words(line)}: {text}"
         location = f"{on_one_line(source)}:{line}"

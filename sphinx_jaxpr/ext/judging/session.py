@@ -451,7 +451,7 @@ class BuildSession:
         """The error of a block of a directive, with lines of the page."""
         error = outcome.error
         if error is not None and directive.left_out:
-            from ..left_out import with_hint
+            from ..reading.notebooks.left_out import with_hint
 
             error = with_hint(error, directive.left_out, self.masker.displayed)
         if error is None or not directive.code:

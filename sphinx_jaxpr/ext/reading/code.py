@@ -18,10 +18,10 @@ from ...tracing.pagecode import PAGE, digest_of
 from ...tracing.request import Request
 from ...tracing.specs import Call, Name
 from ..config import ProjectSettings, settings_of
-from ..left_out import why_missing
 from ..nodes import jaxpr_blocks, jaxpr_code
 from ..records import Asked, CodePart, CodeSpan, DirectiveRecord, Finding, LeftOut
 from .bindings import Bindings, bindings, needed
+from .notebooks.left_out import why_missing
 from .options import CheckedDirective
 
 #: A line or a range of lines, which may be open at one end.

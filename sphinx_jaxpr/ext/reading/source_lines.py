@@ -180,7 +180,7 @@ def lines_at(source: str, line: int) -> tuple[tuple[str, ...], int]:
     """The lines of the file, or of the notebook's cell, that has a line; the first's number."""
     if not source.endswith(".ipynb"):
         return lines_of(source), 1
-    from .notebooks import cell_lines  # few projects have notebooks
+    from .notebooks.lines import cell_lines  # few projects have notebooks
 
     return cell_lines(source, line)
 

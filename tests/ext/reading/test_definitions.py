@@ -11,7 +11,7 @@ from typing import Any, Final
 
 import pytest
 
-from sphinx_jaxpr.ext.reading.definitions import definitions
+from sphinx_jaxpr.ext.reading.notebooks.definitions import definitions
 
 #: Cells, with what is kept of them (``None``: all), and what with their assignments (``None``: the
 #: same, ``=``: all).

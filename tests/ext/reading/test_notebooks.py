@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from sphinx_jaxpr.ext.reading import notebooks
+from sphinx_jaxpr.ext.reading.notebooks import lines as notebooks
 from sphinx_jaxpr.program.text import cell_words, in_cell, place
 
 PIECES = ["a", "", "é\n", "\n", '"quoted" \\ back\n', "[{(\n", "}]\n", "\u2028x\n", "two\nlines\n"]

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import Final, NamedTuple
 
-from ...program.text import CELL
+from ....program.text import CELL
 
 
 class Cell(NamedTuple):

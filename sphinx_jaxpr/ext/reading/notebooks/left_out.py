@@ -7,11 +7,11 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from ..program.text import place
-from .records import LeftOut
+from ....program.text import place
+from ...records import LeftOut
 
 if TYPE_CHECKING:
-    from ..tracing.result import TraceError
+    from ....tracing.result import TraceError
 
 
 def why_missing(missing: LeftOut, displayed: Callable[[str], str]) -> str:

@@ -18,12 +18,12 @@ from typing import Any, Final, NamedTuple
 from docutils import nodes
 from sphinx.application import Sphinx
 
-from ...program.text import CELL
-from ..nodes import jaxpr_code
-from ..records import CodePart, LeftOut
-from .bindings import bindings
+from ....program.text import CELL
+from ...nodes import jaxpr_code
+from ...records import CodePart, LeftOut
+from ..bindings import bindings
+from ..source_lines import lines_of
 from .definitions import Definitions, definitions, omitted
-from .source_lines import lines_of
 
 #: The tag of cells whose assignments count, and those of cells that don't count at all.
 TAG: Final = "jaxpr"

@@ -54,10 +54,17 @@ class JaxprCode(CheckedDirective):
         options = self._checked()
         lines = self._dedented(options)
         text = "\n".join(lines)
-        part = CodePart(text, self.span.source, self.span.content(list(self.content)))
+        part = CodePart(text, self.span.source, self._first_line())
         code = jaxpr_code(part=part, findings=self.findings)
         self.set_source_info(code)
         return [code] if "hide" in self.options else [code, *self._shown(lines, options)]
+
+    def _first_line(self) -> int:
+        """The line of the code's first line."""
+        if self.span.lines or not self.content:
+            return self.span.content(list(self.content))
+        _, offset = self.content.info(0)  # in a docstring, which is no file
+        return self.span.line if offset is None else int(offset) + 1
 
     def _checked(self) -> dict[str, object]:
         """The options of the code block that can be read, with a finding for each other one."""
@@ -197,8 +204,11 @@ class PageCode:
         return _with_code(directive, code)._replace(code=spans)
 
     def _unbound(self, target: str, above: int, without_code: str) -> str:
-        """Why a single name can't be a target, or ``""``."""
-        if not self.parts:
+        """Why a name can't be a target if no code above binds it, or ``""``."""
+        first, dot, _ = target.partition(".")
+        if self.is_allowed and any(_may_bind(piece, {first}) for piece in self.bindings[:above]):
+            return ""
+        if dot or not self.parts:
             return without_code
         if not self.is_allowed:
             listed = ", ".join(self.settings.allowed_modules)
@@ -206,8 +216,6 @@ class PageCode:
                 f"{shorten(target)} could only be a name of the page's code, which is outside"
                 f" jaxpr_allowed_modules ({listed}); list {PAGE!r} there to allow it"
             )
-        if any(_may_bind(piece, {target}) for piece in self.bindings[:above]):
-            return ""
         for part, piece in zip(self.parts[above:], self.bindings[above:], strict=True):
             if target in piece.binds:
                 return (

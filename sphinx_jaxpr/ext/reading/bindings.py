@@ -123,17 +123,14 @@ def _read(nodes: Iterable[ast.AST]) -> Iterator[str]:
 def _bound(table: symtable.SymbolTable, *, is_module: bool = False) -> Iterator[str]:
     """The names that code binds in its module, in functions by ``global``."""
     yield from _assigned(table, is_module=is_module)
-    for symbol in table.get_symbols():
-        if symbol.is_imported() and (is_module or symbol.is_declared_global()):
-            yield symbol.get_name()
-    for inner in table.get_children():
-        yield from _bound(inner)
+    if is_module:
+        yield from (each.get_name() for each in table.get_symbols() if each.is_imported())
 
 
 def _assigned(table: symtable.SymbolTable, *, is_module: bool = False) -> Iterator[str]:
-    """Those that it binds in another way than by an import."""
+    """Those that it may bind in another way than by an import."""
     for symbol in table.get_symbols():
-        if symbol.is_assigned() and (is_module or symbol.is_declared_global()):
+        if symbol.is_declared_global() or (is_module and symbol.is_assigned()):
             yield symbol.get_name()
     for inner in table.get_children():
         yield from _assigned(inner)

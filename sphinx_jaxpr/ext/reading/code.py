@@ -59,12 +59,20 @@ class JaxprCode(CheckedDirective):
         if "jaxpr-code" not in settings_of(self.env).page_code:
             text = ""
             self.add_finding(f"blocks can't use {self.name}: jaxpr_page_code doesn't list it")
-        line = self.span.content(list(self.content))
-        cell, line = divmod(line, CELL) if in_cell(self.span.source, line) else (0, line)
+        line, cell = self._first_line(), 0
+        if in_cell(self.span.source, line):
+            cell, line = divmod(line, CELL)
         part = CodePart(text, self.span.source, line, cell)
         code = jaxpr_code(part=part, findings=self.findings, left_out=())
         self.set_source_info(code)
         return [code] if "hide" in self.options else [code, *self._shown(lines, options)]
+
+    def _first_line(self) -> int:
+        """The line of the code's first line."""
+        if self.span.lines or not self.content:
+            return self.span.content(list(self.content))
+        _, offset = self.content.info(0)  # in a docstring, which is no file
+        return self.span.line if offset is None else int(offset) + 1
 
     def _checked(self) -> dict[str, object]:
         """The options of the code block that can be read, with a finding for each other one."""
@@ -219,8 +227,14 @@ class PageCode:
         return missing
 
     def _unbound(self, target: str, above: int, without_code: str) -> str:
-        """Why a single name can't be a target, or ``""``."""
-        if not self.parts:
+        """Why a name can't be a target if no code above binds it, or ``""``."""
+        first, dot, _ = target.partition(".")
+        missing = self._missing(above).get(first)
+        if self.is_allowed and missing is not None:
+            return why_missing(missing, os.path.basename)
+        if self.is_allowed and any(_may_bind(piece, {first}) for piece in self.bindings[:above]):
+            return ""
+        if dot or not self.parts:
             return without_code
         if not self.is_allowed:
             listed = ", ".join(self.settings.allowed_modules)
@@ -228,11 +242,6 @@ class PageCode:
                 f"{shorten(target)} could only be a name of the page's code, which is outside"
                 f" jaxpr_allowed_modules ({listed}); list {PAGE!r} there to allow it"
             )
-        missing = self._missing(above).get(target)
-        if missing is not None:
-            return why_missing(missing, os.path.basename)
-        if any(_may_bind(piece, {target}) for piece in self.bindings[:above]):
-            return ""
         for part, piece in zip(self.parts[above:], self.bindings[above:], strict=True):
             if target in piece.binds:
                 code = f"cell {part.cell}" if part.cell else f"the code at line {part.line}"

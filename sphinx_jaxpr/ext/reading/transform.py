@@ -20,6 +20,7 @@ from ...tracing.options import (
     read_open,
     read_options,
 )
+from ...tracing.pagecode import PAGE
 from ...tracing.request import Request, checked, is_target, is_within, local_name
 from ...tracing.specs import Chain
 from ..config import ProjectSettings, settings_of
@@ -200,9 +201,11 @@ class JaxprTransform(BlockDirective):
         allowed = self._allowed()
         inside = [resolved.partition(":")[0], *(self._around if self.bare else ())]
         if allowed and not any(is_within(name.partition(":")[0], allowed) for name in inside):
-            self.add_finding(
-                f"{shorten(resolved)} is outside jaxpr_allowed_modules ({', '.join(allowed)})"
-            )
+            problem = f"{shorten(resolved)} is outside jaxpr_allowed_modules ({', '.join(allowed)})"
+            if PAGE in allowed and ":" not in resolved:
+                self.without_code = problem
+                return resolved
+            self.add_finding(problem)
             return ""
         return resolved
 

@@ -476,6 +476,11 @@ class BuildSession:
 
         return relocated(result, self._lines(directive).at)
 
+    def recorded(self, directive: DirectiveRecord, block: Block) -> Result | None:
+        """The result of a block for a file: code of the page is ``<page>``, wherever it is."""
+        failure = self._failure(directive, block)
+        return self._result_as_stored(block) if failure is None else None
+
     def _result_as_stored(self, block: Block) -> Result | None:
         if block.pasted is not None:
             from ...program.facts import Facts

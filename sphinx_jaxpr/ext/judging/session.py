@@ -11,14 +11,12 @@ from sphinx.util import logging
 
 from ...program.text import on_one_line, spelled
 from ...tracing.files import digest
-from ...tracing.jobs import CodeToRun, Job, Limit
+from ...tracing.jobs import PAGE, CodeToRun, Job, Limit
 from ...tracing.masking import PathMasker, mask
-from ...tracing.pagecode import PAGE
 from ...tracing.store import FAILED, Seen, Store
 from ..config import ProjectSettings
 from ..records import Asked, Block, CodeSpan, DirectiveRecord
 from ..values import Mode
-from .page_lines import PageLines
 from .recent import BlockKey, RecentBlocks
 from .storage import Storage
 
@@ -29,6 +27,7 @@ if TYPE_CHECKING:
     from ...tracing.lock import LockFolder
     from ...tracing.request import Request
     from ...tracing.result import Pairs, Reply, Result, TraceError
+    from .page_lines import PageLines
 
 # Modules that only tracing and writing need are imported where these begin, so
 # that a build without changes never loads them.
@@ -466,6 +465,8 @@ class BuildSession:
         return self._lines(directive).span(lines[-1] if lines else 1)
 
     def _lines(self, directive: DirectiveRecord) -> PageLines:
+        from .page_lines import PageLines
+
         return PageLines(directive.code, self.masker.displayed)
 
     def _result(self, directive: DirectiveRecord, block: Block) -> Result | None:

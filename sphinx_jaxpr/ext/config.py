@@ -224,10 +224,10 @@ class ProjectSettings:
         "jaxpr_allowed_modules",
         [],
         "env",
-        "Top-level or dotted modules that a page may name. Whatever the page calls must be defined"
-        " in one of them; of JAX it may pass on pure functions and dtypes. Empty: all. The option"
-        " limits names and is not a sandbox; the security page has the rules. A wrong value"
-        " allows none.",
+        "Top-level or dotted modules that a page may name; its own code is `<page>`. Whatever"
+        " the page calls must be defined in one of them; of JAX it may pass on pure functions and"
+        " dtypes. Empty: all. The option limits names and is not a sandbox; the security page has"
+        " the rules. A wrong value allows none.",
         values.modules_problem,
         values.to_strings,
         NO_MODULE,

@@ -15,8 +15,7 @@ from types import MappingProxyType
 from typing import Any, Final, Literal, NamedTuple, TypeVar
 
 from ..program.text import echoed, nearest, shorten
-from ..tracing.jobs import seconds
-from ..tracing.pagecode import PAGE
+from ..tracing.jobs import PAGE, seconds
 
 _T = TypeVar("_T")
 

@@ -17,8 +17,7 @@ from typing import Final, TypeAlias, TypeVar
 
 from .checks import reply_problem
 from .frames import Message, Unusable
-from .jobs import Job, Limit, Setup
-from .pagecode import digest_of, module_name, public
+from .jobs import Job, Limit, Setup, digest_of, module_name, public
 from .process import Ended, Hearing, Process, wait
 from .request import Request
 from .result import ErrorKind, Reply, TraceError

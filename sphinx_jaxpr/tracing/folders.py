@@ -17,7 +17,7 @@ from itertools import islice
 from typing import Final
 
 from .files import MOST, digest, opened
-from .pagecode import is_page_code
+from .jobs import is_page_code
 
 # --- modules, names and kinds of paths
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, Self, TypeAlias
 
 from ..program.text import place, shorten, words
 from .files import JsonObject, canonical, loads
-from .pagecode import PAGE
+from .jobs import PAGE
 
 if TYPE_CHECKING:
     from ..program.facts import Facts

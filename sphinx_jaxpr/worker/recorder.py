@@ -26,7 +26,7 @@ from types import FrameType, ModuleType
 from typing import Any, Final
 
 from ..tracing.folders import Folders, file_digest, is_project_file, kind
-from ..tracing.pagecode import is_page_code
+from ..tracing.jobs import is_page_code
 from ..tracing.result import Needs
 
 _UNTRACKED: Final = ("/proc/", "/sys/", "/dev/")

@@ -22,8 +22,7 @@ from ..program.text import spelled_all
 from ..tracing.files import JsonObject
 from ..tracing.folders import has_inside
 from ..tracing.frames import frame
-from ..tracing.jobs import CodeToRun
-from ..tracing.pagecode import public
+from ..tracing.jobs import CodeToRun, public
 from ..tracing.request import Request
 from ..tracing.result import ErrorKind, Reply
 from .access import watch

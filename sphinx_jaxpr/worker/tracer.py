@@ -18,7 +18,7 @@ import jax
 from jax.sharding import AbstractMesh
 
 from ..tracing.grammar import Aval, Name, Ref, Step, nearest
-from ..tracing.pagecode import PAGE
+from ..tracing.jobs import PAGE
 from ..tracing.request import Request
 from ..tracing.result import ErrorKind, FunctionSource, Pairs, Result, TracedProgram
 from .avals import NO_MESH, current, mesh_of, plain, results, under

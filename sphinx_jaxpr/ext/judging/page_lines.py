@@ -9,7 +9,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Callable
 
-from ...tracing.pagecode import PAGE, first_lines
+from ...tracing.jobs import PAGE, first_lines
 from ..records import CodeSpan
 
 

@@ -6,8 +6,7 @@ from collections.abc import Iterable, Iterator
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
-from ...tracing.jobs import CodeToRun
-from ...tracing.pagecode import digest_of
+from ...tracing.jobs import CodeToRun, digest_of
 from ..records import PageRecords
 
 if TYPE_CHECKING:

@@ -11,14 +11,12 @@ from sphinx.util import logging
 
 from ...program.text import on_one_line, spelled
 from ...tracing.files import digest
-from ...tracing.jobs import CodeToRun, Job, Limit
+from ...tracing.jobs import PAGE, CodeToRun, Job, Limit
 from ...tracing.masking import PathMasker, mask
-from ...tracing.pagecode import PAGE
 from ...tracing.store import FAILED, Seen, Store
 from ..config import ProjectSettings
 from ..records import Asked, Block, CodeSpan, DirectiveRecord
 from ..values import Mode
-from .page_lines import PageLines
 from .recent import BlockKey, RecentBlocks
 from .storage import Storage
 
@@ -29,6 +27,7 @@ if TYPE_CHECKING:
     from ...tracing.lock import LockFolder
     from ...tracing.request import Request
     from ...tracing.result import Pairs, Reply, Result, TraceError
+    from .page_lines import PageLines
 
 # Modules that only tracing and writing need are imported where these begin, so
 # that a build without changes never loads them.
@@ -471,6 +470,8 @@ class BuildSession:
         return self._lines(directive).span(lines[-1] if lines else 1)
 
     def _lines(self, directive: DirectiveRecord) -> PageLines:
+        from .page_lines import PageLines
+
         return PageLines(directive.code, self.masker.displayed)
 
     def _result(self, directive: DirectiveRecord, block: Block) -> Result | None:
@@ -480,6 +481,11 @@ class BuildSession:
         from ...tracing.result import relocated
 
         return relocated(result, self._lines(directive).at)
+
+    def recorded(self, directive: DirectiveRecord, block: Block) -> Result | None:
+        """The result of a block for a file: code of the page is ``<page>``, wherever it is."""
+        failure = self._failure(directive, block)
+        return self._result_as_stored(block) if failure is None else None
 
     def _result_as_stored(self, block: Block) -> Result | None:
         if block.pasted is not None:

@@ -15,7 +15,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from importlib.abc import InspectLoader
 from typing import Final, NamedTuple
 
-from ...tracing.pagecode import PAGE
+from ...tracing.jobs import PAGE
 
 
 class Bindings(NamedTuple):

@@ -14,7 +14,7 @@ from docutils.statemachine import StringList
 from sphinx.directives.code import CodeBlock
 
 from ...program.text import CELL, in_cell, nearest, plural, shorten
-from ...tracing.pagecode import PAGE, digest_of
+from ...tracing.jobs import PAGE, digest_of
 from ...tracing.request import Request
 from ...tracing.specs import Call, Name
 from ..config import ProjectSettings, settings_of
@@ -153,7 +153,7 @@ def with_nodes(doctree: nodes.document) -> list[tuple[nodes.Element, CodePart | 
     return parts
 
 
-class PageCode:
+class CodeOfPage:
     """The code of a page, and what each block uses of it.
 
     ``pieces`` are those of :func:`with_nodes`.  Then ``parts`` are those of the code, ``blocks``

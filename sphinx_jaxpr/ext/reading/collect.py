@@ -10,14 +10,14 @@ from ..config import ProjectSettings
 from ..nodes import jaxpr_code, jaxpr_primitives
 from ..records import DirectiveRecord, PageRecords, PrimitiveList
 from . import statements
-from .code import PageCode, with_nodes
+from .code import CodeOfPage, with_nodes
 
 
 def collect(docname: str, doctree: nodes.document, settings: ProjectSettings) -> PageRecords:
     """The records of a page; its nodes keep their own, and the page's name."""
     taken: set[str] = set()
     directives = []
-    code = PageCode(with_nodes(doctree), settings)
+    code = CodeOfPage(with_nodes(doctree), settings)
     for node, above in code.blocks:
         only = statements.conditions(node, addnodes.only, "expr")
         directive = code.resolved(node["directive"], above, node.get("without_code", ""))

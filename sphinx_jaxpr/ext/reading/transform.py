@@ -10,7 +10,7 @@ from typing import NamedTuple
 from docutils import nodes
 
 from ...program.text import nearest, shorten
-from ...tracing.jobs import seconds
+from ...tracing.jobs import PAGE, seconds
 from ...tracing.options import (
     OPEN_WORDS,
     TraceOptions,
@@ -20,7 +20,6 @@ from ...tracing.options import (
     read_open,
     read_options,
 )
-from ...tracing.pagecode import PAGE
 from ...tracing.request import Request, checked, is_target, is_within, local_name
 from ...tracing.specs import Chain
 from ..config import ProjectSettings, settings_of

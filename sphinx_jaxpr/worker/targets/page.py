@@ -14,8 +14,15 @@ from json import dumps
 from types import CodeType, ModuleType
 from typing import Any, Final
 
-from ...tracing.jobs import CodeToRun
-from ...tracing.pagecode import PAGE, digest_of, first_lines, is_page_code, module_name, public
+from ...tracing.jobs import (
+    PAGE,
+    CodeToRun,
+    digest_of,
+    first_lines,
+    is_page_code,
+    module_name,
+    public,
+)
 from ...tracing.result import Reply, Result, TraceError, relocated, relocated_error
 
 

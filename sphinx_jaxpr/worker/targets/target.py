@@ -17,7 +17,7 @@ from typing import Any, Final, NamedTuple
 
 from ...tracing.folders import Folders, beneath
 from ...tracing.grammar import nearest
-from ...tracing.pagecode import is_page_code
+from ...tracing.jobs import is_page_code
 from ...tracing.request import Request, is_within
 from ...tracing.result import ErrorKind
 from ..failures import RequestError

@@ -9,8 +9,7 @@ import pytest
 
 from sphinx_jaxpr.tracing.client import Client
 from sphinx_jaxpr.tracing.grammar import arguments
-from sphinx_jaxpr.tracing.jobs import CodeToRun, Job, Setup
-from sphinx_jaxpr.tracing.pagecode import PAGE, digest_of, module_name
+from sphinx_jaxpr.tracing.jobs import PAGE, CodeToRun, Job, Setup, digest_of, module_name
 from sphinx_jaxpr.tracing.request import Request
 from sphinx_jaxpr.tracing.result import Reply
 

@@ -134,6 +134,18 @@ class ProjectSettings:
         values.paths_problem,
         values.to_paths,
     )
+    page_code: frozenset[str] = _option(
+        "jaxpr_page_code",
+        [*values.PAGE_CODE[:1]],
+        "env",
+        "The directives whose code blocks of their page may use: `jaxpr-code`, and `code-cell`, the"
+        " cells of MyST-NB in `.md` and `.ipynb` pages. Of cells only imports, functions, classes"
+        " and the assignments of cells tagged `jaxpr` are run. Empty, or a wrong value: no code of"
+        " a page is run.",
+        values.page_code_problem,
+        frozenset,
+        [],
+    )
     depends: tuple[str, ...] = _option(
         "jaxpr_depends",
         [],
@@ -212,10 +224,10 @@ class ProjectSettings:
         "jaxpr_allowed_modules",
         [],
         "env",
-        "Top-level or dotted modules that a page may name. Whatever the page calls must be defined"
-        " in one of them; of JAX it may pass on pure functions and dtypes. Empty: all. The option"
-        " limits names and is not a sandbox; the security page has the rules. A wrong value"
-        " allows none.",
+        "Top-level or dotted modules that a page may name; its own code is `<page>`. Whatever"
+        " the page calls must be defined in one of them; of JAX it may pass on pure functions and"
+        " dtypes. Empty: all. The option limits names and is not a sandbox; the security page has"
+        " the rules. A wrong value allows none.",
         values.modules_problem,
         values.to_strings,
         NO_MODULE,

@@ -17,7 +17,7 @@ from .. import __version__
 from ..program.text import on_one_line
 from .assets import add_assets, copy_assets
 from .builders.pageless import Judged, PagelessBuilder
-from .config import ProjectSettings, register, settle
+from .config import ProjectSettings, conf_line, register, settle
 from .judging.domain import JaxprDomain, every_kind
 from .judging.events import add_events, emit_traced
 from .judging.findings import (
@@ -43,12 +43,14 @@ from .on_demand import (
     NamesTransform,
 )
 from .reading.parsers import MystWarnings
+from .records import Finding
 from .showing.index import PrimitiveIndex, changed_pages
+from .values import CELLS
 
 if TYPE_CHECKING:
     from .judging.build import RunningBuild
     from .judging.session import BuildSession
-    from .records import DirectiveRecord, Finding, ShowRecord
+    from .records import DirectiveRecord, ShowRecord
     from .showing.ahead import Ahead
 
 # Registration, and the events of a build in their order.  What only reading or writing a page
@@ -100,6 +102,13 @@ def connect(app: Sphinx) -> dict[str, Any]:
 def configure(app: Sphinx, config: Config) -> None:
     """Create the settings, warn about mistakes in conf.py, and pass them to the domain."""
     settings, wrong = ProjectSettings.from_config(config, Path(app.confdir))
+    if CELLS in settings.page_code and "myst_nb" not in app.extensions:
+        message = (
+            f"jaxpr_page_code lists {CELLS!r}, but pages have no cells: 'myst_nb' is not among the"
+            " extensions"
+        )
+        line = conf_line("jaxpr_page_code", Path(app.confdir))
+        wrong.append(Finding("option", message, *line))
     for finding in wrong:
         logger.warning(
             "%s",
@@ -132,7 +141,11 @@ def collect_page(app: Sphinx, doctree: nodes.document) -> None:
 
     docname = app.env.docname
     domain = JaxprDomain.of(app.env)
-    domain.keep(docname, collect(docname, doctree))
+    if CELLS in domain.settings.page_code:
+        from .reading.notebooks.cells import add_cells
+
+        add_cells(app, doctree)
+    domain.keep(docname, collect(docname, doctree, domain.settings))
     if domain.owner == os.getpid():  # else in a forked reader, whose pages are merged later
         _begin(app, [docname])
 

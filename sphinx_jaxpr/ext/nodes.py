@@ -125,6 +125,10 @@ class jaxpr_name(nodes.TextElement):
     """The name of a line of claims, as a text that is translated; ``keys`` are how to find it."""
 
 
+class jaxpr_code(nodes.Invisible, nodes.Element):
+    """A piece of the page's code, ``part``, before the node that shows it, if one does."""
+
+
 class jaxpr_when(nodes.General, nodes.Element):
     """A part of a page that is shown if its ``expression`` is true."""
 
@@ -201,5 +205,5 @@ def register_nodes(app: Sphinx) -> None:
         register_node(app, kind)
     for written in (jaxpr_figure, jaxpr_source, jaxpr_letter):
         register_node(app, written, html=written.html)
-    for invisible in (jaxpr_words, jaxpr_claims, jaxpr_name):
+    for invisible in (jaxpr_words, jaxpr_claims, jaxpr_name, jaxpr_code):
         register_node(app, invisible, HIDDEN)

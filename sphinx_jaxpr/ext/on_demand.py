@@ -106,6 +106,18 @@ class _WhenDirective(_DirectiveOnDemand):
         return JaxprWhen
 
 
+class _CodeDirective(_DirectiveOnDemand):
+    optional_arguments = 1
+    final_argument_whitespace = True
+    has_content = True
+
+    @staticmethod
+    def real() -> type:
+        from .reading.code import JaxprCode
+
+        return JaxprCode
+
+
 DIRECTIVES: Final[dict[str, type[Directive]]] = {
     "jaxpr-transform": _TransformDirective,
     "jaxpr": _PastedDirective,
@@ -113,6 +125,7 @@ DIRECTIVES: Final[dict[str, type[Directive]]] = {
     "jaxpr-claims": _ClaimsDirective,
     "jaxpr-when": _WhenDirective,
     "jaxpr-show": _ShowDirective,
+    "jaxpr-code": _CodeDirective,
 }
 
 

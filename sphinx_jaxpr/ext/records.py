@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from ..program.text import CELL
 from ..tracing.files import canonical
 
 if TYPE_CHECKING:
@@ -207,14 +208,40 @@ class BlockReport(NamedTuple):
     jax: str | None
 
 
+class CodeSpan(NamedTuple):
+    """The place of a :class:`CodePart` that a directive's blocks may use.
+
+    ``number`` is its position in ``PageRecords.code``; it has so many ``lines``.
+    """
+
+    number: int
+    lines: int
+    source: str
+    line: int
+    cell: int = 0
+
+
+class LeftOut(NamedTuple):
+    """A name that a block needs and that a line of its page binds which isn't run.
+
+    ``reason`` says why; it is empty if a tag of the cell would make that line count.
+    """
+
+    name: str
+    source: str
+    line: int
+    reason: str = ""
+
+
 class DirectiveRecord(NamedTuple):
     """One directive: its blocks, base first, and how to show them.
 
     ``elide`` are the words, and ``elided`` the paths, for parts to fold away.  ``lines`` has
     the line of each option that only the worker, or the result, can prove wrong.  ``modules`` are
-    those that its requests name.  ``hidden_by`` is the option that hides blocks, as written;
-    ``hints`` are no warnings.  ``number`` is its position among what shows blocks on its page.
-    ``focus`` is the name of the block that ``jaxpr-show`` shows, in which paths then begin.
+    those that its requests name, ``code`` the parts of the page's code that they may use, and
+    ``left_out`` the names that these lack.  ``hidden_by`` is the option that hides blocks, as
+    written; ``hints`` are no warnings.  ``number`` is its position among what shows blocks on its
+    page.  ``focus`` is the name of the block that ``jaxpr-show`` shows, in which paths then begin.
     ``page`` is where it was read, whose lets its paths may use.
     """
 
@@ -242,6 +269,8 @@ class DirectiveRecord(NamedTuple):
     number: int = 0
     focus: str = ""
     page: str = ""
+    code: tuple[CodeSpan, ...] = ()
+    left_out: tuple[LeftOut, ...] = ()
 
     @property
     def inside(self) -> str:
@@ -291,11 +320,29 @@ class PrimitiveList(NamedTuple):
     only: tuple[str, ...] = ()
 
 
+class CodePart(NamedTuple):
+    """A piece of a page's code.
+
+    ``text`` is Python source, in which lines that don't count are blank, so that line n of the
+    text is line ``line + n - 1`` of ``source``.  ``cell`` is, in a notebook, the number of the
+    cell from 1, and ``line`` then counts from the first line of that cell; else it is 0.
+    """
+
+    text: str
+    source: str
+    line: int
+    cell: int = 0
+
+    def line_of(self, number: int) -> int:
+        """The line of ``source``, as findings have it, of a line of the text, from 1."""
+        return self.cell * CELL + self.line + number - 1
+
+
 class PageRecords(NamedTuple):
     """The records of one page, in order; ``findings`` don't depend on tracing.
 
     ``links`` are the targets of links without a role of ours (``any``, Markdown links) that
-    may be names of blocks.
+    may be names of blocks.  A block may use the parts of ``code`` above it.
     """
 
     directives: tuple[DirectiveRecord, ...] = ()
@@ -305,6 +352,7 @@ class PageRecords(NamedTuple):
     shows: tuple[ShowRecord, ...] = ()
     links: tuple[str, ...] = ()
     named: tuple[NamedLine, ...] = ()
+    code: tuple[CodePart, ...] = ()
 
 
 # --- how the environment keeps them
@@ -318,7 +366,7 @@ def packed(page: PageRecords) -> bytes:
 def unpacked(data: bytes) -> PageRecords:
     """The inverse of :func:`packed`."""
     directives, lists, statements, findings, *more = json.loads(zlib.decompress(data))
-    shows, links, named = more
+    shows, links, named, code = more
     return PageRecords(
         tuple(_directive(DirectiveRecord(*row)) for row in directives),
         tuple(PrimitiveList(scope, number, tuple(only)) for scope, number, only in lists),
@@ -327,6 +375,7 @@ def unpacked(data: bytes) -> PageRecords:
         tuple(_show(ShowRecord(*row)) for row in shows),
         tuple(links),
         tuple(_named(NamedLine(*row)) for row in named),
+        _each(CodePart, code),
     )
 
 
@@ -343,6 +392,8 @@ def _directive(read: DirectiveRecord) -> DirectiveRecord:
         modules=tuple(read.modules),
         only=tuple(read.only),
         hints=_each(Finding, read.hints),
+        code=_each(CodeSpan, read.code),
+        left_out=_each(LeftOut, read.left_out),
     )
 
 

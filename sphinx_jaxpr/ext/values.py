@@ -14,8 +14,8 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Final, Literal, NamedTuple, TypeVar
 
-from ..program.text import echoed, shorten
-from ..tracing.jobs import seconds
+from ..program.text import echoed, nearest, shorten
+from ..tracing.jobs import PAGE, seconds
 
 _T = TypeVar("_T")
 
@@ -32,6 +32,11 @@ MAX_PATH: Final = 4_000
 
 #: Words for what can be folded away.
 ELIDED: Final = ("params", "casts", "dead")
+
+#: The directive of MyST-NB's cells.
+CELLS: Final = "code-cell"
+#: Directives with code that blocks of a page can use; by default it is the first.
+PAGE_CODE: Final = ("jaxpr-code", CELLS)
 
 #: Fields of a definition in ``jaxpr_glossary``.
 DEFINITION: Final = ("meaning", "kind", "page", "words", "aliases")
@@ -214,13 +219,35 @@ def modules_problem(value: Any) -> str:
     return _strings(value) or _of_each(
         "name",
         value,
-        lambda name: "" if _is_target(name) and ":" not in name else "cannot name a module",
+        lambda name: (
+            "" if name == PAGE or (_is_target(name) and ":" not in name) else "cannot name a module"
+        ),
     )
 
 
 def _strings(value: Any) -> str:
     good = isinstance(value, (list, tuple)) and all(isinstance(item, str) for item in value)
     return "" if good else "must be a list of strings"
+
+
+#: Directives that only show code, or run it elsewhere.
+_OTHER_CODE: Final = frozenset(
+    "code code-block doctest ipython jupyter-execute literalinclude plot sourcecode testcode"
+    " testsetup".split()
+)
+
+
+def page_code_problem(value: Any) -> str:
+    """A list of directives in ``PAGE_CODE``."""
+    if problem := _strings(value):
+        return problem
+    for item in value:
+        if item not in PAGE_CODE:
+            reason = f"is unknown{nearest(item, PAGE_CODE)}"
+            if item in _OTHER_CODE:
+                reason = "is not supported; write its code in 'jaxpr-code'"
+            return f"must list 'jaxpr-code', 'code-cell' or both ({shorten(item)} {reason})"
+    return ""
 
 
 def patterns_problem(value: Any) -> str:

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, Final, NamedTuple
+from dataclasses import dataclass, field, replace
+from typing import Any, Final, NamedTuple, TypeAlias
 
 from .model import Equation, EquationFacts, Parameter, Printed, Program
 
@@ -32,6 +32,10 @@ class ProgramFacts:
     effects: tuple[str, ...]
     unused: tuple[int, ...]
     equations: tuple[EquationFacts, ...]
+
+
+#: A line of the user's code, as (file, line, function).
+Source: TypeAlias = "tuple[str, int, str]"
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +82,18 @@ class Facts:
             ],
             "sources": [list(source) for source in self.sources],
         }
+
+    def moved(self, moved: Mapping[Source, Source]) -> Facts:
+        """The same facts where some lines are elsewhere: their old places with the new ones."""
+
+        def at(row: EquationFacts) -> EquationFacts:
+            return row if row.source is None else row._replace(source=moved.get(row.source))
+
+        programs = tuple(
+            replace(program, equations=tuple(map(at, program.equations)))
+            for program in self.programs
+        )
+        return Facts(programs, tuple(moved[source] for source in self.sources))
 
 
 def _program(data: Mapping[str, Any], sources: tuple[tuple[str, int, str], ...]) -> ProgramFacts:

@@ -166,6 +166,34 @@ def nearest(
     return f", did you mean {listed}?" if listed else ""
 
 
+#: How far apart the first lines of two cells of a notebook are, as MyST-NB counts: line 30005
+#: is the fifth line of the third cell.
+CELL: Final = 10_000
+
+
+def in_cell(source: str, line: int) -> bool:
+    """Whether a line is one of a cell; other texts may be as long."""
+    return line > CELL and source.endswith(".ipynb")
+
+
+def cell_words(line: int) -> str:
+    """A line of a notebook in words: ``cell 3, line 5``."""
+    return f"cell {line // CELL}, line {line % CELL}"
+
+
+def place(source: str, line: int) -> str:
+    """A line of a file for a message: ``page.md:12``, ``page.ipynb, cell 3, line 5``.
+
+    ``source`` may name the cell as well: then the line is one of that.
+    """
+    if in_cell(source, line):
+        return f"{source}, {cell_words(line)}"
+    return f"{source}, line {line}" if _WITH_CELL.search(source) else f"{source}:{line}"
+
+
+_WITH_CELL: Final = re.compile(r", cell \d+$")
+
+
 def plural(count: int, noun: str, more: str = "") -> str:
     """A number of things: ``1 equation``, ``2 equations``; ``more`` is an irregular plural."""
     return f"{count} {noun if count == 1 else more or f'{noun}s'}"

@@ -17,7 +17,7 @@ from typing import Final, TypeAlias, TypeVar
 
 from .checks import reply_problem
 from .frames import Message, Unusable
-from .jobs import Job, Limit, Setup
+from .jobs import Job, Limit, Setup, digest_of, module_name, public
 from .process import Ended, Hearing, Process, wait
 from .request import Request
 from .result import ErrorKind, Reply, TraceError
@@ -84,7 +84,7 @@ class Client:
         """Yield each job with its reply, in order.
 
         A job that the worker can't trace as if it were alone is traced later, in a new
-        worker, with the other postponed jobs.
+        worker, with the other postponed jobs, and then shares no code of its page with them.
         """
         return _together([self.walk(jobs)], nothing)
 
@@ -102,8 +102,8 @@ class Client:
                     job, outcome = step
                     if isinstance(outcome, Reply):
                         yield job, outcome
-                    elif not is_first:
-                        later.append(job)
+                    elif not is_first or (job.code is not None and job.code.is_shared):
+                        later.append(job._replace(code=job.code and job.code.alone))
                     else:  # it was alone
                         text = f"this process traced nothing before, and still {outcome.reason}"
                         yield job, Reply(error=TraceError(ErrorKind.STATE, text))
@@ -150,6 +150,7 @@ class Client:
         dotted = request.module or request.target.rpartition(".")[0]
         named = [*request.around, *(path for _, path in request.third_party)]
         modules = [path.partition(":")[0] for path in named]
+        modules += [module_name(digest_of(job.code.parts))] if job.code else []
         while dotted:
             modules.append(dotted)
             dotted = dotted.rpartition(".")[0]
@@ -169,7 +170,8 @@ class Client:
         assert self.process is not None
         self.sent[index] = secrets.randbits(48)
         self.process.note_memory()
-        self.process.say({"id": self.sent[index], "request": job.request.to_json()})
+        code = {"code": [job.code.parts, job.code.used]} if job.code else {}
+        self.process.say({"id": self.sent[index], "request": job.request.to_json(), **code})
         return None
 
     def _start(self) -> Hearing[Reply | None]:
@@ -237,7 +239,7 @@ class Client:
         process.kill()
         if not after and self.limit.is_over():
             return self._over()
-        doing = f"importing {module}" if module else f"tracing {job.request.target}"
+        doing = f"importing {public(module)}" if module else f"tracing {job.request.target}"
         doing = doing if len(doing) <= 200 else doing[:200] + "..."
         if process.answered and (after or not begun):
             # Perhaps a leftover of another job, such as a thread, is to blame: try it alone.

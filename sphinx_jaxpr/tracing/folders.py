@@ -17,6 +17,7 @@ from itertools import islice
 from typing import Final
 
 from .files import MOST, digest, opened
+from .jobs import is_page_code
 
 # --- modules, names and kinds of paths
 
@@ -292,7 +293,7 @@ def project_in(folder: str) -> str:
 
 
 def is_project_file(path: str) -> bool:
-    """Whether ``path`` is outside the interpreter's own folders."""
+    """Whether ``path`` is outside the interpreter's own folders, or the code of a page."""
     if not path or path.startswith("<"):
-        return False
+        return is_page_code(path)
     return not path.startswith(SITE_FOLDERS) or path.startswith(_own)

@@ -36,9 +36,21 @@ _LINE: Final = 90
 _OWN: Final = frozenset(["schema", "block", "versions", "request"])
 #: The programs whose versions a file names, and the fields of a request.
 _VERSIONS: Final = frozenset(["jax", "jaxlib", "python"])
+#: Digits of the page's code.
+_DIGITS: Final = 20
 _FLAGS: Final = ("jit", "x64", "expects_error")
 _REQUEST: Final = frozenset(
-    ["target", "args", "static", "transforms", "mesh", "around", "jaxpr_transforms", *_FLAGS]
+    [
+        "target",
+        "args",
+        "static",
+        "transforms",
+        "mesh",
+        "around",
+        "jaxpr_transforms",
+        "code",
+        *_FLAGS,
+    ]
 )
 
 
@@ -80,6 +92,8 @@ def readable(request: Request) -> WrittenRequest:
         form["mesh"] = str(request.mesh) if isinstance(request.mesh, Mesh) else request.mesh.text
     if request.around:
         form["around"] = ", ".join([*request.around, *(["bare"] if request.bare else [])])
+    if request.code:
+        form["code"] = request.code[:_DIGITS]
     for flag in _FLAGS:
         if getattr(request, flag):
             form[flag] = True
@@ -102,7 +116,9 @@ def differing(asked: WrittenRequest, locked: WrittenRequest) -> str:
     """How two requests differ, in words."""
     changes = []
     for key in dict.fromkeys([*asked, *locked]):
-        if asked.get(key) != locked.get(key):
+        if key == "code" and asked.get(key, "") != locked.get(key, ""):
+            changes.append("the page's code above the block is not the same")
+        elif asked.get(key) != locked.get(key):
             here, there = (words(str(form.get(key, "none")), 100) for form in (asked, locked))
             changes.append(f"{key} {here} here, {there} there")
     return message("; ".join(changes))

@@ -113,6 +113,11 @@ def names_function(target: str) -> bool:
     return is_target(target) and (":" in target or "." in target)
 
 
+def is_bare(target: str) -> bool:
+    """Whether a text is a single name, which may be one of the page's code."""
+    return is_target(target) and not names_function(target)
+
+
 def narrowed(args: str) -> dict[str, str]:
     """The 64-bit types in a text of specs, each with its replacement when x64 is off."""
     return {dtype: _narrow(dtype) for dtype in sorted(set(_WIDE.findall(args)))}

@@ -38,6 +38,8 @@ class Request:
     under.  ``around`` are the modules of the text that the request was read in, the
     nearest first, each by its name or by that of an object of it (``module:object``):
     names are looked up there as well, and so is the target itself where it is ``bare``.
+    ``code`` is a digest of the page's code, if the request may use it: names are looked up
+    there as well, a target without a module there first.
     """
 
     target: str
@@ -52,6 +54,7 @@ class Request:
     mesh: Mesh | Name | None = None
     around: tuple[str, ...] = ()
     bare: bool = False
+    code: str = ""
 
     def to_json(self) -> JsonObject:
         """Plain data; equal requests give equal data."""
@@ -59,6 +62,7 @@ class Request:
             **({"allowed": list(self.allowed)} if self.allowed else {}),
             **({"mesh": encode(self.mesh)} if self.mesh else {}),
             **({"around": list(self.around), "bare": self.bare} if self.around else {}),
+            **({"code": self.code} if self.code else {}),
             "target": self.target,
             "args": [[name, encode(value)] for name, value in self.args],
             "static": [[key, encode(value)] for key, value in self.static],
@@ -97,6 +101,7 @@ class Request:
             mesh=decode(data["mesh"]) if "mesh" in data else None,
             around=tuple(data.get("around", ())),
             bare=data.get("bare", False),
+            code=data.get("code", ""),
         )
 
     @property
@@ -118,7 +123,9 @@ class Request:
     @property
     def modules(self) -> list[str]:
         """Modules that this request itself names; for a dotted name, the object as well."""
-        named = [self.target, *self.around, *(path for _, path in self.third_party)]
+        # Whether a name means the page's code or a module, only the worker knows.
+        target = [] if self.code and ":" not in self.target else [self.target]
+        named = [*target, *self.around, *(path for _, path in self.third_party)]
         return [name.partition(":")[0] for name in named]
 
     @property

@@ -7,14 +7,15 @@ checks of :mod:`.checks`.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from enum import StrEnum
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Self, TypeAlias
 
-from ..program.text import shorten, words
+from ..program.text import place, shorten, words
 from .files import JsonObject, canonical, loads
+from .jobs import PAGE
 
 if TYPE_CHECKING:
     from ..program.facts import Facts
@@ -385,6 +386,37 @@ class Reply:
         return {name: part.to_json() for name, part in parts if part is not None}
 
 
+# --- lines elsewhere
+
+#: A file and a line of it, given what a result says.
+Relocation: TypeAlias = Callable[[str, int], tuple[str, int]]
+
+
+def relocated(result: Result, at: Relocation) -> Result:
+    """A result with other lines: of its source, its equations, its error."""
+    source, program, error = result.source, result.program, result.error
+    if source is not None:
+        file, line = at(source.file, source.line)
+        source = replace(source, file=file, line=line)
+    if program is not None:
+        moved = {
+            (file, line, function): (*at(file, line), function)
+            for file, line, function in program.facts.sources
+        }
+        program = replace(program, facts=program.facts.moved(moved))
+    error = relocated_error(error, at) if error is not None else None
+    return replace(result, source=source, program=program, error=error)
+
+
+def relocated_error(error: TraceError, at: Relocation) -> TraceError:
+    """An error with other lines."""
+    frames = []
+    for frame in error.frames:
+        file, line = at(frame.file, frame.line)
+        frames.append(replace(frame, file=file, line=line))
+    return replace(error, frames=tuple(frames))
+
+
 # --- errors, results and settings in words
 
 #: Longest message in one line, in characters.
@@ -397,7 +429,7 @@ def describe(error: TraceError) -> str:
     if error.frames:
         last = error.frames[-1]
         inside = f" in {last.function}" if last.function not in ("", "<module>") else ""
-        text += f" [{last.file}:{last.line}{inside}: {last.code}]"
+        text += f" [{place(last.file, last.line)}{inside}: {last.code}]"
     if error.hint:
         text += f"; hint: {error.hint}"
     if error.log:
@@ -413,7 +445,8 @@ def headline(error: TraceError) -> str:
     if error.type:
         text = f"{error.type}: {text}" if text else error.type
     if error.kind is ErrorKind.IMPORT:
-        text = f"the import of {error.module} failed: {text}"
+        subject = "the page's code" if error.module == PAGE else f"the import of {error.module}"
+        text = f"{subject} failed: {text}"
     if error.searched:
         text += f"; searched {', '.join(error.searched)}"
     return text

@@ -26,6 +26,7 @@ from types import FrameType, ModuleType
 from typing import Any, Final
 
 from ..tracing.folders import Folders, file_digest, is_project_file, kind
+from ..tracing.jobs import is_page_code
 from ..tracing.result import Needs
 
 _UNTRACKED: Final = ("/proc/", "/sys/", "/dev/")
@@ -152,7 +153,7 @@ class DependencyRecorder:
 
     def find_spec(self, name: str, path: Any = None, target: Any = None) -> None:
         """Note that a module is searched for; as the first of Python's finders, find nothing."""
-        if not self.request or getattr(self.local, "busy", False):
+        if not self.request or getattr(self.local, "busy", False) or is_page_code(name):
             return
         frame: FrameType | None = sys._getframe(1)
         while frame is not None and self._is_machinery(frame):
@@ -249,6 +250,8 @@ class DependencyRecorder:
 
     def note(self, part: str, name: str, frame: FrameType) -> None:
         """Note something that the code above ``frame`` needed, and its present state."""
+        if is_page_code(os.path.basename(name)):  # no file, though Python may look for one
+            return
         look = _LOOK.get(part)
         if look is not None and (part, name) not in self.values:
             with self.busy():
@@ -284,9 +287,11 @@ class DependencyRecorder:
             by_part: dict[str, set[str]] = defaultdict(set)
             for part, name in noted:
                 by_part[part].add(name)
-            files = by_part["files"] | {self.homes[name] for name in seen if name in self.homes}
+            homes = {self.homes[name] for name in seen if name in self.homes}
+            files = by_part["files"] | {file for file in homes if not is_page_code(file)}
             kept = {file for file_read in files if (file := self._watched(file_read))}
             tops = {name.partition(".")[0] for name in seen | by_part["modules"]} - self.preloaded
+            tops = {name for name in tops if not is_page_code(name)}
             used = self._distributions(seen)
             return Needs(
                 files={file: self.digest(file) for file in sorted(kept)},

@@ -22,6 +22,7 @@ from ..program.text import spelled_all
 from ..tracing.files import JsonObject
 from ..tracing.folders import has_inside
 from ..tracing.frames import frame
+from ..tracing.jobs import CodeToRun, public
 from ..tracing.request import Request
 from ..tracing.result import ErrorKind, Reply
 from .access import watch
@@ -29,6 +30,7 @@ from .failures import RequestError, describe, is_a, report_of
 from .isolation.isolation import Isolation
 from .isolation.scripts import Refused
 from .recorder import DependencyRecorder
+from .targets.page import Unshared
 from .tracer import Tracer
 
 #: Errors that another request may have caused: by a leaked tracer, by memory it holds.
@@ -72,11 +74,12 @@ class Server:
         self.recorder = DependencyRecorder(package_folder)
         self.recorder.install()
         watch(self.recorder)
+        self.tracer = Tracer(self.recorder, roots)
+        self.tracer.page.install()
         self.isolation = Isolation(self.recorder.home)
         self.isolation.install()
         self.recorder.reached = self.isolation.reached
         self.context = contextvars.copy_context()
-        self.tracer = Tracer(self.recorder, roots)
 
     def say(self, **message: Any) -> None:
         """Send one message, from this process alone: user code may have forked."""
@@ -101,11 +104,14 @@ class Server:
             if not number:  # pages that were read since may have written modules
                 invalidate_caches()
             message = loads(line)
-            self.answer(message["id"], message["request"])
+            code = CodeToRun(*map(tuple, message["code"])) if "code" in message else None
+            self.answer(message["id"], message["request"], code)
 
-    def answer(self, number: int, data: Mapping[str, Any]) -> None:
-        """Carry out one request, and reply whatever happens."""
+    def answer(self, number: int, data: Mapping[str, Any], code: CodeToRun | None = None) -> None:
+        """Carry out one request, and reply whatever happens; ``code`` is that of its page."""
         request = Request.from_json(data)
+        if code is not None:
+            self.tracer.page.add(request.code, code)
         context = self.context.copy()  # context variables are the request's own
         context.run(self._answer, number, request)
 
@@ -115,7 +121,9 @@ class Server:
             with self.isolation.of_request():
                 reply, doubt = self._reply(number, request)
                 refusal = self.isolation.verdict() or doubt
-        except Refused as refused:
+                if request.code:
+                    reply = self.tracer.page.relocated(reply, request.code)
+        except (Refused, Unshared) as refused:
             refusal = str(refused)
         except BaseException as error:  # user code changed what this process relies on
             refusal = f"{type(error).__name__} in the tracing process's own code"
@@ -123,7 +131,7 @@ class Server:
         finally:
             self.recorder.request = ""
         if refusal:
-            self.say(id=number, again=refusal)
+            self.say(id=number, again=public(refusal))
         else:
             self.say(id=number, **reply.to_json(), **self.dependencies(request, number))
 
@@ -154,7 +162,7 @@ class Server:
             return Reply(replace(result, settings=settings)), ""
         except _Failed:
             return self.failed[loaded], ""
-        except Refused as refused:
+        except (Refused, Unshared) as refused:
             return Reply(), str(refused)
         except BaseException as error:  # sys.exit and KeyboardInterrupt in user code too
             kind = report_of(error).kind if is_a(error, RequestError) else stage
@@ -187,6 +195,7 @@ class Server:
         modules = [path.partition(":")[0] for _, path in request.third_party]
         modules.append(request.module or self._module_of(request.target))
         modules += [name for name in self.tracer.around(request) if name in sys.modules]
+        modules += [self.tracer.page.module_of(request.code)] if request.code else []
         needs = self.recorder.dependencies(modules, f"request {number}").to_json()
         key = dumps(needs, sort_keys=True)
         if key in self.numbers:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 import re
+import sys
 import textwrap
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -17,6 +18,7 @@ import jax
 from jax.sharding import AbstractMesh
 
 from ..tracing.grammar import Aval, Name, Ref, Step, nearest
+from ..tracing.jobs import PAGE
 from ..tracing.request import Request
 from ..tracing.result import ErrorKind, FunctionSource, Pairs, Result, TracedProgram
 from .avals import NO_MESH, current, mesh_of, plain, results, under
@@ -27,8 +29,15 @@ from .recorder import DependencyRecorder
 from .stage import Options, Stage
 from .targets.arguments import abstract_source, attribute, call, describe, source_text
 from .targets.binding import bind
+from .targets.page import PageCode
 from .targets.reach import ReachableNames
-from .targets.target import Target, check_allowed, load_module, modules_around, resolve
+from .targets.target import (
+    Target,
+    check_allowed,
+    load_module,
+    modules_around,
+    resolve,
+)
 from .transforms.table import BUILTIN
 
 # --- hints for errors that the page can fix
@@ -99,6 +108,7 @@ class Tracer:
         self.roots = list(roots)
         self.stages: OrderedDict[str, Stage] = OrderedDict()
         self.texts: dict[tuple[str, ...], list[ModuleType]] = {}
+        self.page = PageCode()
         self.partial = Result()
 
     def prepare(self, request: Request, importing: Callable[[str], None]) -> Target:
@@ -123,7 +133,16 @@ class Tracer:
             for module in modules_around(entry, load_allowed, request.allowed)
         ]
         self.texts[request.around] = around
-        return resolve(request, load_allowed, self.roots, around)
+        page = None
+        if request.code:
+            check_allowed(PAGE, request.allowed)
+            page = self.page.load(request.code, load)
+        return resolve(request, load_allowed, self.roots, around, page, self._allowed(request))
+
+    def _allowed(self, request: Request) -> tuple[str, ...]:
+        """The modules that names may lead into; the page's code by its name in this process."""
+        own = self.page.module_of(request.code) if request.code else PAGE
+        return tuple(own if name == PAGE else name for name in request.allowed)
 
     def trace(self, request: Request, target: Target) -> Result:
         """The result of a request for its target.
@@ -157,7 +176,9 @@ class Tracer:
         """The meaning of dotted names in a request's options; ``module`` is that of its target."""
         around = self.texts.get(request.around, [])
         modules = around if request.bare and around else [module, *around]
-        return ReachableNames(modules[0], request.allowed, tuple(modules[1:]))
+        page = sys.modules.get(self.page.module_of(request.code)) if request.code else None
+        further = (*modules[1:], *([page] if page is not None else ()))
+        return ReachableNames(modules[0], self._allowed(request), further)
 
     def _mesh(self, request: Request, module: ModuleType) -> AbstractContextManager[Any]:
         """The context to trace in: under the mesh of the request, if it has one."""
@@ -174,7 +195,7 @@ class Tracer:
 
     def _stage(self, request: Request, target: Any, module: ModuleType, call_name: str) -> Stage:
         key = f"{request.target} {request.args} {request.static} {request.jit} {request.mesh}"
-        key += f" {request.around} {request.allowed}"
+        key += f" {request.around} {request.allowed} {request.code}"
         stage = self._keep(key, lambda: self._base(request, target, module, call_name))
         for step in request.steps:
             key += f" {step}"

@@ -44,6 +44,7 @@ WRONG: dict[str, list[Any]] = {  # of each, some values that it can not have
     "jaxpr_python": [3, ["python"], None, "py\0", "~/bin/python"],
     "jaxpr_paths": ["src", [1], {"a": 1}, ["a\0"], [HALF], ["x" * 5_000], ["~/src"]],
     "jaxpr_depends": ["*.csv", [1], [""], ["a\0b"], ["/data/*"], ["~/data"], {"a": 1}, None],
+    "jaxpr_page_code": ["code-cell", ["code-cel"], ["code-block"], [1], True, None],
     "jaxpr_memory": [-1, "3000", 1.5, True, float("inf"), 10**5_000],
     "jaxpr_mode": ["off", None],
     "jaxpr_cache_dir": [3, ["a"], "\0", HALF, "x" * 5_000, "~/cache"],
@@ -173,7 +174,7 @@ def test_a_finding_names_the_last_line_that_sets_the_option(tmp_path: Path) -> N
 @pytest.mark.parametrize("name", WRONG)
 def test_a_wrong_value_is_told_and_replaced(name: str) -> None:
     option = next(option for option in config.OPTIONS if option.name == name)
-    closed = {"jaxpr_mode": "skip", "jaxpr_allowed_modules": ("",)}  # what runs no code
+    closed = {"jaxpr_mode": "skip", "jaxpr_allowed_modules": ("",), "jaxpr_page_code": []}
     fallback = closed.get(name, option.default)
     for wrong in [*WRONG[name], *ODD]:
         found = problems(of(**{name: wrong}))

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from sphinx.util import logging
 
-from ...program.text import on_one_line, spelled_all
+from ...program.text import CELL, cell_words, in_cell, on_one_line, spelled_all
 from ...tracing.files import write_atomically
 from ...tracing.result import differences
 from ..judging.appearances import FigureOnPage
@@ -271,11 +271,18 @@ def _origin(record: Finding | Statement, srcdir: Path) -> dict[str, Any]:
     source = record.source
     if os.path.isabs(source) and "docstring of" not in source:
         source = Path(os.path.relpath(source, srcdir)).as_posix()
-    return {"source": source, "line": record.line}
+    if not in_cell(source, record.line):
+        return {"source": source, "line": record.line}
+    from ..reading.notebooks.lines import row  # few projects have notebooks
+
+    line = row(os.path.join(srcdir, source), record.line)
+    cell, inside = divmod(record.line, CELL)
+    return {"source": source, "line": line, "cell": cell, "cell_line": inside}
 
 
 def _line(row: dict[str, Any]) -> str:
-    return on_one_line(f"{row['source']}:{row['line']}: [{row['type']}] {row['message']}")
+    cell = f"{cell_words(CELL * row['cell'] + row['cell_line'])}: " if "cell" in row else ""
+    return on_one_line(f"{row['source']}:{row['line']}: [{row['type']}] {cell}{row['message']}")
 
 
 def _summary(data: dict[str, Any]) -> list[str]:

@@ -62,7 +62,7 @@ class JaxprRecord(_Recording):
             if block.request is None or outcome is None or session.from_lock(block):
                 continue
             traced = session.traced(directive, block)
-            result = traced.result or Result(error=traced.failure)
+            result = session.recorded(directive, block) or Result(error=traced.failure)
             recorded = lock.LockFile.of(block.name, block.request, result, {})
             write_changed(out / block.lock, recorded.text())
             written.add(block.lock)

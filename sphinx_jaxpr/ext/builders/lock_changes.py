@@ -228,7 +228,7 @@ def plan(
         if session.from_lock(block):
             changes[block.lock] = LockChange(block.full_name, block.lock, KEPT)
             continue
-        result = session.traced(directive, block).result
+        result = session.recorded(directive, block)
         if result is None or block.request is None:  # a base that only its variants need
             continue
         new = LockFile.of(block.name, block.request, result, versions)

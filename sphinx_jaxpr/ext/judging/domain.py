@@ -15,6 +15,7 @@ from sphinx.environment import BuildEnvironment
 from sphinx.errors import NoUri
 from sphinx.util.tags import Tags
 
+from ...program.text import place
 from ...tracing.jobs import SCHEMA
 from ..config import ProjectSettings
 from ..links import ShownIds, link
@@ -23,8 +24,11 @@ from ..records import (
     Asked,
     Block,
     BlockOnPage,
+    CodePart,
+    CodeSpan,
     DirectiveRecord,
     Finding,
+    LeftOut,
     NamedLine,
     Note,
     PageRecords,
@@ -77,7 +81,7 @@ class JaxprDomain(PageDomain):
     sealed_alone = frozenset({"judged"})
     data_version = SCHEMA + data_version_of(  # requests are kept as their JSON
         *(PageRecords, DirectiveRecord, Block, Asked, Pasted, Note),
-        *(PrimitiveList, Statement, Finding, ShowRecord, NamedLine),
+        *(PrimitiveList, Statement, Finding, ShowRecord, NamedLine, CodePart, CodeSpan, LeftOut),
     )
     settings: ProjectSettings
     owner: int  # the process that reads pages, or starts those that do
@@ -272,7 +276,7 @@ class JaxprDomain(PageDomain):
         source = directive.source
         if "docstring of" not in source:
             source = os.path.relpath(source, self.env.srcdir)
-        return f"{source}:{directive.line}"
+        return place(source, directive.line)
 
     def name_clashes(self) -> list[Finding]:
         """Names that two directives claim for the whole project."""

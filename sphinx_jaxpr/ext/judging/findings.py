@@ -9,7 +9,17 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 
 from sphinx.util import logging
 
-from ...program.text import clipped, message, nearest, on_one_line, plural, shorten
+from ...program.text import (
+    CELL,
+    cell_words,
+    clipped,
+    in_cell,
+    message,
+    nearest,
+    on_one_line,
+    plural,
+    shorten,
+)
 from ...program.text import words as echo
 from ...tracing.files import digest
 from ...tracing.masking import PathMasker
@@ -22,6 +32,7 @@ from ..records import (
     UNJUDGED,
     WRONG,
     Block,
+    CodeSpan,
     DirectiveRecord,
     Finding,
     ShowRecord,
@@ -53,16 +64,15 @@ def report(findings: list[Finding], srcdir: str, family: str = "jaxpr") -> list[
     cut = (each._replace(message=message(each.message, MAX_FINDING)) for each in findings)
     reported = list(dict.fromkeys(cut))
     for finding in reported:
-        source = finding.source
+        source, line, text = finding.source, finding.line, finding.message
         if "docstring of" not in source:
             source = os.path.normpath(os.path.join(srcdir, source))
-        logger.warning(
-            "%s",
-            finding.message,
-            location=f"{on_one_line(source)}:{finding.line}",
-            type=family,
-            subtype=finding.kind,
-        )
+        if in_cell(source, line):
+            from ..reading.notebooks.lines import row  # few projects have notebooks
+
+            line, text = row(source, line), f"{cell_words(line)}: {text}"
+        location = f"{on_one_line(source)}:{line}"
+        logger.warning("%s", text, location=location, type=family, subtype=finding.kind)
     return reported
 
 
@@ -126,7 +136,10 @@ class BlockFindings:
                     )
                     self._findings.append(finding)
             elif outcome.error is not None:
-                self._error(directive, block, outcome.error, alike)
+                error = self.session.error(directive, outcome)
+                assert error is not None
+                place = self.session.place_in_code(directive, outcome)
+                self._error(directive, block, error, alike, place)
         for blocks in alike.values():
             self._findings.append(self._shared_error(directive, blocks))
 
@@ -136,6 +149,7 @@ class BlockFindings:
         block: Block,
         error: TraceError,
         alike: dict[_Cause, list[Block]],
+        place: tuple[CodeSpan, int] | None,
     ) -> None:
         """Report an error that many blocks may have, or note it among those of a directive."""
         from ...tracing.result import describe
@@ -149,20 +163,24 @@ class BlockFindings:
             self._wide[cause][1] += 1
         else:
             self._wide[cause] = [len(self._findings), 0]
-            finding = Finding(_subtype(error), describe(error), directive.source, directive.line)
-            self._findings.append(finding)
+            source, line = directive.source, directive.line
+            if place is not None:
+                source, line = place[0].source, place[0].cell * CELL + place[1]
+            self._findings.append(Finding(_subtype(error), describe(error), source, line))
 
     def _shared_error(self, directive: DirectiveRecord, blocks: list[Block]) -> Finding:
         from ...tracing.result import describe
 
         first, *others = blocks
         outcome = self.session.outcome(first)
-        assert outcome is not None and outcome.error is not None
-        text = f"{first.name}: {describe(outcome.error)}"
+        assert outcome is not None
+        error = self.session.error(directive, outcome)
+        assert error is not None
+        text = f"{first.name}: {describe(error)}"
         if others:
             text += f" (and so for {', '.join(block.name for block in others)})"
-        line = _line(directive, first, outcome.error)
-        return Finding(_subtype(outcome.error), text, directive.source, line)
+        line = _line(directive, first, error)
+        return Finding(_subtype(error), text, directive.source, line)
 
     def _base_matters(self, docname: str, directive: DirectiveRecord) -> bool:
         """Whether a failed base is a fault: not if no page shows it and its variants can be traced.

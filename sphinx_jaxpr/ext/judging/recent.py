@@ -6,6 +6,8 @@ from collections import OrderedDict
 from typing import TYPE_CHECKING, Final
 from weakref import WeakValueDictionary
 
+from ..records import CodeSpan
+
 if TYPE_CHECKING:
     from ...block import TracedBlock
 
@@ -13,8 +15,9 @@ if TYPE_CHECKING:
 #: a character, so these take about 20 MB.
 MOST: Final = 320 * 1024
 
-#: What a block was made of: its outcome and its base's, its name, the error it may raise.
-BlockKey = tuple[str, str, str, str]
+#: What a block was made of: its outcome and its base's, its name, the error it may raise, the
+#: places of the page's code.
+BlockKey = tuple[str, str, str, str, tuple[CodeSpan, ...]]
 
 
 class RecentBlocks:

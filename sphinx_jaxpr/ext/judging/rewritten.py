@@ -36,6 +36,7 @@ def page_digests(
                 parts.append(outcome.seen.program if outcome else block.problem)
                 if outcome and directive.with_source:
                     parts.append(outcome.seen.source)
+            parts += (f"{span.source}:{span.line}" for span in directive.code)
         pages[docname] = hashlib.sha256("\n".join(parts).encode()).hexdigest()[:20]
     blocks = [
         (docname, block.name, block.identity, block.is_shown)

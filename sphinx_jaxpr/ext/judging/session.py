@@ -11,11 +11,11 @@ from sphinx.util import logging
 
 from ...program.text import on_one_line, spelled
 from ...tracing.files import digest
-from ...tracing.jobs import Job, Limit
+from ...tracing.jobs import PAGE, CodeToRun, Job, Limit
 from ...tracing.masking import PathMasker, mask
 from ...tracing.store import FAILED, Seen, Store
 from ..config import ProjectSettings
-from ..records import Asked, Block, DirectiveRecord
+from ..records import Asked, Block, CodeSpan, DirectiveRecord
 from ..values import Mode
 from .recent import BlockKey, RecentBlocks
 from .storage import Storage
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from ...tracing.lock import LockFolder
     from ...tracing.request import Request
     from ...tracing.result import Pairs, Reply, Result, TraceError
+    from .page_lines import PageLines
 
 # Modules that only tracing and writing need are imported where these begin, so
 # that a build without changes never loads them.
@@ -89,12 +90,14 @@ class BuildSession:
         storage: Storage,
         policy: TracePolicy,
         verbosity: int = 0,
+        code_of: Callable[[str], CodeToRun] | None = None,
     ) -> None:
         self.settings = settings
         self.masker = masker
         self.storage = storage
         self.policy = policy
         self.verbosity = verbosity
+        self._code_of = code_of  # by the digest in a request
         #: Builders that make or compare recordings trace, whatever the pages come from.
         self.mode: Mode = "trace" if policy.records else settings.mode
         #: Results that this build replaces, by the digest of the request.
@@ -200,7 +203,7 @@ class BuildSession:
         misses: dict[bool, dict[str, Job]] = {False: {}, True: {}}
         for directive, block in blocks:
             outcome = self.outcome(block)
-            if outcome is None or outcome.lock_file or self._failure(block) is not None:
+            if outcome is None or outcome.lock_file or self._failure(directive, block):
                 continue
             if block.asked is not None and self.traced(directive, block).result is None:
                 job = self._job(outcome.key, directive, block.asked)
@@ -224,7 +227,9 @@ class BuildSession:
         return self._job(key, directive, asked)
 
     def _job(self, key: str, directive: DirectiveRecord, asked: Asked) -> Job:
-        return Job(key, asked.request, directive.timeout or self.settings.timeout)
+        request = asked.request
+        code = self._code_of(request.code) if request.code and self._code_of else None
+        return Job(key, request, directive.timeout or self.settings.timeout, code)
 
     def _tolerate(self, directive: DirectiveRecord, block: Block, asked: Asked) -> str:
         """Note whether this directive tolerates a failure; the key of the result."""
@@ -397,8 +402,8 @@ class BuildSession:
 
             above = self.traced(directive, directive.blocks[0]) if block.label else None
             expects = block.asked is not None and block.asked.expects_error
-            failure = self._failure(block)
-            result = self._result(block) if failure is None else None
+            failure = self._failure(directive, block)
+            result = self._result(directive, block) if failure is None else None
             if failure is None and result is None:
                 failure = _without_program("its stored result is damaged")
             traced = TracedBlock(
@@ -416,7 +421,7 @@ class BuildSession:
         base = directive.blocks[0]
         # Blocks whose request could not be understood have no digest of their own.
         sources = base.problem or self._source(base), block.problem or self._source(block)
-        return (*sources, block.name, directive.raises)
+        return (*sources, block.name, directive.raises, directive.code)
 
     def traced_blocks(self, directive: DirectiveRecord) -> dict[str, TracedBlock]:
         """All blocks of a directive, by the ids of their figures."""
@@ -433,15 +438,56 @@ class BuildSession:
             for block in directive.blocks:
                 self._blocks.drop(self._block_key(directive, block))
 
-    def _failure(self, block: Block) -> TraceError | None:
+    def _failure(self, directive: DirectiveRecord, block: Block) -> TraceError | None:
         if block.problem:
             return _without_program(block.problem)
         outcome = self.outcome(block)
         if outcome is None:
             return _without_program("it was not traced")
-        return outcome.error
+        return self.error(directive, outcome)
 
-    def _result(self, block: Block) -> Result | None:
+    def error(self, directive: DirectiveRecord, outcome: Outcome) -> TraceError | None:
+        """The error of a block of a directive, with lines of the page."""
+        error = outcome.error
+        if error is not None and directive.left_out:
+            from ..reading.notebooks.left_out import with_hint
+
+            error = with_hint(error, directive.left_out, self.masker.displayed)
+        if error is None or not directive.code:
+            return error
+        from ...tracing.result import relocated_error
+
+        return relocated_error(error, self._lines(directive).at)
+
+    def place_in_code(
+        self, directive: DirectiveRecord, outcome: Outcome
+    ) -> tuple[CodeSpan, int] | None:
+        """The part of the page's code whose run failed, and the line; ``None`` if none did."""
+        error = outcome.error
+        if error is None or error.module != PAGE or not directive.code:
+            return None
+        lines = [frame.line for frame in error.frames if frame.file == PAGE]
+        return self._lines(directive).span(lines[-1] if lines else 1)
+
+    def _lines(self, directive: DirectiveRecord) -> PageLines:
+        from .page_lines import PageLines
+
+        return PageLines(directive.code, self.masker.displayed)
+
+    def _result(self, directive: DirectiveRecord, block: Block) -> Result | None:
+        result = self._result_as_stored(block)
+        if result is None or not directive.code:
+            return result
+        from ...tracing.result import relocated
+
+        return relocated(result, self._lines(directive).at)
+
+    def recorded(self, directive: DirectiveRecord, block: Block) -> Result | None:
+        """The result of a block for a file: code of the page is ``<page>``, wherever it is."""
+        failure = self._failure(directive, block)
+        return self._result_as_stored(block) if failure is None else None
+
+    def _result_as_stored(self, block: Block) -> Result | None:
         if block.pasted is not None:
             from ...program.facts import Facts
             from ...tracing.result import Result, TracedProgram

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from sphinx.application import Sphinx
 
@@ -21,6 +22,10 @@ from .scopes import Scopes
 from .session import PAGES, BuildSession, TracePolicy
 from .storage import Storage
 from .verdicts import Addresses, VerdictCache
+
+if TYPE_CHECKING:
+    from ...tracing.jobs import CodeToRun
+    from .page_modules import PageModules
 
 
 def begin(app: Sphinx, policy: TracePolicy, docnames: Iterable[str], tags: Any) -> None:
@@ -49,7 +54,17 @@ def _session(app: Sphinx, policy: TracePolicy, *, is_early: bool = False) -> Bui
         is_fresh=bool(app.fresh_env_used),
         is_early=is_early,
     )
-    return BuildSession(settings, masker, storage, policy, app.verbosity)
+
+    @functools.cache
+    def modules() -> PageModules:
+        from .page_modules import PageModules
+
+        return PageModules(cast(JaxprDomain, app.env.get_domain("jaxpr")))
+
+    def code_of(code: str) -> CodeToRun:
+        return modules().of(code)
+
+    return BuildSession(settings, masker, storage, policy, app.verbosity, code_of)
 
 
 def start(

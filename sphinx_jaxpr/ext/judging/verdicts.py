@@ -407,7 +407,10 @@ class VerdictCache:
         outcome = self.session.outcome(target.block)
         if outcome is None:
             return target.block.problem
-        return outcome.seen.program + (outcome.seen.source if lines else "")
+        if not lines:
+            return outcome.seen.program
+        places = [list(span) for span in target.directive.code]  # prose above moves them
+        return f"{outcome.seen.program}{outcome.seen.source}{places or ''}"
 
     def _judge(self, question: _Question) -> Verdict:
         # Modules that judge are loaded only if there is something new.

@@ -9,23 +9,27 @@ from docutils import nodes
 from sphinx import addnodes
 
 from ...tracing.files import file_name
-from ..nodes import jaxpr_blocks, jaxpr_primitives
+from ..config import ProjectSettings
+from ..nodes import jaxpr_code, jaxpr_primitives
 from ..records import DirectiveRecord, PageRecords, PrimitiveList
 from . import statements
+from .code import CodeOfPage, with_nodes
 
 
-def collect(docname: str, doctree: nodes.document) -> PageRecords:
+def collect(docname: str, doctree: nodes.document, settings: ProjectSettings) -> PageRecords:
     """The records of a page; its nodes keep their own, and the page's name."""
     taken: set[str] = set()
     directives = []
     shows = []
-    for number, node in enumerate(doctree.findall(jaxpr_blocks)):
+    code = CodeOfPage(with_nodes(doctree), settings)
+    for number, (node, above) in enumerate(code.blocks):
         only = statements.conditions(node, addnodes.only, "expr")
         node["docname"], node["number"] = docname, number
         if "show" in node:
             shows.append(node["show"]._replace(only=only, number=number))
             continue
-        directive = _on_page(node["directive"], docname, taken, only)
+        directive = code.resolved(node["directive"], above, node.get("without_code", ""))
+        directive = _on_page(directive, docname, taken, only)
         node["directive"] = directive._replace(number=number)
         directives.append(node["directive"])
     lists = list(doctree.findall(jaxpr_primitives))
@@ -34,7 +38,11 @@ def collect(docname: str, doctree: nodes.document) -> PageRecords:
         listed["docname"] = docname
         listed["listing"] = PrimitiveList(listed["scope"], number, only)
     on_page, named, findings = statements.collect(docname, doctree, directives)
+    findings += code.findings
     findings += [finding for listed in lists for finding in listed["findings"]]
+    for written in list(doctree.findall(jaxpr_code)):
+        findings += written["findings"]
+        written.parent.remove(written)  # the code block beside it shows the code
     return PageRecords(
         directives=tuple(directives),
         lists=tuple(listed["listing"] for listed in lists),
@@ -43,6 +51,7 @@ def collect(docname: str, doctree: nodes.document) -> PageRecords:
         shows=tuple(shows),
         links=tuple(_links(doctree)),
         named=tuple(named),
+        code=tuple(code.parts),
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import re
 import sys
@@ -11,8 +12,10 @@ from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 
 from docutils import nodes
+from sphinx.environment import BuildEnvironment
 from sphinx.util.docutils import SphinxDirective
 
+from ...program.text import in_cell
 from ..nodes import jaxpr_statement
 
 # --- directives: the file, the line, the lines as the author wrote them
@@ -121,12 +124,29 @@ def locate(directive: SphinxDirective) -> SourceSpan:
     if os.path.exists(source):
         source = os.path.abspath(source)  # docutils names an included file from the current folder
     markdown = is_markdown(directive)
-    lines = lines_of(source)
+    line += _shift(directive.env, source, line)
+    lines, first = lines_at(source, line)
     for shift in _REACH:
-        start = line - 1 + shift
+        start = line - first + shift
         if 0 <= start < len(lines) and directive.name in lines[start]:
             return SourceSpan(source, line + shift, lines[start : start + 200], markdown)
     return SourceSpan(source, line, (), markdown)
+
+
+def _shift(env: BuildEnvironment, source: str, line: int) -> int:
+    """How far a line of a page is behind the one that MyST-NB takes it for.
+
+    MyST-NB reads a page cell by cell, each from the line in its ``source_map`` on, but without
+    the blank lines at its beginning; and it counts lines of Markdown from 2.
+    """
+    if os.path.abspath(env.doc2path(env.docname)) != source:
+        return 0
+    cells = env.metadata[env.docname].get("source_map")
+    if not isinstance(cells, list):
+        return -1 if in_cell(source, line) else 0
+    start = max((first for first in cells if first < line), default=0)
+    written = itertools.islice(lines_of(source), start, None)
+    return sum(1 for _ in itertools.takewhile(lambda text: not text.strip(), written)) - 1
 
 
 _DOTTED = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*")
@@ -154,6 +174,15 @@ def documented(directive: SphinxDirective, source: str) -> str:
     if not module:  # the signature has the whole name
         module, _, name = name.rpartition(".")
     return f"{module}:{name}" if module else ""
+
+
+def lines_at(source: str, line: int) -> tuple[tuple[str, ...], int]:
+    """The lines of the file, or of the notebook's cell, that has a line; the first's number."""
+    if not source.endswith(".ipynb"):
+        return lines_of(source), 1
+    from .notebooks.lines import cell_lines  # few projects have notebooks
+
+    return cell_lines(source, line)
 
 
 def lines_of(source: str) -> tuple[str, ...]:
@@ -189,7 +218,7 @@ def find_lines(
     ``kind`` is the node that the role leaves, with the role as written in ``raw``.  Each is
     searched for from the line of its block on; the same text again is the next match.
     """
-    pages: dict[str, _File] = {}
+    texts: dict[tuple[str, int], _File] = {}
     literals: list[nodes.literal] = []
     roles: list[nodes.Element] = []
     for node in doctree.findall(lambda node: isinstance(node, (kind, nodes.literal))):
@@ -200,10 +229,13 @@ def find_lines(
         assert isinstance(node, kind)
         roles.append(node)
         source, line = _position(node)
-        if source not in pages:
+        line += _shift(doctree.settings.env, source, line)
+        lines, first = lines_at(source, line)
+        if (source, first) not in texts:
             slack = _slack() if source != doctree.get("source") else 0
-            pages[source] = _File("\n".join(lines_of(source)), slack)
-        node.source, node.line = source, pages[source].line_of(node, line, literals)
+            texts[source, first] = _File("\n".join(lines), slack)
+        offset = texts[source, first].line_of(node, line - first + 1, literals) - 1
+        node.source, node.line = source, first + offset
     return roles
 
 

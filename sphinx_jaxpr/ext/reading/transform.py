@@ -11,10 +11,11 @@ from typing import NamedTuple
 from docutils import nodes
 
 from ...program.text import shorten
-from ...tracing.jobs import seconds
+from ...tracing.jobs import PAGE, seconds
 from ...tracing.options import (
     SHOW_WORDS,
     TraceOptions,
+    is_bare,
     names_function,
     narrowed,
     read_labels,
@@ -68,6 +69,8 @@ class JaxprTransform(BlockDirective):
         """Leave one ``jaxpr_blocks`` with the caption and the notes as its children."""
         self.begin()
         self._check_options()
+        #: What is wrong with the target if the page has no code.
+        self.without_code = ""
         target = self._target()
         name, explicit = self._name(target)
         options = self._read_options()
@@ -91,6 +94,7 @@ class JaxprTransform(BlockDirective):
         opened = self._open(blocks)
         names = (*(block.label for block in blocks if block.label), blocks[0].name)
         words, paths = self._elide(names)
+        node["without_code"] = self.without_code
         node["directive"] = DirectiveRecord(
             source=self.span.source,
             line=self.span.line,
@@ -165,17 +169,23 @@ class JaxprTransform(BlockDirective):
         resolved = self._resolve(argument)
         self.bare = resolved != argument
         if not names_function(resolved):
-            self.add_finding(
+            problem = (
                 f"{shorten(argument)} does not name a function; expected package.module:qualname,"
                 f" as in {self._form('package.module:function')}"
             )
+            if is_bare(resolved):  # if the page has code, that is known once all is read
+                self.without_code = problem
+                return resolved
+            self.add_finding(problem)
             return ""
         allowed = self._allowed()
         inside = [resolved.partition(":")[0], *(self._around if self.bare else ())]
         if allowed and not any(is_within(name.partition(":")[0], allowed) for name in inside):
-            self.add_finding(
-                f"{shorten(resolved)} is outside jaxpr_allowed_modules ({', '.join(allowed)})"
-            )
+            problem = f"{shorten(resolved)} is outside jaxpr_allowed_modules ({', '.join(allowed)})"
+            if PAGE in allowed and ":" not in resolved:
+                self.without_code = problem
+                return resolved
+            self.add_finding(problem)
             return ""
         return resolved
 

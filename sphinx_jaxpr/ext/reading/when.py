@@ -11,10 +11,10 @@ from docutils import nodes
 from sphinx import addnodes
 from sphinx.environment import BuildEnvironment
 
-from ..nodes import jaxpr_blocks, jaxpr_primitives, jaxpr_when
+from ..nodes import jaxpr_blocks, jaxpr_code, jaxpr_primitives, jaxpr_when
 from ..records import Finding
 from .options import CheckedDirective
-from .source_lines import is_markdown, lines_of
+from .source_lines import is_markdown, lines_at
 
 
 class JaxprWhen(CheckedDirective):
@@ -89,8 +89,9 @@ def _position(inner: nodes.Element, outer: nodes.Element) -> tuple[str, int]:
     if around is not outer or not within:
         return source, around.line or 1
     # Many directives record no line; they begin above the first line of their content.
-    lines = lines_of(source)[: min(within)]
-    above = (n for n in range(len(lines), outer.line or 0, -1) if _DIRECTIVE.match(lines[n - 1]))
+    lines, first = lines_at(source, min(within))
+    last = min(min(within), first + len(lines) - 1)
+    above = (n for n in range(last, outer.line or 0, -1) if _DIRECTIVE.match(lines[n - first]))
     return source, next(above, min(within))
 
 
@@ -107,6 +108,7 @@ _Kinds = tuple[type[nodes.Element], ...]
 _NOTED: Final[tuple[tuple[_Kinds, str], ...]] = (
     ((nodes.section,), "a heading"),
     ((jaxpr_blocks,), "a block"),
+    ((jaxpr_code,), "code"),
     ((jaxpr_primitives,), "a list of primitives"),
     ((addnodes.toctree,), "a toctree"),
     ((addnodes.desc,), "a description"),

@@ -17,6 +17,7 @@ from typing import Any, Final, NamedTuple
 
 from ...tracing.folders import Folders, beneath
 from ...tracing.grammar import nearest
+from ...tracing.jobs import is_page_code
 from ...tracing.request import Request, is_within
 from ...tracing.result import ErrorKind
 from ..failures import RequestError
@@ -42,18 +43,26 @@ def resolve(
     load: Callable[[str], ModuleType],
     roots: Sequence[str],
     around: Sequence[ModuleType] = (),
+    page: ModuleType | None = None,
+    allowed: tuple[str, ...] = (),
 ) -> Target:
-    """The object that ``module:qualname`` or ``module.qualname`` names.
+    """The object that ``module:qualname``, ``module.qualname`` or a name of the page means.
 
     ``load`` imports a module by name.  ``around`` are the modules of the text with the
-    target: a bare name is looked up there.  Raises :class:`RequestError` where
+    target: a bare name is looked up there, and then in the code of the ``page``, where any
+    other target without a module is looked up first.  ``allowed`` are the modules that names may
+    lead into, empty for all.  Raises :class:`RequestError` where
     there is no such object, and whatever an import raises.
     """
-    target, allowed = request.target, request.allowed
+    target = request.target
+    further = (page,) if page is not None else ()
     if request.bare and around:
         path = target.partition(":")[2]
-        names = ReachableNames(around[0], allowed, tuple(around[1:]))
+        names = ReachableNames(around[0], allowed, (*around[1:], *further))
         return Target(*_attribute(names, path, roots), path)
+    first, dot, _ = target.partition(".")
+    if page is not None and ":" not in target and (not dot or first in vars(page)):
+        return Target(*_attribute(ReachableNames(page, allowed), target, roots), target)
     if ":" in target:
         name, _, path = target.partition(":")
         return Target(*_attribute(ReachableNames(load(name), allowed), path, roots), path)
@@ -172,10 +181,13 @@ def _attribute(names: ReachableNames, path: str, roots: Sequence[str]) -> tuple[
     except Unreachable as error:
         if error.inside is None:
             raise RequestError(ErrorKind.OPTION, str(error)) from None
-        where = f"module {error.module!r}"
+        is_page = is_page_code(error.module)
+        where = "the page's code" if is_page else f"module {error.module!r}"
         if error.inside:
             where = f"object {f'{error.module}:{error.inside}'!r}"
-        raise RequestError(ErrorKind.TARGET, f"{where} {error}", searched=list(roots)) from None
+        raise RequestError(
+            ErrorKind.TARGET, f"{where} {error}", searched=() if is_page else list(roots)
+        ) from None
 
 
 # --- the modules that a docstring's names belong to; runs no code of theirs

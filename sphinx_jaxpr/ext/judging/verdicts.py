@@ -22,6 +22,7 @@ from ...tracing.files import canonical, digest
 from ..links import ShownIds, link
 from ..records import (
     FALSE,
+    STATES,
     TRUE,
     UNJUDGED,
     WRONG,
@@ -370,7 +371,6 @@ def _full_names(directives: Iterable[DirectiveOnPage]) -> list[list[str]]:
 
 #: The stored parts of a verdict; addresses depend on the build.
 _FIELDS: Final = ("state", "text", "hints", "block", "starts", "is_empty")
-_STATES: Final = frozenset({TRUE, FALSE, WRONG, UNJUDGED})
 
 
 def sealed(verdicts: Mapping[str, Verdict]) -> str:
@@ -392,7 +392,7 @@ def unsealed(text: Any) -> dict[str, Verdict]:
 
 def _verdict(state: str, text: str, hints: Any, block: str, starts: Any, is_empty: bool) -> Verdict:
     texts = [state, text, block, *hints]
-    good = state in _STATES and all(type(part) is str for part in texts)
+    good = state in STATES and all(type(part) is str for part in texts)
     good = good and type(hints) is type(starts) is list and type(is_empty) is bool
     if not good or not all(type(start) is int and start >= 0 for start in starts):
         raise ValueError(state)

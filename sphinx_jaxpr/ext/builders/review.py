@@ -131,7 +131,7 @@ def _item(row: Row) -> Iterator[str]:
         if row.role != "val"
     )
     if row.message and row.message != as_text(row.sides, row.expression):
-        yield f"  - {prose(clipped(row.message, MAX_TEXT))}"
+        yield f"  - why: {prose(clipped(row.message, MAX_TEXT))}"
     places = ", ".join(dict.fromkeys(code(each.place) for each in row.words))
     yield f"  - at {places}{f', checked at {code(row.checked_at)}' if row.checked_at else ''}"
 

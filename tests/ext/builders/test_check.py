@@ -110,11 +110,14 @@ def test_all_of_it_is_true(tmp_path_factory: pytest.TempPathFactory) -> None:
     assert data(done)["blocks"]["index#jaxpr-dense.grad"]["pointed_at"] == 2
     listed = (done.out / "review.md").read_text("utf-8")
     assert "5 checks on 1 page: 4 true, 1 false; jax" in listed
-    assert """
+    assert (
+        """
 - claim true: "four"
   - `len(dense) == 4`
   - `len(dense)` is `4`
-  - at `index.md:""" in listed
+  - at `index.md:"""
+        in listed
+    )
     assert "dense.grad[add]" not in listed  # a path says itself
     # No page was written.
     assert not list(done.out.glob("*.html"))

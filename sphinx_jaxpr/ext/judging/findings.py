@@ -33,8 +33,7 @@ MAX_FINDING = 1_500
 
 def report(findings: list[Finding], srcdir: str, family: str = "jaxpr") -> list[Finding]:
     """Warn of each finding once, at its line; the findings without duplicates, cut to length."""
-    cut = (each._replace(message=message(each.message, MAX_FINDING)) for each in findings)
-    reported = list(dict.fromkeys(cut))
+    reported = list(dict.fromkeys(map(cut, findings)))
     for finding in reported:
         source = finding.source
         if "docstring of" not in source:
@@ -47,6 +46,11 @@ def report(findings: list[Finding], srcdir: str, family: str = "jaxpr") -> list[
             subtype=finding.kind,
         )
     return reported
+
+
+def cut(finding: Finding) -> Finding:
+    """A finding as it is reported: on one line, not too long."""
+    return finding._replace(message=message(finding.message, MAX_FINDING))
 
 
 # --- blocks
@@ -305,10 +309,11 @@ class StatementChecker:
             finding
             for page in self.statements
             for statement, verdict in self.judged(page)
-            if (finding := self._finding(page, statement, verdict)) is not None
+            if (finding := self.finding(page, statement, verdict)) is not None
         ]
 
-    def _finding(self, page: str, statement: Statement, verdict: Verdict | None) -> Finding | None:
+    def finding(self, page: str, statement: Statement, verdict: Verdict | None) -> Finding | None:
+        """What is wrong with a statement, if anything is."""
         if verdict is None:
             kind = "claim" if statement.role == "claim" else "path"
             return Finding(

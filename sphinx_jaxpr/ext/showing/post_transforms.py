@@ -10,7 +10,7 @@ from sphinx.builders.html import StandaloneHTMLBuilder
 
 from ...program.text import on_one_line
 from ..judging.build import RunningBuild
-from ..judging.domain import are_met
+from ..judging.domain import JaxprDomain, are_met
 from ..judging.events import emit_figures
 from ..judging.findings import StatementChecker
 from ..judging.start import running
@@ -22,6 +22,7 @@ from ..records import COMPARE, TRUE, BlockOnPage, DirectiveRecord, Statement, Ve
 
 if TYPE_CHECKING:
     from .block import BlockRenderer, Rendering
+    from .writing import WritingMarks
 
 
 class ShowBlocks(PageTransform):
@@ -128,13 +129,25 @@ class ShowStatements(PageTransform):
             return
         kinds = (jaxpr_statement, jaxpr_claims, jaxpr_when)
         pending = list(self.document.findall(lambda node: isinstance(node, kinds)))
-        if not pending:
-            return
         self.build = running(self.app)
+        is_writing = self.build.session.settings.shows_findings(self.app.builder)
+        if not pending and not is_writing:
+            return
         self.checker = StatementChecker(self.build.session, self.build.verdicts, {})
+        marks = self.marks() if is_writing else None
         for node in pending:
             assert isinstance(node, nodes.Element)
-            put(node, self.replacement(node))
+            replacement = self.replacement(node)
+            put(node, marks.beside(node, replacement) if marks else replacement)
+        if marks:
+            marks.finish()
+
+    def marks(self) -> WritingMarks:
+        """What authors see of what is wrong."""
+        from .writing import WritingMarks
+
+        domain = JaxprDomain.of(self.env)
+        return WritingMarks(domain, self.checker, self.document, self.env.docname)
 
     def replacement(self, node: nodes.Element) -> list[nodes.Node]:
         """The nodes that replace a statement."""

@@ -147,6 +147,7 @@ class ShowStatements(PageTransform):
         from .writing import WritingMarks
 
         domain = JaxprDomain.of(self.env)
+        self.checker.statements = domain.visible_statements(self.app.tags)
         return WritingMarks(domain, self.checker, self.document, self.env.docname)
 
     def replacement(self, node: nodes.Element) -> list[nodes.Node]:

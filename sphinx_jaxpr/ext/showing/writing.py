@@ -36,7 +36,6 @@ class WritingMarks:
         self.file = str(domain.env.doc2path(page))
         self.has_blocks = any(domain.directives_of(page) for page in self.pages)
         self._ids: dict[Finding, str] = {}  # of the marks that say what a finding says
-        self._true = 0
 
     def beside(self, node: nodes.Element, shown: list[nodes.Node]) -> list[nodes.Node]:
         """What a statement shows, with a mark behind it if something is wrong."""
@@ -53,7 +52,6 @@ class WritingMarks:
         )
         verdict = None if statement.problem else self.checker.verdicts.of(page, statement)
         finding = self.checker.finding(page, statement, verdict)
-        self._true += verdict is not None and verdict.state == TRUE and finding is None
         text = _short(statement, verdict, finding)
         if not text or in_title(node):
             return shown
@@ -80,8 +78,8 @@ class WritingMarks:
         """Mark numbers that nothing checks, and put the list under the title."""
         loose = mark_numbers(self.document) if self.has_blocks else 0
         parts = [plural(len(self.findings), "finding")] if self.findings else []
-        if self._true:
-            parts.append(plural(self._true, "statement checked", "statements checked"))
+        if true := self._count_true():
+            parts.append(plural(true, "statement checked", "statements checked"))
         if loose:
             parts.append(f"{plural(loose, 'number')} that nothing checks (dotted)")
         if not parts:
@@ -99,6 +97,10 @@ class WritingMarks:
             self.document.insert(0, box)
         else:
             title.parent.insert(title.parent.index(title) + 1, box)
+
+    def _count_true(self) -> int:
+        judged = (pair for page in self.pages for pair in self.checker.judged(page))
+        return sum(verdict is not None and verdict.state == TRUE for _, verdict in judged)
 
     def _item(self, finding: Finding) -> nodes.list_item:
         """One finding, with a link to its mark if it has one."""
@@ -147,6 +149,7 @@ _NUMBER: Final = re.compile(
 _SKIPPED: Final = (
     *(nodes.literal, nodes.reference, addnodes.pending_xref, nodes.math, nodes.raw, nodes.title),
     *(nodes.entry, nodes.footnote, nodes.citation, nodes.footnote_reference),
+    nodes.title_reference,
     *(nodes.citation_reference, nodes.problematic, nodes.system_message, jaxpr_statement),
 )
 

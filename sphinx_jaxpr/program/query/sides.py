@@ -38,7 +38,7 @@ def sides(expression: str, programs: NamedPrograms) -> tuple[Side, ...]:
     expect(expression, str, "an expression")
     walker = Walker(parse(expression), Scope.of(programs))
     walker.run()  # an expression without a value has no sides
-    reader = _Reader(Walker(walker.expression, walker.scope))
+    reader = _SideReader(Walker(walker.expression, walker.scope))
     try:
         reader.read(walker.expression.body)
     except PathError:  # these steps are counted like those of the expression itself
@@ -46,7 +46,7 @@ def sides(expression: str, programs: NamedPrograms) -> tuple[Side, ...]:
     return tuple(dict.fromkeys(reader.sides))
 
 
-class _Reader:
+class _SideReader:
     """Evaluates the parts that decide, in the walker's order, and notes their sides."""
 
     def __init__(self, walker: Walker) -> None:

@@ -93,8 +93,7 @@ def _shown(value: Any) -> str | None:
         case tuple() | list() if all(isinstance(item, str) for item in value):
             return ", ".join(value)
         case tuple() | list():
-            inner = [_inner(item) for item in value]
-            return None if None in inner else _in_brackets([str(item) for item in inner])
+            return _inner(value)
         case set() | frozenset():
             inner = [_inner(item) for item in value]
             return None if None in inner else "{" + ", ".join(sorted(map(str, inner))) + "}"
@@ -102,6 +101,10 @@ def _shown(value: Any) -> str | None:
 
 
 def _inner(value: Any) -> str | None:
+    """A value inside of another one: without quotation marks, in brackets where it is a list."""
+    if isinstance(value, tuple | list) and not isinstance(value, Listed):
+        inner = [_inner(item) for item in value]
+        return None if None in inner else _in_brackets([str(item) for item in inner])
     return str(value) if isinstance(value, str | bool) else _shown(value)
 
 

@@ -86,7 +86,11 @@ OUTPUT: Final[dict[str, tuple[str, str]]] = {
     "sentences[].words": ("text", "what readers see of a claim or a link; the name of a `let`"),
     "sentences[].expression": ("text", "the path or the predicate"),
     "sentences[].state": ("text", "its state"),
-    "sentences[].value": ("text", "of a `val`, the value as it is shown"),
+    "sentences[].value": (
+        "text",
+        "of a `val`, the value as it is shown; of a `claim` or `when`, the values of both sides of"
+        " each comparison, as in `review.md`; of an `eqn`, the equation; else empty",
+    ),
     "claims_of_nothing": ("number", "how many claims hold of nothing; each is a finding too"),
     "lock.*": ("text", "where the project has a lock, by block: the level of its drift"),
     "pages.*.*.*": ("number", "by page, kind (as in `what`, or `note`) and state: how many"),

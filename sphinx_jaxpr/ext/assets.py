@@ -11,12 +11,14 @@ from typing import Any, Final
 from sphinx.application import Sphinx
 from sphinx.builders.html import StandaloneHTMLBuilder
 
+from .config import settings_of
 from .judging.domain import JaxprDomain
 from .nodes import jaxpr_figure
 
 STATIC: Final = Path(__file__).parents[1] / "static"
 STYLE: Final = "jaxpr.css"
 BESIDE: Final = "jaxpr-compare.css"  # for pages with blocks side by side
+WRITING: Final = "jaxpr-writing.css"  # for authors, see `jaxpr_claim_mark`
 SCRIPT: Final = "jaxpr.js"
 
 
@@ -37,15 +39,20 @@ def _assets(builder: Any) -> list[str]:
 
 
 def copy_assets(app: Sphinx, builder: Any) -> None:
-    """Copy the style sheet and the script to the output."""
+    """Copy the style sheets and the script to the output."""
     if JaxprDomain.of(app.env).all_directives:
         copy_static(STATIC, _assets(builder), Path(app.outdir))
+    if settings_of(app.env).shows_findings(builder):
+        copy_static(STATIC, [STYLE, WRITING], Path(app.outdir))
 
 
 def add_assets(
     app: Sphinx, pagename: str, templatename: str, context: dict[str, Any], doctree: Any
 ) -> None:
     """Load the style sheet and the script on pages with a block only."""
+    if doctree is not None and settings_of(app.env).shows_findings(app.builder):
+        app.add_css_file(STYLE)
+        app.add_css_file(WRITING)
     figures = list(doctree.findall(jaxpr_figure)) if doctree is not None else []
     if not figures:
         return

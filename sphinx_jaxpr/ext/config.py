@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any, Final, Protocol, TypeVar, cast, get_args
 
 from sphinx.application import Sphinx
+from sphinx.builders import Builder
 from sphinx.config import Config
 from sphinx.environment import BuildEnvironment
 
@@ -26,7 +27,7 @@ from ..tracing.folders import SITE_FOLDERS, project_in
 from ..tracing.jobs import Setup, seconds
 from . import values
 from .records import Finding
-from .values import Mode, Opened, Option, Rebuild
+from .values import ClaimMark, Mode, Opened, Option, Rebuild
 
 T = TypeVar("T")
 
@@ -242,13 +243,15 @@ class ProjectSettings:
         values.instance_of(bool, "True or False"),
         bool,
     )
-    claim_mark: bool = _option(
+    claim_mark: ClaimMark = _option(
         "jaxpr_claim_mark",
         False,
         "html",
-        "Show readers a small check mark behind every claim that the build has checked (HTML).",
-        values.instance_of(bool, "True or False"),
-        bool,
+        "`True`: show readers a small check mark behind every claim that the build has checked"
+        " (HTML). `'all'`, for those who write: also show what is wrong, at its sentence and under"
+        " the title of the page, and dot the numbers that nothing checks.",
+        values.mark_problem,
+        values.as_given,
     )
     max_equations: int = _option(
         "jaxpr_max_equations",
@@ -298,6 +301,11 @@ class ProjectSettings:
         if not self.python:
             return sys.executable
         return str(self.confdir / self.python) if os.sep in self.python else self.python
+
+    def shows_findings(self, builder: Builder) -> bool:
+        """Whether pages show what is wrong with them: for those who write, not in books."""
+        is_site = builder.format == "html" and not getattr(builder, "embedded", True)
+        return self.claim_mark == "all" and is_site and self.mode != "skip"
 
     def import_roots(self) -> tuple[str, ...]:
         """Folders to import from: conf.py's, ``jaxpr_paths``, conf.py's edits of ``sys.path``."""

@@ -15,6 +15,7 @@ from sphinx.util import logging
 
 from .. import __version__
 from ..program.text import on_one_line
+from ..tracing.files import digest
 from .assets import add_assets, copy_assets
 from .builders.pageless import Judged, PagelessBuilder
 from .config import ProjectSettings, conf_line, register, settle
@@ -200,8 +201,12 @@ def update(app: Sphinx, env: BuildEnvironment) -> list[str]:
         findings = _findings(domain, build, checker, directives, shows)
         if pageless:
             findings += pageless.compared(session, directives, domain.all_directives)
-        findings = report(findings, str(app.srcdir))
+        domain.reported = findings = report(findings, str(app.srcdir))
         statements = checker.digests()
+        if session.settings.shows_findings(app.builder):  # pages show their findings
+            for page in domain.records:
+                marks = digest(domain.findings_of(page))
+                statements[page] = f"{statements.get(page, '')} {marks}"
     if kept := build.verdicts.kept():
         domain.data["judged"] = kept  # Sphinx writes it with the pages that it updates
     if pageless:

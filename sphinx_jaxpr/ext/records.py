@@ -444,6 +444,7 @@ TRUE: Final = "true"
 FALSE: Final = "false"
 WRONG: Final = "wrong"
 UNJUDGED: Final = "unjudged"
+STATES: Final = (TRUE, FALSE, WRONG, UNJUDGED)
 
 
 class Verdict(NamedTuple):

@@ -12,7 +12,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, Final, Literal, NamedTuple, TypeVar
+from typing import Any, Final, Literal, NamedTuple, TypeAlias, TypeVar
 
 from ..program.text import echoed, nearest, shorten
 from ..tracing.jobs import PAGE, seconds
@@ -25,6 +25,8 @@ Rebuild = Literal["", "env", "html"]
 Mode = Literal["trace", "locked", "skip"]
 #: Which blocks start open.
 Opened = Literal["auto", "all", "none", "base"]
+#: Which marks pages show.
+ClaimMark: TypeAlias = bool | Literal["all"]
 #: Largest number of equations, bytes or megabytes.
 MAX_NUMBER: Final = 2**40
 #: Longest path, in characters; no system accepts a longer one.
@@ -133,6 +135,12 @@ def one_of(*choices: str) -> Callable[[Any], str]:
         return "" if good else f"must be one of {', '.join(map(repr, choices))}"
 
     return problem
+
+
+def mark_problem(value: Any) -> str:
+    """A flag, or the word for all marks."""
+    good = isinstance(value, bool) or (isinstance(value, str) and value == "all")
+    return "" if good else "must be True, False or 'all'"
 
 
 def elided_problem(value: Any) -> str:

@@ -9,6 +9,7 @@ from sphinx_jaxpr import testing
 from sphinx_jaxpr.program.matching import summary
 from sphinx_jaxpr.program.query.blocks import QueryBlock
 from sphinx_jaxpr.program.query.evaluate import evaluate, judge
+from sphinx_jaxpr.program.query.sides import sides
 from sphinx_jaxpr.program.query.syntax import PathError
 
 #: What the programs are called in expressions.
@@ -37,6 +38,10 @@ class Product:
             return judge(claim, self.traced.scope).is_true
         except PathError as error:
             return error.message
+
+    def sides(self, claim: str) -> tuple[tuple[str, str], ...]:
+        """What decides a claim, with values, as reviewers read it."""
+        return sides(claim, self.traced.scope)
 
     def header(self, name: str) -> str:
         """The computed line over a block, as its parts are put together for readers."""

@@ -9,8 +9,10 @@ from __future__ import annotations
 import keyword
 import random
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from typing import Any
 
+from . import sides
 from .adapter import NAME
 from .corpus import Traced
 from .facts import Aligned
@@ -531,11 +533,14 @@ def check(
     traced: Traced, found: dict[str, Aligned], report: Report, count: int, seed: int = 0
 ) -> None:
     """Judge ``count`` claims of a function, and a fifth as many that are errors."""
-    written = zip(range(count), Claims(traced, found, seed).write(), strict=False)
-    for _, (claim, value) in written:
+    writer = Claims(traced, found, seed)
+    for _, (claim, value) in zip(range(count), writer.write(), strict=False):
         product = traced.product.judge(claim)
         report.check("claims", f"{traced.case.name}: {claim}", product, value)
         report.skipped["true claims"] += value
+        if isinstance(product, bool):
+            with suppress(Retry):  # a part of it the oracle can't tell
+                sides.check(traced, claim, writer.value, report)
     refusals = Refusals(traced, found, seed)
     for _, (claim, rule) in zip(range(count // 5), refusals.write(), strict=False):
         product = traced.product.judge(claim)

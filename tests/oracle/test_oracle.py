@@ -72,6 +72,12 @@ def test_verdicts_of_claims(report: Report) -> None:
     assert not report.wrong["claims"], problems(report, "claims")
 
 
+def test_values_that_reviewers_are_shown(report: Report) -> None:
+    assert report.checked["values"] > 900
+    assert report.skipped["values"] < report.checked["values"] / 4
+    assert not report.wrong["sides"] + report.wrong["values"], problems(report, "sides", "values")
+
+
 @pytest.mark.parametrize("rule", REFUSED)
 def test_refusals(report: Report, rule: str) -> None:
     kind = f"refused: {rule}"
@@ -124,6 +130,7 @@ def test_claims_are_told_apart() -> None:
     mixed = Report()
     claims.check(two, found, mixed, 30)
     assert mixed.wrong["claims"] > 5
+    assert mixed.wrong["values"] > 5
 
 
 @pytest.mark.parametrize(("name", "tangents"), [("decayed", 3), ("looped_between", 4)])

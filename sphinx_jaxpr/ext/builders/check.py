@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from sphinx.util import logging
 
@@ -18,9 +18,11 @@ from ...program.text import CELL, cell_words, in_cell, on_one_line, spelled_all
 from ...tracing.files import write_atomically
 from ...tracing.result import differences
 from ..judging.appearances import FigureOnPage
+from ..judging.findings import position
 from ..judging.session import BuildSession, TracePolicy
 from ..records import (
     FALSE,
+    STATES,
     TRUE,
     UNJUDGED,
     WRONG,
@@ -30,28 +32,35 @@ from ..records import (
     Verdict,
 )
 from .pageless import Judged, PagelessBuilder
+from .review import Row, Words, as_text, merged, review, sides_of
 
 if TYPE_CHECKING:
     from ...block import TracedBlock
     from ...program.drift.compare import Drift
+    from ...program.query.sides import Side
 
 logger = logging.getLogger(__name__)
 
 SCHEMA: Final = 1
 _TEXT: Final = "output.txt"
 _JSON: Final = "output.json"
-_STATES: Final = (TRUE, FALSE, WRONG, UNJUDGED)
+_REVIEW: Final = "review.md"
+#: Roles whose words are reviewed beside what is checked for them.
+_REVIEWED: Final = ("claim", "val", "when", "eqn")
 
 
 class CheckBuilder(PagelessBuilder):
-    """Reads all pages, judges them, writes ``output.txt`` and ``output.json``."""
+    """Reads all pages, judges them, writes ``output.txt``, ``output.json`` and ``review.md``."""
 
     name = "jaxpr-check"
-    epilog = "Look at output.txt or output.json in %(outdir)s for the findings."
+    epilog = (
+        "Look at output.txt or output.json in %(outdir)s for the findings, at review.md for what"
+        " is checked."
+    )
 
     def init(self) -> None:
         """Remove the files of an earlier build, whose findings may be gone."""
-        for name in (_TEXT, _JSON):
+        for name in (_TEXT, _JSON, _REVIEW):
             with contextlib.suppress(OSError):
                 (Path(self.outdir) / name).unlink()
         self.drifts: dict[str, Drift] = {}
@@ -78,7 +87,7 @@ class CheckBuilder(PagelessBuilder):
         return [*comparison.findings, *_changed_programs(session, directives)]
 
     def finish(self) -> None:
-        """Write both files; the exit status is 1 where anything is false."""
+        """Write the files; the exit status is 1 where anything is false."""
         if self.judged is None:
             return
         if self.judged.findings:
@@ -129,8 +138,9 @@ class Checked:
     drifts: Mapping[str, Drift]
 
     def write(self, folder: Path, srcdir: Path) -> None:
-        """Write the two files; the answer is a summary for the terminal."""
-        data: dict[str, Any] = spelled_all(self.to_json(srcdir))
+        """Write the files; print a summary on the terminal."""
+        statements = self._statements()
+        data: dict[str, Any] = spelled_all(self.to_json(statements, srcdir))
         folder.mkdir(parents=True, exist_ok=True)
         lines = [_line(finding) for finding in data["findings"]]
         lines += [_line({**hint, "type": "hint"}) for hint in data["hints"]]
@@ -138,17 +148,24 @@ class Checked:
         text = "\n".join([*lines, *([""] if lines else []), *summary]) + "\n"
         write_atomically(folder / _TEXT, text)
         write_atomically(folder / _JSON, json.dumps(data, indent=2, ensure_ascii=False) + "\n")
+        listed = review(_rows(statements, srcdir), data["versions"])
+        write_atomically(folder / _REVIEW, listed)
         for line in summary:
             logger.info("%s", line)
 
-    def to_json(self, srcdir: Path) -> dict[str, Any]:
-        """The report as plain data; files are relative to the folder of the pages."""
+    def _statements(self) -> list[_Judged]:
+        """All statements, in the order of the pages."""
         checker = self.judged.checker
-        statements = [
-            (page, statement, verdict)
+        return [
+            _Judged(page, statement, verdict, sides)
             for page in checker.statements
             for statement, verdict in checker.judged(page)
+            for sides in [sides_of(checker.verdicts, page, statement, verdict) if verdict else ()]
         ]
+
+    def to_json(self, statements: list[_Judged], srcdir: Path) -> dict[str, Any]:
+        """The report as plain data; files are relative to the folder of the pages."""
+        checker = self.judged.checker
         return {
             "schema": SCHEMA,
             "versions": checker.verdicts.versions,
@@ -162,7 +179,7 @@ class Checked:
             ],
             "hints": [
                 {**_origin(statement, srcdir), "message": f"{statement.expression}: {hint}"}
-                for _, statement, verdict in statements
+                for _, statement, verdict, _ in statements
                 for hint in (verdict.hints if verdict else ())
             ]
             + [
@@ -179,11 +196,13 @@ class Checked:
                     "words": statement.words,
                     "expression": statement.expression,
                     "state": verdict.state if verdict else WRONG,
-                    "value": verdict.text if verdict and statement.role in ("val", "var") else "",
+                    "value": as_text(sides, statement.expression),
                 }
-                for page, statement, verdict in statements
+                for page, statement, verdict, sides in statements
             ],
-            "claims_of_nothing": sum(bool(v and v.is_empty) for _, _, v in statements),
+            "claims_of_nothing": sum(
+                bool(each.verdict and each.verdict.is_empty) for each in statements
+            ),
             "pages": self._pages(statements),
             "blocks": {block: asdict(row) for block, row in self._blocks(statements)},
             "lock": {name: drift.level.words for name, drift in sorted(self.drifts.items())},
@@ -192,7 +211,7 @@ class Checked:
     def _pages(self, statements: list[_Judged]) -> dict[str, dict[str, dict[str, int]]]:
         """How many sentences of each kind are true, false, wrong or not judged, by page."""
         pages: dict[str, dict[str, Counter[str]]] = {}
-        for page, statement, verdict in statements:
+        for page, statement, verdict, _ in statements:
             counts = pages.setdefault(page, {}).setdefault(statement.role, Counter())
             counts[verdict.state if verdict else WRONG] += 1
         for page, directives in self.judged.build.appearances.pages.items():
@@ -202,7 +221,7 @@ class Checked:
                     pages.setdefault(page, {}).setdefault("note", Counter())[state] += 1
         return {
             page: {
-                kind: {state: counts[state] for state in _STATES if counts[state]}
+                kind: {state: counts[state] for state in STATES if counts[state]}
                 for kind, counts in sorted(kinds.items())
             }
             for page, kinds in sorted(pages.items())
@@ -211,7 +230,7 @@ class Checked:
     def _blocks(self, statements: list[_Judged]) -> Iterator[tuple[str, _Coverage]]:
         """The equations of each block, and those that no sentence points at."""
         pointed_at: dict[tuple[str, str], set[int]] = {}
-        for page, _, verdict in statements:
+        for page, _, verdict, _ in statements:
             target = self.judged.checker.verdicts.target(page, verdict) if verdict else None
             if target and verdict and verdict.start >= 0:
                 key = (target.page, target.block.identity)
@@ -233,8 +252,38 @@ class Checked:
                 yield f"{figure.page}#{figure.block.identity}", _coverage(traced, starts)
 
 
-#: A statement with its page and its verdict, ``None`` where its form is wrong.
-_Judged = tuple[str, Statement, Verdict | None]
+class _Judged(NamedTuple):
+    """A statement with its page, its verdict, ``None`` where its form is wrong, and its values."""
+
+    page: str
+    statement: Statement
+    verdict: Verdict | None
+    sides: tuple[Side, ...]
+
+
+def _rows(statements: list[_Judged], srcdir: Path) -> dict[str, list[Row]]:
+    """The rows of ``review.md``, by page."""
+    pages: dict[str, list[Row]] = {}
+    for page, statement, verdict, sides in statements:
+        is_bare = statement.role == "eqn" and statement.words == statement.expression
+        if statement.role in _REVIEWED and not is_bare:  # a bare path says itself
+            pages.setdefault(page, []).append(_row(statement, verdict, sides, srcdir))
+    return {page: merged(rows) for page, rows in pages.items()}
+
+
+def _row(
+    statement: Statement, verdict: Verdict | None, sides: tuple[Side, ...], srcdir: Path
+) -> Row:
+    origin = _origin(statement, srcdir)
+    words = statement.words if statement.words != statement.expression else ""
+    state = verdict.state if verdict else WRONG
+    message = statement.problem
+    if verdict is not None and state in (FALSE, WRONG):
+        message = verdict.text
+    place = f"{origin['source']}:{origin['line']}"
+    checked_at = position(statement.at, str(srcdir)) if statement.at[0] else ""
+    said = (Words(words, place),)
+    return Row(statement.role, statement.expression, state, said, sides, message, checked_at)
 
 
 @dataclass(frozen=True)
@@ -301,7 +350,7 @@ def _summary(data: dict[str, Any]) -> list[str]:
     }
     lines = [f"Checked on {', '.join(f'{k} {v}' for k, v in data['versions'].items())}:"]
     for kind, states in sorted(total.items()):
-        counts = ", ".join(f"{states[state]} {state}" for state in _STATES if states[state])
+        counts = ", ".join(f"{states[state]} {state}" for state in STATES if states[state])
         lines.append(f"  {names.get(kind, kind + 's')}: {counts}")
     if "claim" in total:
         lines.append(f"  vacuously true claims: {data['claims_of_nothing']}")

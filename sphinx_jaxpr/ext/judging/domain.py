@@ -97,6 +97,7 @@ class JaxprDomain(PageDomain):
         self.index_pages: Callable[[], dict[str, dict[str, object]]] | None = None
         self._objects: dict[str, BlockOnPage] | None = None
         self._noted: list[Finding] = []  # of the page that is read
+        self.reported: list[Finding] = []  # by this build, about all pages
 
     def begin(self, build: RunningBuild) -> None:
         """Note the build that runs."""
@@ -235,6 +236,13 @@ class JaxprDomain(PageDomain):
     def reading_findings(self) -> list[Finding]:
         """The findings from reading the pages, beside those about blocks."""
         return [finding for page in self.records.values() for finding in page.findings]
+
+    def findings_of(self, docname: str) -> list[Finding]:
+        """What this build reported about a page: about a file whose text is on it."""
+        page = self.records.get(docname, PageRecords())
+        kinds = (page.directives, page.shows, page.statements, page.named, page.code)
+        sources = {record.source for records in (*kinds, page.findings) for record in records}
+        return [finding for finding in self.reported if finding.source in sources]
 
     def visible(self, tags: Any) -> dict[str, list[DirectiveRecord]]:
         """The directives that this build shows, without those in a false ``only``.

@@ -17,6 +17,7 @@ from ...program.text import (
     message,
     nearest,
     on_one_line,
+    place,
     plural,
     shorten,
 )
@@ -61,8 +62,7 @@ MAX_FINDING = 1_500
 
 def report(findings: list[Finding], srcdir: str, family: str = "jaxpr") -> list[Finding]:
     """Warn of each finding once, at its line; the findings without duplicates, cut to length."""
-    cut = (each._replace(message=message(each.message, MAX_FINDING)) for each in findings)
-    reported = list(dict.fromkeys(cut))
+    reported = list(dict.fromkeys(map(cut, findings)))
     for finding in reported:
         source, line, text = finding.source, finding.line, finding.message
         if "docstring of" not in source:
@@ -74,6 +74,11 @@ def report(findings: list[Finding], srcdir: str, family: str = "jaxpr") -> list[
         location = f"{on_one_line(source)}:{line}"
         logger.warning("%s", text, location=location, type=family, subtype=finding.kind)
     return reported
+
+
+def cut(finding: Finding) -> Finding:
+    """A finding as it is reported: on one line, not too long."""
+    return finding._replace(message=message(finding.message, MAX_FINDING))
 
 
 # --- blocks
@@ -345,7 +350,7 @@ def position(at: tuple[str, int], srcdir: str) -> str:
     source, line = at
     if "docstring of" not in source:
         source = Path(os.path.relpath(os.path.join(srcdir, source), srcdir)).as_posix()
-    return f"{source}:{line}"
+    return place(source, line)
 
 
 def clashes(verdicts: VerdictCache, srcdir: str) -> list[Finding]:
@@ -418,10 +423,11 @@ class StatementChecker:
             finding
             for page in self.statements
             for statement, verdict in self.judged(page)
-            if (finding := self._finding(page, statement, verdict)) is not None
+            if (finding := self.finding(page, statement, verdict)) is not None
         ]
 
-    def _finding(self, page: str, statement: Statement, verdict: Verdict | None) -> Finding | None:
+    def finding(self, page: str, statement: Statement, verdict: Verdict | None) -> Finding | None:
+        """What is wrong with a statement, if anything is."""
         if verdict is None:
             kind = "claim" if statement.role in (CLAIM, LET) else "path"
             return Finding(

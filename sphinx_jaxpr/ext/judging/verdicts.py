@@ -23,6 +23,7 @@ from ..links import ShownIds, link
 from ..records import (
     FALSE,
     LET,
+    STATES,
     TRUE,
     UNJUDGED,
     WRONG,
@@ -279,6 +280,11 @@ class VerdictCache:
         text = " ".join([statement.expression, *used.values()])
         return _Question(page, statement, inside, texts(lets), used, text)
 
+    def scope(self, page: str, statement: Statement) -> Scope:
+        """The names that the expression of a statement may use."""
+        question = self._question(page, statement)
+        return self.scopes.of(page, question.text, None, question.lets)
+
     def _entry(self, question: _Question) -> _Entry:
         page, statement = question.page, question.statement
         if statement.role == "prim":
@@ -456,7 +462,6 @@ def _full_names(directives: Iterable[DirectiveOnPage]) -> list[list[str]]:
 
 #: The stored parts of a verdict; addresses depend on the build.
 _FIELDS: Final = ("state", "text", "hints", "block", "starts", "is_empty", "letters")
-_STATES: Final = frozenset({TRUE, FALSE, WRONG, UNJUDGED})
 
 
 def sealed(verdicts: Mapping[str, Verdict]) -> str:
@@ -480,7 +485,7 @@ def _verdict(
     state: str, text: str, hints: Any, block: str, starts: Any, is_empty: bool, letters: Any
 ) -> Verdict:
     texts = [state, text, block, *hints]
-    good = state in _STATES and all(type(part) is str for part in texts)
+    good = state in STATES and all(type(part) is str for part in texts)
     good = good and type(hints) is type(starts) is list and type(is_empty) is bool
     if not good or not all(type(start) is int and start >= 0 for start in starts):
         raise ValueError(state)

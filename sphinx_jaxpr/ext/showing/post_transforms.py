@@ -11,8 +11,9 @@ from sphinx.builders.html import StandaloneHTMLBuilder
 from ...program.text import on_one_line
 from ..judging.appearances import Appearance
 from ..judging.build import RunningBuild
-from ..judging.domain import are_met
+from ..judging.domain import JaxprDomain, are_met
 from ..judging.events import emit_figures
+from ..judging.findings import StatementChecker
 from ..judging.start import running
 from ..links import link
 from ..nodes import jaxpr_blocks, jaxpr_claims, jaxpr_letter, jaxpr_statement, jaxpr_when
@@ -23,6 +24,7 @@ from ..records import COMPARE, TRUE, BlockOnPage, DirectiveRecord, Statement, Ve
 
 if TYPE_CHECKING:
     from .block import BlockRenderer, Rendering
+    from .writing import WritingMarks
 
 
 class ShowBlocks(PageTransform):
@@ -134,15 +136,35 @@ class ShowStatements(PageTransform):
             return
         kinds = (jaxpr_statement, jaxpr_claims, jaxpr_when)
         pending = list(self.document.findall(lambda node: isinstance(node, kinds)))
-        if not pending:
-            return
         self.build = running(self.app)
+        is_writing = self.build.session.settings.shows_findings(self.app.builder)
+        if not pending and not is_writing:
+            return
+        marks = self.marks() if is_writing else None
         for node in reversed(pending):  # words may hold roles, whose own words come first
             assert isinstance(node, nodes.Element)
-            if isinstance(node, jaxpr_statement) and node["role"] == "claim" and not node.children:
-                remove_unseen(node)
-            else:
-                put(node, self.replacement(node))
+            self.show(node, marks)
+        if marks:
+            marks.finish()
+
+    def show(self, node: nodes.Element, marks: WritingMarks | None) -> None:
+        """Put what a statement shows in its place, and the mark behind it."""
+        beside = marks.beside(node) if marks and not self.is_label(node) else []
+        is_unseen = isinstance(node, jaxpr_statement) and node["role"] == "claim"
+        if is_unseen and not node.children and not beside:
+            remove_unseen(node)
+        else:
+            shown = self.replacement(node)
+            put(node, [*beside, *shown] if isinstance(node, jaxpr_when) else [*shown, *beside])
+
+    def marks(self) -> WritingMarks:
+        """What authors see of what is wrong."""
+        from .writing import WritingMarks
+
+        domain = JaxprDomain.of(self.env)
+        statements = domain.visible_statements(self.app.tags)
+        checker = StatementChecker(self.build.session, self.build.verdicts, statements)
+        return WritingMarks(domain, checker, self.document, self.env.docname)
 
     def replacement(self, node: nodes.Element) -> list[nodes.Node]:
         """The nodes that replace a statement."""
@@ -156,7 +178,7 @@ class ShowStatements(PageTransform):
             forget_footnotes(node)
             return []
         role = node["role"]
-        if "otherwise" in node and self.means_label(node):
+        if self.is_label(node):
             return [each.deepcopy() for each in node["otherwise"]]
         words = nodes.inline("", "", *node.children, classes=[_CLASSES[role]])
         if self.build.session.mode == "skip" or node["problem"]:
@@ -180,8 +202,10 @@ class ShowStatements(PageTransform):
         reference += words
         return [reference]
 
-    def means_label(self, node: nodes.Element) -> bool:
-        """Whether a short ``ref`` is left to Sphinx, which links to a label or warns."""
+    def is_label(self, node: nodes.Element) -> bool:
+        """Whether a node is a short ``ref`` that is left to Sphinx, which links to a label."""
+        if "otherwise" not in node:
+            return False
         page = node["docname"]
         label = node["otherwise"][0]["reftarget"]
         statement = Statement("ref", node["expression"], "", "", 0, label=label)

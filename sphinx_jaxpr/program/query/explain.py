@@ -124,7 +124,7 @@ class _Explainer:
         return [
             f"`{self.segment(operand)}` is {brief(self.walker.visit(operand))}"
             for operand in operands
-            if not _is_literal(operand)
+            if not is_literal(operand)
         ]
 
     def difference(self, operator: ast.cmpop, first: ast.expr, second: ast.expr) -> list[str]:
@@ -191,7 +191,7 @@ class _Explainer:
         """One element for which a predicate fails: what is bound, and what is compared."""
         name = " ".join(map(_named_one, self.walker.bound.values()))
         if isinstance(element, ast.Compare):
-            sides = [s for s in (element.left, *element.comparators) if not _is_literal(s)]
+            sides = [s for s in (element.left, *element.comparators) if not is_literal(s)]
             parts = [f"`{self.segment(s)}` is {brief(self.walker.visit(s))}" for s in sides[:2]]
             return f"{name} ({', '.join(parts)})"
         return name
@@ -222,9 +222,9 @@ def _named(failing: list[str]) -> str:
     return ", ".join(named) + (f" and {more} more" if more else "")
 
 
-def _is_literal(node: ast.expr) -> bool:
+def is_literal(node: ast.expr) -> bool:
     if isinstance(node, ast.List | ast.Tuple | ast.Set):
-        return all(_is_literal(item) for item in node.elts)
+        return all(is_literal(item) for item in node.elts)
     return isinstance(node, ast.Constant) or (
         isinstance(node, ast.UnaryOp) and isinstance(node.operand, ast.Constant)
     )

@@ -86,7 +86,15 @@ def test_all_of_it_is_true(tmp_path_factory: pytest.TempPathFactory) -> None:
         ("", "len(dense.vmap) == 5", "true"),
         ("", '"add" in ops(dense)', "true"),
     ]
-    assert [one["value"] for one in found["sentences"] if one["what"] == "val"] == ["4"]
+    values = [(one["what"], one["value"]) for one in found["sentences"] if one["value"]]
+    assert re.fullmatch(r"\w+:bf16\[32,64\] = add \w \w", values.pop(1)[1])
+    assert values == [
+        ("val", "4"),
+        ("claim", "`len(dense)` is 4"),
+        ("claim", "`len(dense.vmap)` is 5"),
+        ("claim", "`ops(dense)` is dot_general, broadcast_in_dim, add, tanh"),
+        ("when", f"`jax` is {found['versions']['jax']}"),
+    ]
     grad = found["blocks"]["index#jaxpr-dense.grad"]
     assert grad["name"] == "dense.grad"
     assert grad["pointed_at"] == 1
@@ -100,6 +108,17 @@ def test_all_of_it_is_true(tmp_path_factory: pytest.TempPathFactory) -> None:
     done = project.build("jaxpr-check", "-W")
     assert done.code == 0, done.stderr
     assert data(done)["blocks"]["index#jaxpr-dense.grad"]["pointed_at"] == 2
+    listed = (done.out / "review.md").read_text("utf-8")
+    assert "5 checks on 1 page: 4 true, 1 false; jax" in listed
+    assert (
+        """
+- claim true: "four"
+  - `len(dense) == 4`
+  - `len(dense)` is `4`
+  - at `index.md:"""
+        in listed
+    )
+    assert "dense.grad[add]" not in listed  # a path says itself
     # No page was written.
     assert not list(done.out.glob("*.html"))
 
@@ -139,6 +158,12 @@ def test_the_files(bad: Project) -> None:
     for one in found["findings"]:
         assert f"{one['source']}:{one['line']}: [{one['type']}] {one['message']}\n" in text
     assert text.count("bad.md:3:") == 2
+    listed = (done.out / "review.md").read_text("utf-8")
+    assert re.findall("^## .*", listed, re.MULTILINE) == ["## bad", "## index", "## sub/more"]
+    # One predicate of a page once; what has no value says why.
+    assert listed.count("`len(dense) == 5`") == 1
+    assert "\n  - at `bad.md:3`, `bad.md:4`\n" in listed
+    assert "- value **wrong**\n  - `dense.gard`\n  - why: `dense` has no variant" in listed
     assert "claims: 3 true, 3 false" in text
     assert str(bad.folder) not in text + json.dumps(found)
 
@@ -341,7 +366,7 @@ def test_skip_is_refused(tmp_path: Path, builder: str) -> None:
     project = Project(tmp_path, {"docs/index.md": SILENT})
     out = tmp_path / "out" / builder
     out.mkdir(parents=True)
-    for name in ("output.txt", "output.json"):
+    for name in ("output.txt", "output.json", "review.md"):
         (out / name).write_text("{}", "utf-8")
     done = project.build(builder, "-q", "-D", "jaxpr_mode=skip")
     assert done.code == 1
@@ -350,7 +375,7 @@ def test_skip_is_refused(tmp_path: Path, builder: str) -> None:
     assert f"-b {builder} -D jaxpr_mode=trace" in told
     assert not (project.docs / "jaxpr-lock").exists()
     if builder == "jaxpr-check":
-        assert not list(out.glob("output.*"))
+        assert not list(out.glob("output.*")) + list(out.glob("review.*"))
 
 
 def test_what_stands_in_the_place_of_its_files(
@@ -358,6 +383,7 @@ def test_what_stands_in_the_place_of_its_files(
 ) -> None:
     """A pipe is replaced, a folder is told: neither waits, or ends in a traceback."""
     found = {"findings": [], "hints": [], "pages": {}, "versions": {}, "blocks": {}, "lock": {}}
+    monkeypatch.setattr(Checked, "_statements", lambda *_: [])
     monkeypatch.setattr(Checked, "to_json", lambda *_: {**found, "claims_of_nothing": 0})
     failures: list[int] = []
     session: Any = SimpleNamespace(masker=SimpleNamespace(stored=str))

@@ -46,6 +46,7 @@ sys.path.insert(0, {code!r})
 project = "p"
 extensions = ["myst_parser", "sphinx_jaxpr"]
 html_theme = "alabaster"
+show_warning_types = True
 """
 
 DENSE = """

@@ -148,7 +148,7 @@ def documented(directive: SphinxDirective, source: str) -> str:
         return ""
     context = directive.env.ref_context
     module = context.get("py:module") or ""
-    name = directive.env.current_document.obj_desc_name or context.get("py:class") or ""
+    name = directive.env.temp_data.get("object") or context.get("py:class") or ""
     if not name or not _DOTTED.fullmatch(name):
         return ""
     if not module:  # the signature has the whole name

@@ -14,6 +14,8 @@ from pathlib import Path
 import pytest
 from bs4 import BeautifulSoup
 
+from tests.build_server import BuildServer
+
 TESTS = Path(__file__).parent
 PROJECT = TESTS.parent
 
@@ -92,6 +94,7 @@ class Build:
         }
 
 
+_SERVER = BuildServer()
 _WARNING = re.compile(r"(WARNING|ERROR|CRITICAL|SEVERE):")
 
 
@@ -128,15 +131,19 @@ class Project:
         out = self.folder / "out" / builder
         only = [str(self.docs / file) for file in files]
         listed = [] if "-q" in flags or "-Q" in flags else ["-v"]  # names each traced program
-        command = [python, "-m", "sphinx", "-b", builder, *listed, *flags]
-        command += [str(self.docs), str(out), *only]
+        arguments = ["-b", builder, *listed, *flags, str(self.docs), str(out), *only]
+        own = env or {}
+        env = {**os.environ, "PYTHONPATH": str(PROJECT), "NO_COLOR": "1", **own}
+        if python == sys.executable and not any(name.startswith("PYTHON") for name in own):
+            code, stdout, stderr = _SERVER.build(arguments, self.folder, env, timeout)
+            return Build(code, out, stdout, stderr)
         done = subprocess.run(
-            command,
+            [python, "-m", "sphinx", *arguments],
             capture_output=True,
             text=True,
             errors="replace",
             cwd=self.folder,
-            env={**os.environ, "PYTHONPATH": str(PROJECT), "NO_COLOR": "1", **(env or {})},
+            env=env,
             timeout=timeout,
             check=False,
         )

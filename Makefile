@@ -49,7 +49,7 @@ $(VENV)/.stamp-%: pyproject.toml
 	}
 	@echo "Installing sphinx-jaxpr[$*] into $(VENV)"
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check uv
-	@$(BIN)/python -m uv pip install --quiet --python $(BIN)/python --editable '.[$*,nox]'
+	@$(BIN)/python -m uv pip install --quiet --compile-bytecode --python $(BIN)/python --editable '.[$*,nox]'
 	@touch $@
 
 docs: $(VENV)/.stamp-docs

@@ -130,11 +130,11 @@ class Pinned:
         if self.current:
             return
         self.stamp.unlink(missing_ok=True)
-        pip = ("uv", "pip") if session.venv_backend == "uv" else ("python", "-m", "pip")
+        uv = session.venv_backend == "uv"
+        pip = ("uv", "pip") if uv else ("python", "-m", "pip")
+        quiet = ("--quiet", *(["--compile-bytecode"] if uv else []))
         try:
-            ran = session.run_install(
-                *pip, "install", "--quiet", "--editable", ".[test]", *self.pins
-            )
+            ran = session.run_install(*pip, "install", *quiet, "--editable", ".[test]", *self.pins)
         except CommandFailed:
             if CI:
                 raise
@@ -177,6 +177,12 @@ NEWEST = Pinned("newest", ("3.14", "3.13"), ("jax", "sphinx", "myst-parser"))
 PYTEST = ("-m", "pytest", "-n", "2", "--dist", "worksteal", "--durations", "12")
 
 
+def run_tests(session: nox.Session, python: str, *arguments: str) -> None:
+    """pytest, with byte code: else each of a thousand processes compiles the package itself."""
+    session.run(python, "-m", "compileall", "-q", "sphinx_jaxpr")
+    session.run(python, *PYTEST, *arguments, env={"PYTHONDONTWRITEBYTECODE": ""})
+
+
 @nox.session(venv_backend="none")
 @nox.parametrize(
     "command",
@@ -194,7 +200,7 @@ def lint(session: nox.Session, command: tuple[str, ...]) -> None:
 def pinned(session: nox.Session, environment: Pinned) -> None:
     environment.install(session)
     marks = "not browser and not latex and not slow and not once and not long and not jaxdocs"
-    session.run("python", *PYTEST, "-m", marks, *session.posargs)
+    run_tests(session, "python", "-m", marks, *session.posargs)
 
 
 @nox.session(python=OLDEST.python, reuse_venv=OLDEST.current)
@@ -212,7 +218,7 @@ def jaxdocs(session: nox.Session) -> None:
     else:
         marks = "not browser and not latex and not slow and not matrix"
         chosen = ("-m", marks, "tests/ext", "tests/lesson")
-    session.run("python", *PYTEST, *(session.posargs or chosen))
+    run_tests(session, "python", *(session.posargs or chosen))
 
 
 @nox.session(python=NEWEST.python, reuse_venv=NEWEST.current)
@@ -227,7 +233,7 @@ def main(session: nox.Session) -> None:
     if CI:
         session.log("CI is set: leaving out the tests in tests/long.txt")
     marks = "not long and not jaxdocs" if CI else "not jaxdocs"
-    session.run(sys.executable, *PYTEST, "-m", marks, *session.posargs)
+    run_tests(session, sys.executable, "-m", marks, *session.posargs)
 
 
 # --- what is run by name ----------------------------------------------------

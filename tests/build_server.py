@@ -63,7 +63,8 @@ class BuildServer:
             )
         process = self._process
         assert process.stdin is not None and process.stdout is not None
-        print(json.dumps(request), file=process.stdin, flush=True)
+        process.stdin.write(f"{json.dumps(request)}\n")
+        process.stdin.flush()
         if not select.select([process.stdout], [], [], timeout)[0]:
             os.killpg(process.pid, signal.SIGKILL)
             self.close()
@@ -89,7 +90,8 @@ def serve() -> None:
     for line in sys.stdin:
         if child := os.fork():
             status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
-            print(status, flush=True)
+            sys.stdout.write(f"{status}\n")
+            sys.stdout.flush()
         else:
             build(json.loads(line))
 

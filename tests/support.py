@@ -10,6 +10,7 @@ import textwrap
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 from bs4 import BeautifulSoup
@@ -30,6 +31,11 @@ def require(condition: bool, what: str) -> None:
     if os.environ.get("CI"):
         pytest.fail(f"needs {what}, which a CI machine must have", pytrace=False)
     pytest.skip(f"needs {what}")
+
+
+def once(*values: str) -> list[Any]:
+    """Parameters that are tried in the main environment alone, as tests with that mark are."""
+    return [pytest.param(value, marks=pytest.mark.once) for value in values]
 
 
 def interpreter(environment: str) -> Path:
@@ -133,7 +139,9 @@ class Project:
         listed = [] if "-q" in flags or "-Q" in flags else ["-v"]  # names each traced program
         arguments = ["-b", builder, *listed, *flags, str(self.docs), str(out), *only]
         own = env or {}
-        env = {**os.environ, "PYTHONPATH": str(PROJECT), "NO_COLOR": "1", **own}
+        env = {**os.environ, "PYTHONPATH": str(PROJECT), "NO_COLOR": "1"}
+        env["PYTHONDONTWRITEBYTECODE"] = "1"  # tests edit modules more often than once a second
+        env.update(own)
         if python == sys.executable and not any(name.startswith("PYTHON") for name in own):
             code, stdout, stderr = _SERVER.build(arguments, self.folder, env, timeout)
             return Build(code, out, stdout, stderr)

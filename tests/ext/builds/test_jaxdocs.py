@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.ext.builds import book
-from tests.support import PROJECT, Build, Project
+from tests.support import PROJECT, Project
 
 pytestmark = pytest.mark.jaxdocs
 
@@ -94,8 +94,8 @@ grad[tanh]
     Kept *again*.
 ```
 
-It has {jaxpr:claim}`one product <len(dense[dot_general]) == 1>`, {jaxpr:val}`len(dense)` equations, and
-{jaxpr:eqn}`a tanh <dense[tanh]>`, see {jaxpr:ref}`dense.grad`.
+It has {jaxpr:claim}`one product <len(dense[dot_general]) == 1>`, {jaxpr:val}`len(dense)`
+equations, and {jaxpr:eqn}`a tanh <dense[tanh]>`, see {jaxpr:ref}`dense.grad`.
 
 ```{jaxpr-claims}
 len(dense.grad[dot_general]) == 2

@@ -56,7 +56,7 @@ def test_the_examples(tmp_path: Path) -> None:
 def test_every_block_in_their_formats(tmp_path: Path) -> None:
     project = with_their_settings(tmp_path, dict(book.FILES), book.CONF)
     builds = {}
-    for builder in ("html", "latex", "text"):
+    for builder in ("html", "singlehtml", "latex", "text"):
         doctrees = ("-d", str(tmp_path / "doctrees" / builder))
         build = project.build(builder, "-W", "--keep-going", "-n", *doctrees)
         assert (build.code, build.warnings) == (0, []), build.stderr
@@ -67,6 +67,8 @@ def test_every_block_in_their_formats(tmp_path: Path) -> None:
     texts = {page: html.texts(page) for page in ("blocks", "places", "other")}
     assert sum(map(len, texts.values())) > 25
     assert html.page("blocks").select_one("figure.jaxpr details > summary")
+    for name in ("html", "singlehtml"):
+        assert (builds[name].out / "_static/jaxpr.css").exists()
     for page, blocks in texts.items():
         written = (builds["text"].out / f"{page}.txt").read_text("utf-8")
         letters = "".join(written.replace("|", "").split())

@@ -48,7 +48,8 @@ $(VENV)/.stamp-%: pyproject.toml
 	    $(PYTHON) -m venv --clear $(VENV); \
 	}
 	@echo "Installing sphinx-jaxpr[$*] into $(VENV)"
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[$*,nox]'
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check uv
+	@$(BIN)/python -m uv pip install --quiet --compile-bytecode --python $(BIN)/python --editable '.[$*,nox]'
 	@touch $@
 
 docs: $(VENV)/.stamp-docs

@@ -1,6 +1,6 @@
 """Everything that can be run on this project: ``nox --list``.
 
-The sessions ``oldest`` and ``newest`` have environments under ``.venvs``, which are
+The sessions ``oldest``, ``jaxdocs`` and ``newest`` have environments under ``.venvs``, which are
 recreated when ``pyproject.toml``, their pins or their Python change, and with
 ``--reuse-venv=never``.  All other sessions run in the environment of nox itself:
 ``make`` installs it in ``.venv``.  What follows ``--`` goes to the command of a session::
@@ -35,6 +35,7 @@ nox.needs_version = ">=2025.10.14"
 nox.options.envdir = str(ENVIRONMENTS)
 nox.options.error_on_missing_interpreters = CI
 nox.options.download_python = "never"
+nox.options.default_venv_backend = "uv|virtualenv"  # pip takes a minute for each environment
 
 
 # --- interpreters -----------------------------------------------------------
@@ -129,13 +130,15 @@ class Pinned:
         if self.current:
             return
         self.stamp.unlink(missing_ok=True)
-        pip = ["python", "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+        uv = session.venv_backend == "uv"
+        pip = ("uv", "pip") if uv else ("python", "-m", "pip")
+        quiet = ("--quiet", *(["--compile-bytecode"] if uv else []))
         try:
-            ran = session.run_install(*pip, "--editable", ".[test]", *self.pins)
+            ran = session.run_install(*pip, "install", *quiet, "--editable", ".[test]", *self.pins)
         except CommandFailed:
             if CI:
                 raise
-            session.skip("pip cannot install its packages on this machine, see above")
+            session.skip("its packages cannot be installed on this machine, see above")
         if ran:  # not with --no-install
             self.stamp.write_text(self.recipe, "utf-8")
 
@@ -143,7 +146,28 @@ class Pinned:
 OLDEST = Pinned(
     "oldest",
     ("3.11",),
-    ("jax==0.7.2", "jaxlib==0.7.2", "sphinx==8.2.*", "myst-parser==4.*", "docutils==0.21.*"),
+    ("jax==0.7.2", "jaxlib==0.7.2", "sphinx==7.4.*", "myst-parser==3.*", "docutils==0.20.*"),
+)
+# What JAX's own pages are built with: the lines of docs/requirements.txt of jax-ml/jax
+# (2026-08-08) that its conf.py and its pages load, on the Python of its .readthedocs.yml.
+JAXDOCS = Pinned(
+    "jaxdocs",
+    ("3.12", "3.11"),
+    (
+        "jax",
+        "sphinx>=7.3.2,<8.0",
+        "pydata-sphinx-theme==0.16.1",
+        "snowballstemmer<3.0.0",
+        "sphinx-book-theme==1.1.1",
+        "myst-nb>=1.0.0",
+        "ipython>=8.8.0",
+        "sphinx-copybutton>=0.5.0",
+        "sphinx-design",
+        "sphinx-remove-toctrees",
+        "sphinxcontrib-mermaid",
+        "sphinxext-rediraffe",
+        "matplotlib",
+    ),
 )
 NEWEST = Pinned("newest", ("3.14", "3.13"), ("jax", "sphinx", "myst-parser"))
 
@@ -151,6 +175,12 @@ NEWEST = Pinned("newest", ("3.14", "3.13"), ("jax", "sphinx", "myst-parser"))
 # --- what `make test` runs, in this order -----------------------------------
 
 PYTEST = ("-m", "pytest", "-n", "2", "--dist", "worksteal", "--durations", "12")
+
+
+def run_tests(session: nox.Session, python: str, *arguments: str) -> None:
+    """pytest, with byte code: else each of a thousand processes compiles the package itself."""
+    session.run(python, "-m", "compileall", "-q", "sphinx_jaxpr")
+    session.run(python, *PYTEST, *arguments, env={"PYTHONDONTWRITEBYTECODE": ""})
 
 
 @nox.session(venv_backend="none")
@@ -169,14 +199,26 @@ def lint(session: nox.Session, command: tuple[str, ...]) -> None:
 
 def pinned(session: nox.Session, environment: Pinned) -> None:
     environment.install(session)
-    marks = "not browser and not latex and not slow and not once and not long"
-    session.run("python", *PYTEST, "-m", marks, *session.posargs)
+    marks = "not browser and not latex and not slow and not once and not long and not jaxdocs"
+    run_tests(session, "python", "-m", marks, *session.posargs)
 
 
 @nox.session(python=OLDEST.python, reuse_venv=OLDEST.current)
 def oldest(session: nox.Session) -> None:
     """the tests on Python 3.11 with the oldest supported versions"""
     pinned(session, OLDEST)
+
+
+@nox.session(python=JAXDOCS.python, reuse_venv=JAXDOCS.current)
+def jaxdocs(session: nox.Session) -> None:
+    """pages as JAX's documentation builds them; without CI, all that builds pages"""
+    JAXDOCS.install(session)
+    if CI:
+        chosen: tuple[str, ...] = ("tests/ext/builds/test_jaxdocs.py",)
+    else:
+        marks = "not browser and not latex and not slow and not matrix"
+        chosen = ("-m", marks, "tests/ext", "tests/lesson")
+    run_tests(session, "python", *(session.posargs or chosen))
 
 
 @nox.session(python=NEWEST.python, reuse_venv=NEWEST.current)
@@ -190,8 +232,8 @@ def main(session: nox.Session) -> None:
     """the whole suite; last, as some of its tests trace in the other two environments"""
     if CI:
         session.log("CI is set: leaving out the tests in tests/long.txt")
-    marks = ("-m", "not long") if CI else ()
-    session.run(sys.executable, *PYTEST, *marks, *session.posargs)
+    marks = "not long and not jaxdocs" if CI else "not jaxdocs"
+    run_tests(session, sys.executable, "-m", marks, *session.posargs)
 
 
 # --- what is run by name ----------------------------------------------------

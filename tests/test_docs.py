@@ -49,7 +49,7 @@ def build_docs(out: Path, builder: str, *flags: str, store: Path | None = None) 
 @pytest.fixture(scope="session")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Build:
     """The documentation as ``make docs`` builds it."""
-    return build_docs(tmp_path_factory.mktemp("site"), "html")
+    return build_docs(tmp_path_factory.mktemp("site"), "html", "-j", "auto")
 
 
 def pages(site: Build) -> dict[Path, BeautifulSoup]:

@@ -11,6 +11,8 @@ from benchmarks.growth import Counts, count, exponent
 from benchmarks.projects import OURS, PASTED, Project, galleries
 from benchmarks.sentences import Prose
 
+pytestmark = pytest.mark.once
+
 #: The largest exponent that counts as linear.
 LINEAR = 1.1
 SIZES = (3, 6, 12)

@@ -14,6 +14,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.once
+
 PACKAGE = "sphinx_jaxpr"
 JAX = frozenset({"jax", "jaxlib", "numpy"})
 SPHINX = frozenset({"sphinx", "docutils", "pygments"})

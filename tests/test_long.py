@@ -5,6 +5,10 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+import pytest
+
+pytestmark = pytest.mark.once
+
 TESTS = Path(__file__).parent
 LISTED = [
     line for line in (TESTS / "long.txt").read_text("utf-8").splitlines() if line[:1] not in "#"

@@ -10,6 +10,7 @@ from typing import Any, Final
 
 from sphinx.application import Sphinx
 from sphinx.builders.html import StandaloneHTMLBuilder
+from sphinx.builders.singlehtml import SingleFileHTMLBuilder
 
 from .config import settings_of
 from .judging.domain import JaxprDomain
@@ -56,6 +57,8 @@ def add_assets(
     figures = list(doctree.findall(jaxpr_figure)) if doctree is not None else []
     if not figures:
         return
+    if isinstance(app.builder, SingleFileHTMLBuilder):  # before Sphinx 8 without `write-started`
+        copy_assets(app, app.builder)
     app.add_css_file(STYLE)
     if SCRIPT in _assets(app.builder):
         app.add_js_file(SCRIPT, loading_method="defer")

@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from docutils import nodes
 from sphinx.application import Sphinx
+from sphinx.builders.singlehtml import SingleFileHTMLBuilder
 from sphinx.config import Config
 from sphinx.environment import BuildEnvironment
 
@@ -120,6 +121,8 @@ def add_assets(
     if doctree is None or not is_interactive(app.builder):
         return
     if next(iter(doctree.findall(_is_shown)), None) is not None:
+        if isinstance(app.builder, SingleFileHTMLBuilder):  # before Sphinx 8 no `write-started`
+            copy_assets(app, app.builder)
         app.add_css_file(STYLE)
         app.add_js_file(SCRIPT, loading_method="defer")
 

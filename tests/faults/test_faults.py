@@ -17,6 +17,8 @@ from .report import results, table
 from .rows import NotHere, Row, Tally, as_row, every, tried
 from .soak import Soak
 
+pytestmark = pytest.mark.once
+
 ROWS = every()
 #: Where rows are, and how often at least some are tried in the long form.
 MODULES = set(

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.lesson.support import project, told
-from tests.support import PROJECT, Build
+from tests.support import PROJECT, Build, once
 
 Builder = Callable[[str], Build]
 
@@ -79,7 +79,7 @@ See :ref:`the question <how many>`.
 """
 
 
-@pytest.fixture(scope="module", params=["md", "rst"])
+@pytest.fixture(scope="module", params=["md", *once("rst")])
 def build(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Builder:
     """Builds the page in a format, without a warning."""
     text = MARKDOWN if request.param == "md" else RESTRUCTURED

@@ -24,6 +24,8 @@ from sphinx_jaxpr.program.parser import patterns
 from sphinx_jaxpr.program.parser.parser import parse
 from sphinx_jaxpr.tracing.result import Result, TracedProgram
 
+pytestmark = pytest.mark.once
+
 DATA = Path(__file__).parent / "data"
 TEXTS = [path.read_text("utf-8") for path in sorted(DATA.glob("*.txt"))]
 

@@ -31,6 +31,8 @@ from sphinx_jaxpr.tracing.request import (
 )
 from sphinx_jaxpr.tracing.specs import TRANSFORMS
 
+pytestmark = pytest.mark.once
+
 SPECS = {
     "f32[]": Aval("f32", ()),
     "bf16[32, 64]": Aval("bf16", (32, 64)),

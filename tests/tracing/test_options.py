@@ -13,6 +13,8 @@ from sphinx_jaxpr.tracing.options import (
     starts_open,
 )
 
+pytestmark = pytest.mark.once
+
 
 def test_options_become_a_request() -> None:
     options = read_options("f32[], x=f32[8]", "n=3", "grad, vmap as both", "{data: 8}")

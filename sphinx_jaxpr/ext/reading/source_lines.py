@@ -168,7 +168,9 @@ def documented(directive: SphinxDirective, source: str) -> str:
         return ""
     context = directive.env.ref_context
     module = context.get("py:module") or ""
-    name = directive.env.current_document.obj_desc_name or context.get("py:class") or ""
+    described = directive.env.temp_data.get("object") or context.get("py:class") or ""
+    # Before Sphinx 8.2, the name in a signature of Python is a pair with that of its class.
+    name = str(described[0] if isinstance(described, tuple) else described)
     if not name or not _DOTTED.fullmatch(name):
         return ""
     if not module:  # the signature has the whole name

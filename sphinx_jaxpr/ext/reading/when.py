@@ -5,10 +5,11 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Iterator
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from docutils import nodes
 from sphinx import addnodes
+from sphinx.domains.std import StandardDomain
 from sphinx.environment import BuildEnvironment
 
 from ..nodes import jaxpr_blocks, jaxpr_code, jaxpr_primitives, jaxpr_when
@@ -124,7 +125,8 @@ def _noted(
     node: nodes.Element, document: nodes.document, env: BuildEnvironment
 ) -> Iterator[tuple[str, nodes.Element]]:
     """The nodes of a part that are registered, each with a noun; the outer one of two nested."""
-    numbered = env.domains.standard_domain.get_enumerable_node_type
+    standard = cast(StandardDomain, env.get_domain("std"))
+    numbered = standard.get_enumerable_node_type
     for child in node.children:
         if not isinstance(child, nodes.Element) or isinstance(child, jaxpr_when):
             continue

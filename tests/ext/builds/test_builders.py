@@ -14,7 +14,7 @@ import pytest
 from bs4 import BeautifulSoup
 
 from tests.ext.builds import book
-from tests.support import Build, Project, require
+from tests.support import Build, Project, once, require
 
 FOREIGN = '''
 """Builders that the extension can't know."""
@@ -52,6 +52,9 @@ class Foreign(Builder):
     name = "foreign"
     format = "foreign"
     default_translator_class = Translator
+
+    def prepare_writing(self, docnames):
+        pass  # before Sphinx 8 a builder must have it
 
     def get_outdated_docs(self):
         return self.env.found_docs
@@ -184,7 +187,9 @@ FORMATS = {
 }
 
 
-@pytest.mark.parametrize("builder", FORMATS)
+@pytest.mark.parametrize(
+    "builder", ["text", "man", "latex", "texinfo", *once("xml", "pseudoxml", "foreign")]
+)
 def test_plain_formats_hold_every_line_and_caption(
     builder: str, build: Callable[[str], Build], texts: dict[str, dict[str, str]]
 ) -> None:
@@ -234,7 +239,9 @@ def shown(page: BeautifulSoup) -> dict[str, str]:
     }
 
 
-@pytest.mark.parametrize("builder", PAGES)
+@pytest.mark.parametrize(
+    "builder", ["html", "epub", *once("dirhtml", "htmlhelp", "slides", "json")]
+)
 def test_html_like_formats_show_the_same_figures(
     builder: str, build: Callable[[str], Build], texts: dict[str, dict[str, str]]
 ) -> None:
@@ -261,7 +268,7 @@ def test_single_page_has_every_figure_once_and_unique_ids(
     assert {"jaxpr-double", "jaxpr-double-2", "jaxpr-dense.grad"} <= set(ids)
 
 
-@pytest.mark.parametrize("builder", ["linkcheck", "doctest", "dummy", "changes", "pickle"])
+@pytest.mark.parametrize("builder", ["pickle", *once("linkcheck", "doctest", "dummy", "changes")])
 def test_builders_without_pages_of_their_own(builder: str, build: Callable[[str], Build]) -> None:
     build(builder)
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import pytest
 from docutils import nodes
 from sphinx.events import EventManager
 
@@ -23,6 +24,8 @@ from sphinx_jaxpr.ext.judging.names import ProjectNames
 from sphinx_jaxpr.ext.records import Block
 from sphinx_jaxpr.tracing.result import Result
 from tests.support import PROJECT, Project
+
+pytestmark = pytest.mark.once
 
 PAGE = """
 # Page

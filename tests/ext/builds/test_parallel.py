@@ -44,6 +44,7 @@ def files(out: Path) -> dict[str, bytes]:
     }
 
 
+@pytest.mark.once
 def test_parallel_equals_serial(tmp_path: Path) -> None:
     """Same files to the byte, same findings in the same order, under any hash seed."""
     pages = {

@@ -9,6 +9,8 @@ from sphinx_jaxpr.ext.judging.progress import TracingProgress, duration
 from sphinx_jaxpr.tracing.grammar import Step
 from sphinx_jaxpr.tracing.request import Request
 
+pytestmark = pytest.mark.once
+
 REQUEST = Request("m:f", steps=(Step("grad"), Step("vmap")))
 
 

@@ -17,6 +17,8 @@ from sphinx_jaxpr.ext.judging.session import BuildSession
 from sphinx_jaxpr.program.query.evaluate import judge
 from tests.ext.sessions import TEXT, Results, arrived, directive, result, session_of
 
+pytestmark = pytest.mark.once
+
 
 def key(number: int) -> tuple[str, str, str, str]:
     return str(number), str(number), "f", ""

@@ -15,7 +15,7 @@ from sphinx_jaxpr.ext.judging.verdicts import sealed, unsealed
 from sphinx_jaxpr.ext.links import is_page
 from sphinx_jaxpr.ext.records import Verdict
 from sphinx_jaxpr.tracing.files import canonical, digest
-from tests.support import DENSE, Build, Project
+from tests.support import DENSE, Build, Project, once
 
 BLOCK = """
 ```{jaxpr-transform} layers:dense
@@ -101,7 +101,8 @@ def test_nothing_of_ours_is_mistaken_for_an_equation(built: Build) -> None:
 
 
 @pytest.mark.parametrize(
-    "builder", ["text", "latex", "man", "texinfo", "singlehtml", "dirhtml", "gettext"]
+    "builder",
+    ["text", "latex", "singlehtml", *once("man", "texinfo", "dirhtml", "gettext")],
 )
 def test_other_formats(project: Project, built: Build, builder: str) -> None:
     done = project.build(builder, "-W", "-n")
@@ -300,6 +301,7 @@ What `dense[x]` is:
     assert [int(re.search(r"index\.md:(\d+): ", one)[1]) for one in told] == due, told
 
 
+@pytest.mark.once
 def test_many_roles_on_one_page_are_found_fast(tmp_path_factory: pytest.TempPathFactory) -> None:
     from docutils.utils import new_document
 
@@ -481,6 +483,7 @@ Without a condition.
 """
 
 
+@pytest.mark.once
 def test_parts_under_a_condition(tmp_path_factory: pytest.TempPathFactory) -> None:
     project = Project(tmp_path_factory.mktemp("when"), {"docs/index.md": WHEN})
     for _ in range(2):
@@ -504,7 +507,7 @@ def test_parts_under_a_condition(tmp_path_factory: pytest.TempPathFactory) -> No
     assert "Hidden" in (done.out / "index.txt").read_text("utf-8")
 
 
-@pytest.mark.parametrize("builder", ["latex", "texinfo", "man"])
+@pytest.mark.parametrize("builder", ["latex", *once("texinfo", "man")])
 def test_a_page_that_is_in_no_book(tmp_path_factory: pytest.TempPathFactory, builder: str) -> None:
     """The words of a link stand alone where its page is left out of the book."""
     page = "# P\n\n{jaxpr:ref}`dense` {jaxpr:eqn}`dense[tanh]` {jaxpr:prim}`tanh`\n"
@@ -552,6 +555,7 @@ def test_links_follow_lists_and_hidden_blocks(tmp_path_factory: pytest.TempPathF
     assert targets("prim") == []
 
 
+@pytest.mark.once
 def test_a_page_is_written_again_when_what_it_refers_to_changes(
     tmp_path_factory: pytest.TempPathFactory,
 ) -> None:
@@ -608,6 +612,7 @@ def setup(app):
     }
 
 
+@pytest.mark.once
 def test_what_is_kept_is_sealed() -> None:
     """Whatever is done to it, no other verdict comes out."""
     kept = {
@@ -648,6 +653,7 @@ def test_addresses_of_other_projects_are_of_pages() -> None:
         assert not is_page(one), one
 
 
+@pytest.mark.once
 def test_a_damaged_memory_is_judged_anew(tmp_path: Path) -> None:
     """A false claim that an environment calls true: no digest, no belief; nor for a check."""
     files = {"docs/index.md": f"{MD}\n{{jaxpr:claim}}`false <len(dense) == 5>`\n"}
@@ -670,6 +676,7 @@ def test_a_damaged_memory_is_judged_anew(tmp_path: Path) -> None:
     assert len(project.build("html", *doctrees, "-E").warnings) == 1
 
 
+@pytest.mark.once
 def test_of_a_block_that_failed_nothing_more_is_told(
     tmp_path_factory: pytest.TempPathFactory,
 ) -> None:

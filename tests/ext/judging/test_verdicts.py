@@ -36,6 +36,8 @@ from sphinx_jaxpr.tracing.files import digest
 from sphinx_jaxpr.tracing.result import ErrorKind, Result, TracedProgram, TraceError
 from sphinx_jaxpr.tracing.store import Seen
 
+pytestmark = pytest.mark.once
+
 #: Programs by the names of their primitives; one can't be traced, one has a primitive of its own.
 PROGRAMS = {
     "tanh mul": "{ lambda ; a:f32[8]. let b:f32[8] = tanh a; c:f32[8] = mul b b in (c,) }",

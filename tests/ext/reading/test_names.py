@@ -5,6 +5,8 @@ from __future__ import annotations
 import zlib
 from pathlib import Path
 
+import pytest
+
 from tests.ext.cases import GOOD, Case, Page, dedented, problems, warned
 from tests.support import Project
 
@@ -176,6 +178,7 @@ def test_names_of_the_page_and_of_the_project(tmp_path: Path) -> None:
     assert set(same.texts("other")) == {"jaxpr-twin", "jaxpr-twin-2"}
 
 
+@pytest.mark.once
 def test_modules_that_may_be_named(tmp_path: Path) -> None:
     files = {
         "src/names.py": CODE,
@@ -199,6 +202,7 @@ def test_modules_that_may_be_named(tmp_path: Path) -> None:
     assert "outside" in built.page("index").find(id="jaxpr-n2").get_text()
 
 
+@pytest.mark.once
 def test_names_lead_into_no_other_module(tmp_path: Path) -> None:
     """What an allowed module has imported is an attribute of it; JAX may always be named."""
     files = {

@@ -11,6 +11,8 @@ from sphinx_jaxpr.ext.showing import ahead
 from sphinx_jaxpr.ext.showing.ahead import Ahead
 from tests.ext.sessions import TEXT, Results, arrived, directive, session_of
 
+pytestmark = pytest.mark.once
+
 
 @pytest.fixture
 def store() -> Results:

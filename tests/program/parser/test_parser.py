@@ -695,6 +695,7 @@ REPEATED: dict[str, tuple[str, str, str]] = {
 }
 
 
+@pytest.mark.once
 @pytest.mark.parametrize("name", REPEATED)
 def test_work_grows_with_the_length_of_the_text(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     start, repeated, end = REPEATED[name]

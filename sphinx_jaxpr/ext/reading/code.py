@@ -195,7 +195,7 @@ class CodeOfPage:
 
         ``without_code`` is what is wrong with its target unless that is a name of the code.
         """
-        request = directive.blocks[0].request
+        request = directive.blocks[0].request if self.parts or without_code else None
         if request is None:
             return directive
         names = names_of(request)

@@ -10,14 +10,49 @@ from sphinx import addnodes
 
 from ...tracing.files import file_name
 from ..config import ProjectSettings
-from ..nodes import jaxpr_code, jaxpr_primitives
-from ..records import DirectiveRecord, PageRecords, PrimitiveList
+from ..nodes import jaxpr_blocks, jaxpr_code, jaxpr_primitives
+from ..records import (
+    CodePart,
+    DirectiveRecord,
+    Finding,
+    PageRecords,
+    PrimitiveList,
+    ShowRecord,
+)
 from . import statements
-from .code import CodeOfPage, with_nodes
 
 
 def collect(docname: str, doctree: nodes.document, settings: ProjectSettings) -> PageRecords:
     """The records of a page; its nodes keep their own, and the page's name."""
+    directives, shows, code, findings = _blocks(docname, doctree, settings)
+    lists = list(doctree.findall(jaxpr_primitives))
+    for number, listed in enumerate(lists, 1):
+        only = statements.conditions(listed, addnodes.only, "expr")
+        listed["docname"] = docname
+        listed["listing"] = PrimitiveList(listed["scope"], number, only)
+    on_page, named, others = statements.collect(docname, doctree, directives)
+    findings += others
+    findings += [finding for listed in lists for finding in listed["findings"]]
+    return PageRecords(
+        directives=tuple(directives),
+        lists=tuple(listed["listing"] for listed in lists),
+        statements=tuple(on_page),
+        findings=tuple(findings),
+        shows=tuple(shows),
+        links=tuple(_links(doctree)),
+        named=tuple(named),
+        code=tuple(code),
+    )
+
+
+def _blocks(
+    docname: str, doctree: nodes.document, settings: ProjectSettings
+) -> tuple[list[DirectiveRecord], list[ShowRecord], list[CodePart], list[Finding]]:
+    """The blocks of a page, where they are shown, its code, and what is wrong with that."""
+    if not any(isinstance(node, jaxpr_blocks | jaxpr_code) for node in doctree.findall()):
+        return [], [], [], []  # most pages of a project may have neither
+    from .code import CodeOfPage, with_nodes
+
     taken: set[str] = set()
     directives = []
     shows = []
@@ -32,27 +67,11 @@ def collect(docname: str, doctree: nodes.document, settings: ProjectSettings) ->
         directive = _on_page(directive, docname, taken, only)
         node["directive"] = directive._replace(number=number)
         directives.append(node["directive"])
-    lists = list(doctree.findall(jaxpr_primitives))
-    for number, listed in enumerate(lists, 1):
-        only = statements.conditions(listed, addnodes.only, "expr")
-        listed["docname"] = docname
-        listed["listing"] = PrimitiveList(listed["scope"], number, only)
-    on_page, named, findings = statements.collect(docname, doctree, directives)
-    findings += code.findings
-    findings += [finding for listed in lists for finding in listed["findings"]]
+    findings = code.findings
     for written in list(doctree.findall(jaxpr_code)):
         findings += written["findings"]
         written.parent.remove(written)  # the code block beside it shows the code
-    return PageRecords(
-        directives=tuple(directives),
-        lists=tuple(listed["listing"] for listed in lists),
-        statements=tuple(on_page),
-        findings=tuple(findings),
-        shows=tuple(shows),
-        links=tuple(_links(doctree)),
-        named=tuple(named),
-        code=tuple(code.parts),
-    )
+    return directives, shows, code.parts, findings
 
 
 def _links(doctree: nodes.document) -> list[str]:

@@ -14,7 +14,7 @@ from ..links import ShownIds
 from ..records import DirectiveRecord
 from .build import RunningBuild
 from .domain import JaxprDomain
-from .lines import Lines
+from .lines import NamedLines
 from .meanings import Meanings
 from .path_targets import PathTargets
 from .scopes import Scopes
@@ -73,7 +73,7 @@ def start(
     scopes = Scopes(session, directives, domain.all_directives, meanings.own_primitives)
     lists = domain.visible_lists(app.tags)
     addresses = Addresses(session, meanings, app.builder, ids, directives, lists)
-    named = Lines({page: records.named for page, records in domain.records.items()}, tags)
+    named = NamedLines({page: records.named for page, records in domain.records.items()}, tags)
     verdicts = VerdictCache(session, scopes, meanings, addresses, domain.data["judged"], named)
     targets = PathTargets(verdicts, session.mode, settings.elide)
     build = RunningBuild(session, verdicts, targets, meanings, ids)

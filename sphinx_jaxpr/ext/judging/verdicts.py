@@ -33,7 +33,7 @@ from ..records import (
     Statement,
     Verdict,
 )
-from .lines import Lines, kept, texts, used_lets
+from .lines import NamedLines, kept, texts, used_lets
 from .meanings import Meanings
 from .scopes import DirectiveOnPage, Scopes, words_of
 from .session import BuildSession
@@ -188,13 +188,13 @@ class VerdictCache:
         meanings: Meanings,
         addresses: Addresses,
         kept: object = "",
-        lines: Lines | None = None,
+        lines: NamedLines | None = None,
     ) -> None:
         self.session = session
         self.scopes = scopes
         self.meanings = meanings
         self.addresses = addresses
-        self.lines = lines or Lines({}, ())
+        self.lines = lines or NamedLines({}, ())
         self._before = kept
         self._used: dict[str, _Entry] = {}
         self._writing = False  # pages show what this build judges, whatever was kept

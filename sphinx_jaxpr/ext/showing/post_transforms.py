@@ -10,9 +10,9 @@ from sphinx.builders.html import StandaloneHTMLBuilder
 
 from ...program.text import on_one_line
 from ..judging.build import RunningBuild
-from ..judging.domain import are_met
 from ..judging.events import emit_figures
 from ..judging.start import running
+from ..judging.tags import are_met
 from ..links import link
 from ..nodes import jaxpr_blocks, jaxpr_claims, jaxpr_statement, jaxpr_when
 from ..pages import PageTransform

@@ -41,7 +41,7 @@ WARM = {
     ],
     "ext.judging": [
         *("build", "domain", "events", "findings", "lines", "meanings", "path_targets"),
-        "rewritten",
+        *("rewritten", "tags"),
         *("recent", "scopes", "session", "start", "storage", "verdicts"),
     ],
     "tracing": ["files", "fingerprint", "folders", "jobs", "masking", "needs", "packs", "store"],

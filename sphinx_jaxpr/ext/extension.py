@@ -18,8 +18,13 @@ from ..program.text import on_one_line
 from ..tracing.files import digest
 from .assets import add_assets, copy_assets
 from .builders.pageless import Judged, PagelessBuilder
+<<<<<<< HEAD
 from .config import ProjectSettings, conf_line, register, settle
 from .judging.domain import JaxprDomain, every_kind
+=======
+from .config import ProjectSettings, register, settle
+from .judging.domain import JaxprDomain
+>>>>>>> p-claims
 from .judging.events import add_events, emit_traced
 from .judging.findings import (
     BlockFindings,
@@ -33,6 +38,7 @@ from .judging.findings import (
 from .judging.rewritten import page_digests
 from .judging.session import PAGES
 from .judging.start import begin, start
+from .judging.tags import every_kind
 from .locale import CATALOG, FOLDER, add_catalog
 from .nodes import register_nodes
 from .on_demand import (

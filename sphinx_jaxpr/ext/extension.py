@@ -18,13 +18,8 @@ from ..program.text import on_one_line
 from ..tracing.files import digest
 from .assets import add_assets, copy_assets
 from .builders.pageless import Judged, PagelessBuilder
-<<<<<<< HEAD
 from .config import ProjectSettings, conf_line, register, settle
-from .judging.domain import JaxprDomain, every_kind
-=======
-from .config import ProjectSettings, register, settle
 from .judging.domain import JaxprDomain
->>>>>>> p-claims
 from .judging.events import add_events, emit_traced
 from .judging.findings import (
     BlockFindings,

@@ -38,12 +38,9 @@ from ..records import (
     packed,
     unpacked,
 )
-<<<<<<< HEAD
 from .appearances import Appearance, Appearances
 from .names import ProjectNames
-=======
 from .tags import are_met, every_kind
->>>>>>> p-claims
 
 if TYPE_CHECKING:
     from .build import RunningBuild

@@ -90,13 +90,8 @@ def start(
     scopes = Scopes(session, directives, declared, meanings.own_primitives, shows)
     appearances = scopes.appearances
     lists = domain.visible_lists(app.tags)
-<<<<<<< HEAD
     addresses = Addresses(session, meanings, app.builder, ids, appearances.pages, lists)
-    named = Lines({page: records.named for page, records in domain.records.items()}, tags)
-=======
-    addresses = Addresses(session, meanings, app.builder, ids, directives, lists)
     named = NamedLines({page: records.named for page, records in domain.records.items()}, tags)
->>>>>>> p-claims
     verdicts = VerdictCache(session, scopes, meanings, addresses, domain.data["judged"], named)
     targets = PathTargets(verdicts, session.mode, settings.elide)
     build = RunningBuild(session, verdicts, targets, meanings, ids, appearances)

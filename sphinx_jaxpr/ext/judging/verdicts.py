@@ -34,12 +34,8 @@ from ..records import (
     Statement,
     Verdict,
 )
-<<<<<<< HEAD
 from .appearances import Appearance
-from .lines import Lines, kept, texts, used_lets
-=======
 from .lines import NamedLines, kept, texts, used_lets
->>>>>>> p-claims
 from .meanings import Meanings
 from .names import DirectiveOnPage
 from .scopes import Scopes, words_of

@@ -11,10 +11,7 @@ from sphinx.builders.html import StandaloneHTMLBuilder
 from ...program.text import on_one_line
 from ..judging.appearances import Appearance
 from ..judging.build import RunningBuild
-<<<<<<< HEAD
-from ..judging.domain import JaxprDomain, are_met
-=======
->>>>>>> p-claims
+from ..judging.domain import JaxprDomain
 from ..judging.events import emit_figures
 from ..judging.findings import StatementChecker
 from ..judging.start import running

@@ -40,15 +40,9 @@ WARM = {
         *("showing", "showing.index", "showing.primitives", "values"),
     ],
     "ext.judging": [
-<<<<<<< HEAD
         *("appearances", "build", "domain", "events", "findings", "lines", "meanings"),
         *("path_targets", "rewritten"),
-        *("names", "recent", "scopes", "session", "start", "storage", "verdicts"),
-=======
-        *("build", "domain", "events", "findings", "lines", "meanings", "path_targets"),
-        *("rewritten", "tags"),
-        *("recent", "scopes", "session", "start", "storage", "verdicts"),
->>>>>>> p-claims
+        *("names", "recent", "scopes", "session", "start", "storage", "tags", "verdicts"),
     ],
     "tracing": ["files", "fingerprint", "folders", "jobs", "masking", "needs", "packs", "store"],
 }

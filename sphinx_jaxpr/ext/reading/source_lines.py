@@ -220,6 +220,7 @@ def find_lines(
     ``kind`` is the node that the role leaves, with the role as written in ``raw``.  Each is
     searched for from the line of its block on; the same text again is the next match.
     """
+    env = getattr(doctree.settings, "env", None)  # of a doctree that Sphinx reads
     texts: dict[tuple[str, int], _File] = {}
     literals: list[nodes.literal] = []
     roles: list[nodes.Element] = []
@@ -231,7 +232,7 @@ def find_lines(
         assert isinstance(node, kind)
         roles.append(node)
         source, line = _position(node)
-        line += _shift(doctree.settings.env, source, line)
+        line += _shift(env, source, line) if env is not None else 0
         lines, first = lines_at(source, line)
         if (source, first) not in texts:
             slack = _slack() if source != doctree.get("source") else 0

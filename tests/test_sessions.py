@@ -11,6 +11,7 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
+from nox.command import CommandFailed
 
 from tests.support import PROJECT
 
@@ -86,12 +87,16 @@ def test_interpreters_come_from_path_and_pyenv_the_preferred_version_first(
 class Session:
     """What an installation asks of a nox session."""
 
-    def __init__(self, error: Exception | None = None, backend: str = "uv") -> None:
+    bin = "bin"
+
+    def __init__(self, error: Exception | None = None, *, has_uv: bool = True) -> None:
         self.error = error
-        self.venv_backend = backend
+        self.has_uv = has_uv
         self.commands: list[tuple[str, ...]] = []
 
-    def run_install(self, *command: str) -> bool:
+    def run_install(self, *command: str, external: bool = False) -> bool:
+        if "uv" in command and not self.has_uv:
+            raise CommandFailed("No module named uv")
         self.commands.append(command)
         if self.error:
             raise self.error
@@ -112,8 +117,8 @@ def test_an_environment_installs_once_for_its_pins(
         environment.install(session)
         assert environment.current
     assert [command[-1] for command in session.commands] == ["jax==0.7.2", "jax==0.8.0"]
-    assert {command[:2] for command in session.commands} == {("uv", "pip")}
-    without = Session(backend="virtualenv")
+    assert {command[2:4] for command in session.commands} == {("uv", "pip")}
+    without = Session(has_uv=False)
     noxfile.Pinned("some", ("3.11",), ("jax==0.9.0",)).install(without)
     assert without.commands[0][:3] == ("python", "-m", "pip")
 

@@ -60,18 +60,20 @@ SPLIT_WX = 'shard_map(in_specs={w: ("data",), x: ("data",)}, out_specs=("data",)
 CHANGES = {
     "reading": [
         *changes(
-            "reading.py",
+            "reading.md",
             (STRAIGHT, "return start"),
             (STRAIGHT, "return slope + start * x"),
             (STRAIGHT, "return x * slope + start * start"),
-            ("def straight(x: jax.Array, slope", "def straight(slope: jax.Array, x"),
+            ("def straight(x, slope", "def straight(slope, x"),
             (STEP, "return a"),
             (STEP, "step = jnp.abs(a)"),
             (SQUARES, "jnp.sum((a - b) * step, keepdims=True)"),
             (SQUARES, "jnp.sum(step, keepdims=True)"),
             (TURN, "result = x + result"),
             ("    return result", "    return x"),
+            (SQUARES, "jnp.sum(jnp.clip(step, 0.0, 1.0))"),
             ("return x * SCALE", "return x"),
+            ("OFFSET = np.float32(0.5)", "OFFSET = jnp.float32(0.5)"),
             (BOUNDED, "return x"),
             ("forgotten = jnp.sin(x)", "x = jnp.sin(x)"),
             ("forgotten = jnp.sin(x)", "forgotten = jnp.cos(x)"),
@@ -81,8 +83,8 @@ CHANGES = {
             (HALVES, "return half(a)"),
             (HALVES, "return a + b"),
             (HALVES, "return jax.jit(lambda x, y: x * y)(a, b) + jax.jit(jnp.add)(b, a)"),
+            (":args: a=f32[3], b=f32[3]", ":args: a=f32[3,2], b=f32[3,2]"),
         ),
-        *changes("reading.md", (":args: a=f32[3], b=f32[3]", ":args: a=f32[3,2], b=f32[3,2]")),
     ],
     "transforms": [
         *changes(
@@ -131,12 +133,12 @@ CHANGES = {
     ],
     "control-flow": [
         *changes(
-            "control.py",
+            "control-flow.md",
             (COND, "return x"),
             (COND, "return jax.lax.cond(x > 0, shrink, keep, x)"),
             (COND, "return jax.lax.switch(jax.numpy.int8(x), [keep, shrink, shrink], x)"),
             (COND, "return jax.lax.select(x > 0, keep(x), shrink(x))"),
-            ("    return x\n\n\ndef shrink", "    return 2 * x\n\n\ndef shrink"),
+            ("    return x\n\ndef shrink", "    return 2 * x\n\ndef shrink"),
             (WHILE, "return x"),
             (WHILE, "return jax.lax.fori_loop(0, 5, lambda _, v: v / 2.0, x)"),
             (WHILE, "return jax.lax.while_loop(lambda v: v > 1.0, lambda v: v / 2.0, 2 * x)"),
@@ -146,9 +148,6 @@ CHANGES = {
             (FIVE, "return a"),
             (FIVE, "return jax.lax.scan(lambda x, y: (x * y, x), a, a * jax.numpy.ones(5))[0]"),
             ("jax.lax.fori_loop(0, steps,", "jax.lax.fori_loop(0, 5,"),
-        ),
-        *changes(
-            "control-flow.md",
             (":transforms: vmap(axis_size=8)", ":transforms: jit as vmap"),
             (":transforms: vmap(axis_size=8)", ":transforms: grad as vmap"),
             (":args: x=f32[10]", ":args: x=f32[12]"),
@@ -159,7 +158,7 @@ CHANGES = {
     ],
     "composing": [
         *changes(
-            "composing.py",
+            "composing.md",
             (LOSS, "return y"),
             (LOSS, "error = x @ w + y"),
             (LOSS, "error = x * w - y"),
@@ -167,29 +166,17 @@ CHANGES = {
             ("return error * error", "return error"),
             ("return error * error", "return error * error * error"),
             ("return error * error", "return jax.lax.max(error, y) * w.sum()"),
-        ),
-        *changes(
-            "composing.md",
-            (":transforms: grad\n", ":transforms: jvp as grad\n"),
-            (":transforms: grad\n", ":transforms: value_and_grad as grad\n"),
-            (":transforms: grad\n", ":transforms: hessian as grad\n"),
+            ("  grad, grad | grad\n", "  jvp as grad, grad | grad\n"),
+            ("  grad, grad | grad\n", "  value_and_grad as grad, grad | grad\n"),
+            ("  grad, grad | grad\n", "  hessian as grad, grad | grad\n"),
             (MAPPED + " | grad", "grad | " + MAPPED + " as vmap_grad"),
             (MAPPED + " | grad", MAPPED + " as vmap_grad"),
             ("grad | " + MAPPED, MAPPED + " | grad as grad_vmap"),
             ("grad | " + MAPPED, "grad as grad_vmap"),
-            (":transforms: grad | grad\n", ":transforms: jvp as grad_grad\n"),
-            (
-                ":transforms: grad | jit, jit | grad",
-                ":transforms: grad as grad_jit, grad as jit_grad",
-            ),
-            (
-                ":transforms: grad | jit, jit | grad",
-                ":transforms: jit | grad as grad_jit, grad | jit as jit_grad",
-            ),
-            (
-                ":transforms: grad | jit, jit | grad",
-                ":transforms: jvp | jit as grad_jit, jit | jvp as jit_grad",
-            ),
+            ("  grad, grad | grad\n", "  grad, jvp as grad_grad\n"),
+            ("grad | jit, jit | grad", "grad as grad_jit, grad as jit_grad"),
+            ("grad | jit, jit | grad", "jit | grad as grad_jit, grad | jit as jit_grad"),
+            ("grad | jit, jit | grad", "jvp | jit as grad_jit, jit | jvp as jit_grad"),
         ),
     ],
     "saving": [
@@ -312,6 +299,18 @@ def _starts(expression: str) -> list[str]:
     return [f"{what} {expression!r}" for what in ("claim", "equation")]
 
 
+def named_by_a_let(sentence: Sentence, found: dict[str, Any]) -> bool:
+    """Whether a finding at the line of a let that the sentence needs says that it has no value."""
+    lets = {one["words"]: one for one in found["sentences"] if one["what"] == "let"}
+    findings = {one["line"]: one["message"] for one in found["findings"]}
+    needed, todo = set[str](), [sentence[1]]
+    while todo:
+        names = {*re.findall(r"\w+", todo.pop())} & lets.keys() - needed
+        needed |= names
+        todo += [lets[name]["expression"] for name in names]
+    return any(findings.get(lets[name]["line"], "").startswith(f"let {name!r} ") for name in needed)
+
+
 @contextmanager
 def changed(folder: Path, change: Change) -> Iterator[None]:
     """The copy with one change in it."""
@@ -340,6 +339,7 @@ def test_a_sentence_that_is_made_false_is_named_at_its_line(lesson: str, tmp_pat
         broken = left & judged(found, "false", "wrong")
         assert [one for one in broken if not named(one, found)] == [], change
         left -= broken
+        left -= {one for one in left & judged(found, "unjudged") if named_by_a_let(one, found)}
         if not left:
             break
     assert left == set()

@@ -24,7 +24,15 @@ from .scope import BlockView
 from .syntax import FUNCTIONS, VERSIONS, PathError, nearest
 from .values import OF_VALUES, Value, Values
 from .views import CHANGES, OF_EQUATIONS, OF_PROGRAMS, Equations, EquationView, ProgramView
-from .vocabulary import Dtype, Origin, ParameterName, Phase, Primitive, Word
+from .vocabulary import (
+    Dtype,
+    Origin,
+    ParameterName,
+    ParametersView,
+    Phase,
+    Primitive,
+    Word,
+)
 
 if TYPE_CHECKING:
     from .walker import Walker
@@ -209,8 +217,12 @@ class Unevaluated:
             case _:
                 self.visit(key)
                 return
+        owner = self.let(inner)
+        if isinstance(owner, Values):
+            owner.item(word, self.asking)  # the names of inputs, which every JAX gives alike
+            return
         taken = inner.attr if isinstance(inner, ast.Attribute) else ""
-        if taken == "params":
+        if taken == "params" or isinstance(owner, ParametersView):
             ParameterName.check(word, self.asking)
         elif taken == "inputs" and isinstance(inner, ast.Attribute):
             self.input(inner.value, word)

@@ -216,7 +216,7 @@ def jaxdocs(session: nox.Session) -> None:
     if CI:
         chosen: tuple[str, ...] = ("tests/ext/builds/test_jaxdocs.py",)
     else:
-        marks = "not browser and not latex and not slow and not matrix"
+        marks = "not browser and not latex and not slow and not once"
         chosen = ("-m", marks, "tests/ext", "tests/lesson")
     run_tests(session, "python", *(session.posargs or chosen))
 

@@ -19,7 +19,7 @@ from ..tracing.files import digest
 from .assets import add_assets, copy_assets
 from .builders.pageless import Judged, PagelessBuilder
 from .config import ProjectSettings, conf_line, register, settle
-from .judging.domain import JaxprDomain, every_kind
+from .judging.domain import JaxprDomain
 from .judging.events import add_events, emit_traced
 from .judging.findings import (
     BlockFindings,
@@ -33,6 +33,7 @@ from .judging.findings import (
 from .judging.rewritten import page_digests
 from .judging.session import PAGES
 from .judging.start import begin, start
+from .judging.tags import every_kind
 from .locale import CATALOG, FOLDER, add_catalog
 from .nodes import register_nodes
 from .on_demand import (

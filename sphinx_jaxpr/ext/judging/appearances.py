@@ -132,7 +132,7 @@ class Appearances:
             if isinstance(record, DirectiveRecord):
                 arranged.append(self._with_ids(page, record, page, record, ids))
             elif (target := names.of(page).block(block_name(record.path))) is not None:
-                view = _shown(record, target)
+                view = _shown(record, target)._replace(page=page)
                 arranged.append(self._with_ids(page, view, target.page, target.directive, ids))
             else:
                 self.unresolved.append((page, record))

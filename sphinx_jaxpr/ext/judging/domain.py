@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import os
 from collections.abc import Callable, Iterable, Iterator
-from typing import TYPE_CHECKING, Any, ClassVar, Final
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from docutils import nodes
 from sphinx import addnodes
@@ -13,7 +13,6 @@ from sphinx.builders import Builder
 from sphinx.domains import ObjType
 from sphinx.environment import BuildEnvironment
 from sphinx.errors import NoUri
-from sphinx.util.tags import Tags
 
 from ...program.text import place
 from ...tracing.jobs import SCHEMA
@@ -41,23 +40,11 @@ from ..records import (
 )
 from .appearances import Appearance, Appearances
 from .names import ProjectNames
+from .tags import are_met, every_kind
 
 if TYPE_CHECKING:
     from .build import RunningBuild
     from .session import BuildSession
-
-
-#: Format and name of the builders that show blocks.
-BUILDERS: Final = (
-    ("html", "html"),
-    ("html", "dirhtml"),
-    ("html", "singlehtml"),
-    ("html", "epub"),
-    ("latex", "latex"),
-    ("text", "text"),
-    ("man", "man"),
-    ("texinfo", "texinfo"),
-)
 
 
 class JaxprDomain(PageDomain):
@@ -309,28 +296,6 @@ class JaxprDomain(PageDomain):
                 )
             )
         return findings
-
-
-def every_kind(tags: Any) -> list[Tags]:
-    """The tags of this build as each builder has them."""
-    return [
-        Tags([*tags, form, name, f"format_{form}", f"builder_{name}"]) for form, name in BUILDERS
-    ]
-
-
-def are_met(conditions: tuple[str, ...], tags: Any) -> bool:
-    """Whether ``only`` shows what has these conditions; ``tags`` is one set of tags, or several."""
-    if not conditions:
-        return True
-    kinds = tags if isinstance(tags, list) else [tags]
-    return any(all(_holds(condition, kind) for condition in conditions) for kind in kinds)
-
-
-def _holds(condition: str, tags: Any) -> bool:
-    try:
-        return bool(tags.eval_condition(condition))
-    except Exception:  # Sphinx reports the condition, and keeps the content
-        return True
 
 
 def _same_directive(first: DirectiveRecord, other: DirectiveRecord) -> bool:

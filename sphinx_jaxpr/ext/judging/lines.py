@@ -6,15 +6,15 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Final
 
 from ..records import CLAIM, LET, NamedLine, Statement
-from .domain import are_met
 from .scopes import words_of
+from .tags import are_met
 
 #: Whether a part of a page under a condition is shown; the last is the docstring that it is in.
 Kept = Callable[[str, str, str], bool]
 _NONE: Final[dict[str, NamedLine]] = {}
 
 
-class Lines:
+class NamedLines:
     """The named lines, by page; ``tags`` are those of this build, or of several builders."""
 
     def __init__(self, lines: Mapping[str, tuple[NamedLine, ...]], tags: Any) -> None:

@@ -15,7 +15,7 @@ from ..links import ShownIds
 from ..records import DirectiveRecord, ShowRecord
 from .build import RunningBuild
 from .domain import JaxprDomain
-from .lines import Lines
+from .lines import NamedLines
 from .meanings import Meanings
 from .path_targets import PathTargets
 from .scopes import Scopes
@@ -91,7 +91,7 @@ def start(
     appearances = scopes.appearances
     lists = domain.visible_lists(app.tags)
     addresses = Addresses(session, meanings, app.builder, ids, appearances.pages, lists)
-    named = Lines({page: records.named for page, records in domain.records.items()}, tags)
+    named = NamedLines({page: records.named for page, records in domain.records.items()}, tags)
     verdicts = VerdictCache(session, scopes, meanings, addresses, domain.data["judged"], named)
     targets = PathTargets(verdicts, session.mode, settings.elide)
     build = RunningBuild(session, verdicts, targets, meanings, ids, appearances)

@@ -35,7 +35,7 @@ from ..records import (
     Verdict,
 )
 from .appearances import Appearance
-from .lines import Lines, kept, texts, used_lets
+from .lines import NamedLines, kept, texts, used_lets
 from .meanings import Meanings
 from .names import DirectiveOnPage
 from .scopes import Scopes, words_of
@@ -191,13 +191,13 @@ class VerdictCache:
         meanings: Meanings,
         addresses: Addresses,
         kept: object = "",
-        lines: Lines | None = None,
+        lines: NamedLines | None = None,
     ) -> None:
         self.session = session
         self.scopes = scopes
         self.meanings = meanings
         self.addresses = addresses
-        self.lines = lines or Lines({}, ())
+        self.lines = lines or NamedLines({}, ())
         self._before = kept
         self._used: dict[str, _Entry] = {}
         self._writing = False  # pages show what this build judges, whatever was kept

@@ -30,7 +30,7 @@ def collect(docname: str, doctree: nodes.document, settings: ProjectSettings) ->
         only = statements.conditions(listed, addnodes.only, "expr")
         listed["docname"] = docname
         listed["listing"] = PrimitiveList(listed["scope"], number, only)
-    on_page, named, others = statements.collect(docname, doctree, directives)
+    on_page, named, others = statements.collect(docname, doctree, [*directives, *shows])
     findings += others
     findings += [finding for listed in lists for finding in listed["findings"]]
     return PageRecords(

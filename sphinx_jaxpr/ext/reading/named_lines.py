@@ -17,6 +17,7 @@ from ..records import (
     DirectiveRecord,
     Finding,
     NamedLine,
+    ShowRecord,
     Statement,
     docstring_of,
 )
@@ -95,7 +96,7 @@ class LineNames:
         )
 
     def unused(
-        self, statements: Iterable[Statement], directives: Iterable[DirectiveRecord]
+        self, statements: Iterable[Statement], directives: Iterable[DirectiveRecord | ShowRecord]
     ) -> Iterator[Finding]:
         """Findings about lines that nothing uses."""
         texts = list(_expressions(self.lines, statements, directives)) if self.lines else []
@@ -127,7 +128,7 @@ def _uses(let: NamedLine, names: frozenset[str], docstring: str, position: objec
 def _expressions(
     lines: Iterable[NamedLine],
     statements: Iterable[Statement],
-    directives: Iterable[DirectiveRecord],
+    directives: Iterable[DirectiveRecord | ShowRecord],
 ) -> Iterator[tuple[frozenset[str], str, object]]:
     """The names that each expression of a page looks up, its docstring, and where a let is."""
     for line in lines:

@@ -10,7 +10,7 @@ from sphinx import addnodes
 
 from ...program.text import clipped
 from ..nodes import jaxpr_claims, jaxpr_statement, jaxpr_when
-from ..records import DirectiveRecord, Finding, NamedLine, Statement
+from ..records import DirectiveRecord, Finding, NamedLine, ShowRecord, Statement
 from .claim_names import restore_names, show_names
 from .roles import IN_TITLES, LINKS
 from .source_lines import find_lines
@@ -66,7 +66,7 @@ def in_title(node: nodes.Node) -> bool:
 
 
 def collect(
-    docname: str, doctree: nodes.document, directives: Iterable[DirectiveRecord]
+    docname: str, doctree: nodes.document, directives: Iterable[DirectiveRecord | ShowRecord]
 ) -> tuple[list[Statement], list[NamedLine], list[Finding]]:
     """All statements of a page, in its order, its named lines, and the findings about both.
 

@@ -223,8 +223,12 @@ class WrittenPages:
     """
 
     def __init__(self, app: Sphinx) -> None:
-        # Only builders of HTML have pages beside those of documents, and say where.
-        self.path: Callable[[str], Path] | None = getattr(app.builder, "get_output_path", None)
+        # Only builders of HTML have pages beside those of documents, and say where: before
+        # Sphinx 8.2, as a text.
+        builder = app.builder
+        self.path: Callable[[str], Path | str] | None = getattr(
+            builder, "get_output_path", getattr(builder, "get_outfilename", None)
+        )
         output = digest([app.builder.name, str(app.outdir)])
         self.cache = Cache(_folder(app))
         self.file = f"primitives-{output[:12]}.txt"
@@ -253,7 +257,8 @@ class WrittenPages:
     def _file(self, page: str) -> str:
         """The digest of a page's file; ``""`` where it is missing, or unknown."""
         try:
-            return hashlib.sha256(self.path(page).read_bytes()).hexdigest() if self.path else ""
+            file = Path(self.path(page)) if self.path else None
+            return hashlib.sha256(file.read_bytes()).hexdigest() if file else ""
         except OSError:
             return ""
 

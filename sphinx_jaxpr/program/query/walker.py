@@ -75,7 +75,7 @@ class Walker:
         self.bound: dict[str, object] = {}
         self.sides: list[tuple[str, Any]] = []
         self.reached: set[ast.AST] = set()  # attributes that were there
-        self.lets: dict[str, Any] = {}  # the values of those that were evaluated
+        self.lets: dict[str, object] = {}  # the values of those that were evaluated
         self.asking: Asking
         if outer is not None:
             self.asking, self.lets = outer.asking, outer.lets

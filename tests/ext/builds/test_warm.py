@@ -42,7 +42,7 @@ WARM = {
     "ext.judging": [
         *("appearances", "build", "domain", "events", "findings", "lines", "meanings"),
         *("path_targets", "rewritten"),
-        *("names", "recent", "scopes", "session", "start", "storage", "verdicts"),
+        *("names", "recent", "scopes", "session", "start", "storage", "tags", "verdicts"),
     ],
     "tracing": ["files", "fingerprint", "folders", "jobs", "masking", "needs", "packs", "store"],
 }

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from sphinx.util.tags import Tags
 
-from sphinx_jaxpr.ext.judging.domain import every_kind
-from sphinx_jaxpr.ext.judging.lines import Lines, used_lets
+from sphinx_jaxpr.ext.judging.lines import NamedLines, used_lets
+from sphinx_jaxpr.ext.judging.tags import every_kind
 from sphinx_jaxpr.ext.records import NamedLine, Statement
 
 DOC = "api.py:docstring of api.f"
@@ -50,12 +50,12 @@ PAGE = (
 
 
 def test_a_sentence_means_lines_of_its_text_and_its_format() -> None:
-    html = Lines({"p": PAGE}, Tags(["html"]))
+    html = NamedLines({"p": PAGE}, Tags(["html"]))
     assert numbers(html.claims("p", said("a"))) == [1]
     assert numbers(html.claims("p", said("a", DOC))) == [2]
     assert numbers(html.claims("p", said("b"))) == [3]
     assert html.claims("p", said("b", DOC)) == html.claims("other", said("a")) == []
-    every = Lines({"p": PAGE}, every_kind(Tags()))
+    every = NamedLines({"p": PAGE}, every_kind(Tags()))
     assert numbers(every.apart(every.claims("p", said("b")))) == [3, 4]
     assert numbers(every.claims("p", said("b", only="latex"))) == [4]
     assert [*html.doubles(is_kept), *every.doubles(is_kept)] == []
@@ -64,13 +64,13 @@ def test_a_sentence_means_lines_of_its_text_and_its_format() -> None:
 def test_lines_that_are_shown_together_have_names_of_their_own() -> None:
     more = (line("claim", "b", 10), line("claim", "c", 11, when="yes"), line("let", "b", 12))
     included_twice = (*PAGE, PAGE[0], PAGE[6])
-    lines = Lines({"p": (*included_twice, *more)}, every_kind(Tags()))
+    lines = NamedLines({"p": (*included_twice, *more)}, every_kind(Tags()))
     doubles = [(one.line, other.line) for one, other in lines.doubles(is_kept)]
     assert doubles == [(10, 3), (11, 5), (12, 8)]
 
 
 def test_lets_of_a_page_and_of_its_docstrings() -> None:
-    lines = Lines({"p": PAGE}, Tags(["html"]))
+    lines = NamedLines({"p": PAGE}, Tags(["html"]))
     assert {name: let.line for name, let in lines.lets("p", "", is_kept).items()} == {
         "a": 7,
         "b": 8,

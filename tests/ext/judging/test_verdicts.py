@@ -11,7 +11,7 @@ import pytest
 
 from sphinx_jaxpr.block import TracedBlock
 from sphinx_jaxpr.ext.judging.findings import StatementChecker
-from sphinx_jaxpr.ext.judging.lines import Lines
+from sphinx_jaxpr.ext.judging.lines import NamedLines
 from sphinx_jaxpr.ext.judging.path_targets import PathTargets
 from sphinx_jaxpr.ext.judging.scopes import Scopes
 from sphinx_jaxpr.ext.judging.session import PAGES, Outcome, TracePolicy
@@ -146,7 +146,7 @@ class Judged:
             NamedLine("let", name, (name,), text, "p.md", line)
             for line, (name, text) in enumerate((lets or {}).items(), 9)
         ]
-        lines = Lines(dict.fromkeys(pages, tuple(named)), ())
+        lines = NamedLines(dict.fromkeys(pages, tuple(named)), ())
         self.cache = VerdictCache(self.session, scopes, meanings, addresses, kept, lines)
         own_lets = [Statement("let", each.expression, each.name, *each.position) for each in named]
         statements = {page: [*each, *own_lets] for page, each in statements.items()}

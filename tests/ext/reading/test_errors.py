@@ -251,5 +251,5 @@ def test_flags_with_values_are_found_in_the_order_of_the_options() -> None:
         directive = JaxprTransform.__new__(JaxprTransform)
         directive.options = dict.fromkeys(flags, "yes")
         directive.span, directive.findings = SourceSpan("index.md", 1, (), True), []
-        directive._check_flags()
+        directive._check_flags(FLAGS)
         assert [finding.message.split("'")[1] for finding in directive.findings] == flags

@@ -72,6 +72,18 @@ only sometimes: dense[cos]
 ```
 """
 
+#: Its block has the name of a let of the first page, which comes first there.
+OTHER = """
+# Other
+
+```{jaxpr-transform} layers:dense
+:name: g
+:args: x=f32[8,8], w=f32[8,8], b=f32[8]
+```
+
+{jaxpr:ref}`g` has {jaxpr:val}`len(g)` equations.
+"""
+
 RST = """
 Same
 ====
@@ -191,6 +203,7 @@ locale_dirs = ["locale"]
 def project(tmp_path_factory: pytest.TempPathFactory) -> Project:
     pages = {
         "docs/index.md": GOOD,
+        "docs/other.md": OTHER,
         "docs/same.rst": RST,
         "docs/bad.md": BAD,
         "docs/api.rst": "API\n===\n\n.. automodule:: api\n   :members:\n",
@@ -244,6 +257,14 @@ def test_sentences_name_lines(built: Build) -> None:
     ]
 
 
+def test_a_let_comes_before_a_block_of_another_page(project: Project, built: Build) -> None:
+    assert "g has 4 equations." in paragraphs(built, "other")
+    links = built.page("index").select('section > p a[href="#jaxpr-dense.grad"]')
+    assert [link.get_text() for link in links] == ["g"]
+    again = project.build("html")  # verdicts of the last build
+    assert findings(again, "index.md") == findings(again, "other.md") == []
+
+
 def test_rst_does_the_same(built: Build) -> None:
     line = RST.split("\n").index(
         "False :jaxpr:claim:`it is long`, :jaxpr:claim:`again <#it is long>`."
@@ -270,7 +291,8 @@ def test_findings_are_at_the_sentence_or_at_the_line(built: Build) -> None:
     expected = [
         ("the forward part:", "no sentence of this page uses the claim 'the forward part'"),
         ("It Is Long:", "the name 'It Is Long' is also at bad.md:%d, and that one counts"),
-        ("let dense", "let 'dense' has the name of a block, which counts; try 'dense_'"),
+        ("let dense", "let 'dense' has the name of a block of this page, which counts;"
+                      " try 'dense_'"),
         ("let unused", "no expression of this page uses let 'unused'"),
         ("the forwad", "'the forwad part' has no predicate"),
         ("#nothing", "no line of jaxpr-claims on this page has the name 'nothing'"),

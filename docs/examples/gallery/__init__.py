@@ -1,1 +1,0 @@
-"""Functions of the gallery, written as one writes them anyway."""

@@ -362,7 +362,7 @@ def clashes(verdicts: VerdictCache, srcdir: str) -> list[Finding]:
         findings.append(Finding("claim", message, *line.position))
     for page, lines in verdicts.lines.pages.items():
         for line in lines:
-            if line.kind == LET and line.name and verdicts.scopes.is_own(page, line.name):
+            if line.kind == LET and line.name and verdicts.is_block(page, line.name):
                 message = (
                     f"let {line.name!r} has the name of a block, which counts;"
                     f" try {line.name + '_'!r}"

@@ -7,7 +7,7 @@ those of the project; nothing of the project is copied for a page.
 from __future__ import annotations
 
 import re
-from collections.abc import Container, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING
 from unicodedata import normalize
@@ -78,21 +78,16 @@ class Scopes:
         return PageNames({inside.name: DirectiveOnPage(page, inside)}, {})
 
     def mentioned(
-        self,
-        page: str,
-        text: str,
-        inside: DirectiveRecord | None = None,
-        lets: Container[str] = (),
+        self, page: str, text: str, inside: DirectiveRecord | None = None
     ) -> list[DirectiveOnPage]:
         """The directives whose blocks an expression may use, by the words in it.
 
-        Inside a directive it is that one, which a path need not name. A let hides a block of
-        another page, so that a name that is given there changes nothing here.
+        Inside a directive it is that one, which a path need not name.
         """
         if inside is not None:
             return [DirectiveOnPage(page, inside)]
         names = self.names(page)
-        named = (names.directive(word) for word in words_of(text) if word not in lets)
+        named = (names.directive(word) for word in words_of(text))
         return [directive for directive in named if directive is not None]
 
     def left_out(self, page: str, text: str) -> frozenset[str]:
@@ -104,10 +99,6 @@ class Scopes:
             for word in words_of(text)
             if word in self._hidden or (word in declared and names.directive(word) is None)
         )
-
-    def is_own(self, page: str, name: str) -> bool:
-        """Whether a page declares a block with this name, also one that this build leaves out."""
-        return any(directive.name == name for directive in self.declared.get(page, ()))
 
     @cached_property
     def _hidden(self) -> frozenset[str]:
@@ -129,9 +120,7 @@ class Scopes:
         from ...program.query.scope import Scope
 
         blocks = [
-            target
-            for named in self.mentioned(page, text, inside, lets or ())
-            for target in named.blocks()
+            target for named in self.mentioned(page, text, inside) for target in named.blocks()
         ]
         primitives = frozenset((*self.primitives(blocks), *self.vocabulary(page)))
         return Scope(

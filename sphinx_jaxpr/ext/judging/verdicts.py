@@ -262,10 +262,14 @@ class VerdictCache:
         return self.of(page, Statement("when", condition, "", source, 0)).state != FALSE
 
     def lets(self, page: str, statement: Statement) -> dict[str, NamedLine]:
-        """The lets that a statement of a page may use; none has the name of a block there."""
+        """The lets that a statement of a page may use; none has the name of a block."""
         is_kept = None if statement.role == "when" else self.is_kept
         lets = self.lines.lets(page, statement.docstring, is_kept)
-        return {name: line for name, line in lets.items() if not self.scopes.is_own(page, name)}
+        return {name: line for name, line in lets.items() if not self.is_block(page, name)}
+
+    def is_block(self, page: str, name: str) -> bool:
+        """Whether a name is that of a block, also of one that this build leaves out."""
+        return bool(self.scopes.names(page).directive(name) or self.scopes.left_out(page, name))
 
     def _question(
         self, page: str, statement: Statement, inside: DirectiveRecord | None = None
@@ -285,7 +289,7 @@ class VerdictCache:
         page, statement = question.page, question.statement
         if statement.role == "prim":
             return _Entry(self._primitive(page, statement.expression), judged=True)
-        directives = self.scopes.mentioned(page, question.text, question.inside, question.lets)
+        directives = self.scopes.mentioned(page, question.text, question.inside)
         key = self._key(question, directives)
         entry = self._earlier(key, question)
         if entry is None:
@@ -325,8 +329,7 @@ class VerdictCache:
 
     def is_pasted(self, page: str, statement: Statement) -> bool:
         """Whether all programs of a statement were pasted into a page."""
-        question = self._question(page, statement)
-        directives = self.scopes.mentioned(page, question.text, None, question.lets)
+        directives = self.scopes.mentioned(page, self._question(page, statement).text)
         targets = [target for named in directives for target in named.blocks()]
         return bool(targets) and all(target.block.pasted for target in targets)
 

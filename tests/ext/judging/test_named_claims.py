@@ -179,18 +179,6 @@ is long: len(dense) == 99
 ```
 """
 
-#: A page that gives a block the name of lets on other pages.
-OTHER = """
-# Other
-
-```{jaxpr-transform} layers:dense
-:args: x=f32[4,4], w=f32[4,4], b=f32[4]
-:name: g
-```
-
-{jaxpr:claim}`<len(g) == 4>`
-"""
-
 CONF = """
 extensions += ["sphinx.ext.autodoc"]
 suppress_warnings = ["toc.not_included", "myst.xref_missing"]
@@ -205,7 +193,6 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Project:
         "docs/index.md": GOOD,
         "docs/same.rst": RST,
         "docs/bad.md": BAD,
-        "docs/other.md": OTHER,
         "docs/api.rst": "API\n===\n\n.. automodule:: api\n   :members:\n",
         "src/api.py": DOCSTRINGS,
         "docs/translated.md": TRANSLATED,
@@ -309,15 +296,6 @@ def test_findings_are_at_the_sentence_or_at_the_line(built: Build) -> None:
     assert "did you mean 'the forward part'" in dict(reported)[at("the forwad")]
     unused = {"no sentence of this page uses the claim 'broken'"}
     assert not [text for _, text in reported for start in unused if text.startswith(start)]
-
-
-def test_a_let_comes_before_a_block_of_another_page(built: Build) -> None:
-    """A name that some page gives later can't change what a sentence here says."""
-    assert findings(built, "other.md") == []  # there it is the block
-    assert any("where g = dense.grad" in text for _, text in findings(built, "same.rst"))
-    links = [str(a["href"]) for a in built.page("index").select("section > p a")]
-    assert any(link.startswith("#jaxpr-dense.grad-eqn-") for link in links)
-    assert not [link for link in links if "other" in link]
 
 
 def test_docstrings_have_names_of_their_own(built: Build) -> None:

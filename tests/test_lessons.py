@@ -56,6 +56,7 @@ FIVE = "return jax.lax.fori_loop(0, 5, lambda _, x: 0.5 * (x + a / x), a)"
 LOSS, MAPPED = "error = x @ w - y", "vmap(in_axes={x: 0, y: 0}, axis_size=8)"
 PSUM = 'return jax.lax.psum(jnp.sum(x), "data")'
 SPLIT_X = 'shard_map(in_specs={x: ("data",)}, out_specs=("data",))'
+SPLIT_COLUMNS = 'shard_map(in_specs={w: (None, "data"), b: ("data",)}, out_specs=(None, "data"))'
 SPLIT_WX = 'shard_map(in_specs={w: ("data",), x: ("data",)}, out_specs=("data",))'
 
 #: For each lesson what makes its sentences false.
@@ -114,6 +115,7 @@ CHANGES = {
         (REMAT, "  jit as remat\n  grad(argnums=w) as remat_grad\n"),
         (REMAT, "  jit | grad as remat\n  remat(policy=dots_saveable) | grad(argnums=w)\n"),
         ("  shard_map\n", "  jit as shard_map\n"),
+        ("  shard_map\n", f"  {SPLIT_COLUMNS}\n"),
         ("  shard_map\n", "  shard_map | grad(argnums=w) as shard_map\n"),
         (":static: wrap=jax.jit", ":static: wrap=jax.checkpoint"),
     ),

@@ -48,6 +48,8 @@ STEP, SQUARES = "step = a - b", "jnp.sum(step * step)"
 SHIFTED, HALVES = "return 2.0 * x + TABLE", "return half(a) + half(b)"
 BOUNDED = "return jax.nn.relu(jnp.clip(x, -1.0, 1.0))"
 DENSE = "return jnp.tanh(x @ w + b)"
+OF_W, X_MAPPED = "  grad(argnums=w)\n", "  vmap(axis_size=8)\n"
+REMAT = "  remat\n  remat | grad(argnums=w)\n"
 COND = "return jax.lax.cond(x > 0, keep, shrink, x)"
 WHILE = "return jax.lax.while_loop(lambda v: v > 1.0, lambda v: v / 2.0, x)"
 FIVE = "return jax.lax.fori_loop(0, 5, lambda _, x: 0.5 * (x + a / x), a)"
@@ -55,6 +57,7 @@ LOSS, MAPPED = "error = x @ w - y", "vmap(in_axes={x: 0, y: 0}, axis_size=8)"
 PSUM = 'return jax.lax.psum(jnp.sum(x), "data")'
 GATHER = 'jax.lax.all_gather(w, "data", tiled=True)'
 SPLIT_X = 'shard_map(in_specs={x: ("data",)}, out_specs=("data",))'
+SPLIT_COLUMNS = 'shard_map(in_specs={w: (None, "data"), b: ("data",)}, out_specs=(None, "data"))'
 SPLIT_WX = 'shard_map(in_specs={w: ("data",), x: ("data",)}, out_specs=("data",))'
 
 #: For each lesson what makes its sentences false.
@@ -87,51 +90,38 @@ CHANGES = {
             (":args: a=f32[3], b=f32[3]", ":args: a=f32[3,2], b=f32[3,2]"),
         ),
     ],
-    "transforms": [
-        *changes(
-            "gallery.py",
-            (DENSE, "return x"),
-            (DENSE, "return jnp.tanh(x @ w + b) ** 2"),
-            (DENSE, "return jnp.sin(x @ w) + b"),
-            (DENSE, "return jnp.tanh(x @ w.T + b) * 2"),
-            (DENSE, "return jnp.tanh(jnp.float32(x) @ w + b).astype(x.dtype)"),
-            ("jax.vmap(function)(jnp.ones(8))", "function(jnp.ones(8))"),
-            ("jax.vmap(function)(jnp.ones(8))", "jnp.ones(8)"),
+    "transforms": changes(
+        "transforms.md",
+        (DENSE, "return x"),
+        (DENSE, "return jnp.tanh(x @ w + b) ** 2"),
+        (DENSE, "return jnp.sin(x @ w) + b"),
+        (DENSE, "return jnp.tanh(x @ w.T + b) * 2"),
+        (DENSE, "return jnp.tanh(jnp.float32(x) @ w + b).astype(x.dtype)"),
+        ("jax.vmap(function)(jnp.ones(8))", "function(jnp.ones(8))"),
+        ("jax.vmap(function)(jnp.ones(8))", "jnp.ones(8)"),
+        ("args: x=bf16[32,64]", "args: x=bf16[64,64]"),
+        (OF_W, "  value_and_grad(argnums=w) as grad\n"),
+        (OF_W, "  jvp(argnums=w) as grad\n"),
+        (OF_W, "  grad(argnums=x) as grad\n"),
+        (OF_W, "  jit as grad\n"),
+        (
+            ":args: x=f32[32,64], w=f32[64,64], b=f32[64]",
+            ":args: x=bf16[3,4], w=bf16[4,4], b=bf16[4]",
         ),
-        *changes(
-            "transforms.md",
-            (":args: x=bf16[32,64]", ":args: x=bf16[64,64]"),
-            (":transforms: grad(argnums=w)\n", ":transforms: value_and_grad(argnums=w) as grad\n"),
-            (":transforms: grad(argnums=w)\n", ":transforms: jvp(argnums=w) as grad\n"),
-            (":transforms: grad(argnums=w)\n", ":transforms: grad(argnums=x) as grad\n"),
-            (
-                ":args: x=f32[32,64], w=f32[64,64], b=f32[64]",
-                ":args: x=bf16[32,64], w=bf16[64,64], b=bf16[64]",
-            ),
-            (":transforms: vmap(axis_size=8)", ":transforms: vmap(in_axes=0, axis_size=8)"),
-            (":transforms: vmap(axis_size=8)", ":transforms: scan(over=w) as vmap"),
-            (":transforms: vmap(axis_size=8)", ":transforms: vmap(in_axes={x: 1}, out_axes=1)"),
-            (":transforms: vmap(in_axes=0, axis_size=8)", ":transforms: vmap(axis_size=8)"),
-            (":transforms: scan(over=w, length=4)", ":transforms: scan(over=(w, b), length=4)"),
-            (":transforms: scan(over=w, length=4)", ":transforms: jit as scan"),
-            (
-                ":transforms: remat, remat | grad(argnums=w)",
-                ":transforms: jit as remat, grad(argnums=w) as remat_grad",
-            ),
-            (":transforms: shard_map\n", ":transforms: jit as shard_map\n"),
-            (":transforms: grad(argnums=w)\n", ":transforms: jit as grad\n"),
-            (
-                ":transforms: remat, remat | grad(argnums=w)",
-                ":transforms: jit | grad as remat, remat(policy=dots_saveable) | grad(argnums=w)",
-            ),
-            (":transforms: shard_map\n", ":transforms: shard_map | grad(argnums=w) as shard_map\n"),
-            (
-                "gallery:dense\n:name: loop\n:args: x=bf16[32,64], w=bf16[64,64], b=bf16[64]",
-                "saving:step\n:name: loop\n:args: x=bf16[32,64], w=bf16[64,64]",
-            ),
-            (":static: wrap=jax.jit", ":static: wrap=plain"),
-        ),
-    ],
+        (X_MAPPED, "  vmap(in_axes=0, axis_size=8) as vmap\n"),
+        (X_MAPPED, "  scan(over=w) as vmap\n"),
+        (X_MAPPED, "  vmap(in_axes={x: 1}, out_axes=1)\n"),
+        ("vmap(in_axes=0, axis_size=8) as each", "vmap(axis_size=8) as each"),
+        ("scan(over=w, length=4)", "scan(over=(w, b), length=4)"),
+        ("scan(over=w, length=4)", "jit as scan"),
+        ("scan(over=w, length=4)", "scan(over=b, length=4)"),
+        (REMAT, "  jit as remat\n  grad(argnums=w) as remat_grad\n"),
+        (REMAT, "  jit | grad as remat\n  remat(policy=dots_saveable) | grad(argnums=w)\n"),
+        ("  shard_map\n", "  jit as shard_map\n"),
+        ("  shard_map\n", f"  {SPLIT_COLUMNS}\n"),
+        ("  shard_map\n", "  shard_map | grad(argnums=w) as shard_map\n"),
+        (":static: wrap=jax.jit", ":static: wrap=jax.checkpoint"),
+    ),
     "control-flow": [
         *changes(
             "control-flow.md",
@@ -330,8 +320,9 @@ def test_a_sentence_that_is_made_false_is_named_at_its_line(lesson: str, tmp_pat
     assert left == set()
 
 
-#: A role with its text, and an equation counted in digits.
-ROLE = re.compile(r"\{[\w:-]+\}`[^`]*`")
+#: A role with its text, however many backquotes are around it.
+ROLE = re.compile(r"\{([\w:-]+)\}(`+)(.+?)(?<!`)\2(?!`)", re.DOTALL)
+#: An equation counted in digits.
 COUNTED = re.compile(r"\d+\s+(?:[\w-]+\s+)?(?:equation|primitive|value|product)s?\b")
 
 
@@ -340,6 +331,47 @@ def test_no_count_is_typed(lesson: str) -> None:
     text = (DOCS / f"lessons/{lesson}.md").read_text("utf-8")
     assert COUNTED.findall(ROLE.sub("ROLE", text)) == []
     assert COUNTED.search("The gradient has 15 more equations")
+
+
+OPTION = re.compile(r"^ *:[\w-]+:.*\n", re.MULTILINE)
+#: Directives whose bodies are no running text: they don't interrupt a sentence.
+FENCE = r"^( *)(`{{3,}}|:{{3,}})\{{jaxpr-(?:{})\}}.*?^\1\2\s*$"
+BLOCKS = re.compile(FENCE.format("claims|code|transform|show"), re.DOTALL | re.MULTILINE)
+LINES = re.compile(FENCE.format("claims|code"), re.DOTALL | re.MULTILINE)
+PREDICATE = re.compile(r"<(.*)>\s*$", re.DOTALL)
+
+
+def share_in_roles(text: str) -> float:
+    """How much of a page's source is inside roles of running text; lines of options don't count."""
+    source = OPTION.sub("", text)
+    return sum(len(role[3]) for role in ROLE.finditer(BLOCKS.sub("", source))) / len(source)
+
+
+def expressions(text: str) -> Iterator[str]:
+    """What roles outside of code and claims are bound to, captions and notes included."""
+    for name, _, content in ROLE.findall(LINES.sub("", text)):
+        role, bound = name.removeprefix("jaxpr:"), PREDICATE.search(content)
+        if role in ("claim", "eqn", "ref", "val", "var") and (bound or role != "claim"):
+            yield " ".join((bound[1] if bound else content).split())
+
+
+@pytest.mark.parametrize("lesson", CHANGES)
+def test_a_reviewer_reads_sentences(lesson: str) -> None:
+    """What a sentence is bound to is beside it, in a line with a name, if it is long."""
+    text = (DOCS / f"lessons/{lesson}.md").read_text("utf-8")
+    assert share_in_roles(text) < 0.15
+    assert [expression for expression in expressions(text) if len(expression) > 80] == []
+
+
+def test_the_measure_sees_what_is_in_roles() -> None:
+    long = " + ".join(["len(dense)"] * 8)
+    text = f"It {{claim}}``has `n` <{long} > 1>``, see {{eqn}}`it <dense[0]>`.\n:name: lesson\n"
+    assert [*expressions(text)] == [f"{long} > 1", "dense[0]"]
+    assert share_in_roles(text) == (len(f"has `n` <{long} > 1>") + 13) / (len(text) - 14)
+    block = f"```{{jaxpr-claims}}\nlong {{val}}`{long}`: {long} > 1\n```\n"
+    assert [*expressions(block)] == [] and share_in_roles(block) == 0
+    note = "```{jaxpr-show} dense\n[0]\n    {val}`len(dense)`\n```\n"
+    assert [*expressions(note)] == ["len(dense)"] and share_in_roles(note) == 0
 
 
 def test_every_lesson_is_on_the_path_and_has_its_parts() -> None:

@@ -16,7 +16,7 @@ from pathlib import Path
 from playwright.sync_api import Page, sync_playwright
 
 PROJECT = Path(__file__).resolve().parent.parent
-BLOCK = "jaxpr-slope.grad"
+BLOCK = "jaxpr-dense.grad"
 #: The variable under the pointer: where the result of this equation is bound.
 POINTED = '[data-primitive="tanh"] .jaxpr-binder'
 MARGIN = 14

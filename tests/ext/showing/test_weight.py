@@ -25,10 +25,7 @@ LIMIT_EXPLAINED = 3.0
 @pytest.fixture(scope="module")
 def lesson(tmp_path_factory: pytest.TempPathFactory) -> Build:
     """The lesson of the documentation."""
-    source = PROJECT / "docs/lessons"
-    page = (source / "transforms.md").read_text("utf-8")
-    code = (source / "gallery.py").read_text("utf-8")
-    files = {"docs/index.md": page, "src/lessons/gallery.py": code, "src/lessons/__init__.py": ""}
+    files = {"docs/index.md": (PROJECT / "docs/lessons/transforms.md").read_text("utf-8")}
     conf = 'myst_enable_extensions = ["colon_fence", "deflist", "dollarmath"]\n'
     done = Project(tmp_path_factory.mktemp("lesson"), files, conf).build("html")
     assert done.code == 0

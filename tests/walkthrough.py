@@ -3,8 +3,9 @@
     python tests/walkthrough.py PAGE [FOLDER]
 
 Files are the blocks ``{code-block}`` with a caption that begins with a path; ``PATH, added`` is
-appended to what is there, and ``PATH, changed`` has lines with ``-`` that those with ``+`` replace.  Commands are the lines of ``console`` blocks that begin with ``$ ``; the
-other lines are what they must print, where ``…`` stands for anything and line breaks don't matter.
+appended to what is there, and ``PATH, changed`` has lines with ``-`` that those with ``+`` replace.
+Commands are the lines of ``console`` blocks that begin with ``$ ``; the other lines are what they
+must print, where ``…`` stands for anything and line breaks don't matter.
 Commands run in the folder, with the interpreter that runs this file, offline: what would make an
 environment or install something is left out.
 """

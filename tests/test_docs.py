@@ -9,6 +9,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from functools import cache
+from itertools import takewhile
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urldefrag
@@ -265,35 +266,32 @@ def test_files_that_markdown_links_exist() -> None:
 # --- the examples -----------------------------------------------------------
 
 
-def test_the_example_is_the_same_everywhere(site: Build) -> None:
+def test_the_example_is_the_same_everywhere() -> None:
     readme = (PROJECT / "README.md").read_text("utf-8")
     index = (DOCS / "index.md").read_text("utf-8")
-    code, configuration = fences(readme, "python")
-    (page,) = fences(readme, "md")
-    assert [code, configuration] == fences(index, "python")
-    assert [page] == fences(index, "md")
-    assert code == (DOCS / "layers.py").read_text("utf-8")
-    assert page in index.replace(f"````md\n{page}````", "")  # and live
-    written = [line for line in (code + configuration + page).splitlines() if line]
-    assert len(written) <= 10
+    (configuration,) = fences(readme, "python")
+    page, prose = fences(readme, "md")
+    for language in ("python", "md", "text"):
+        assert fences(readme, language) == fences(index, language)
+    for shown in (page, prose):
+        assert f"\n{shown}\n" in index.replace(f"````md\n{shown}````", "")  # and live
+    quick = (DOCS / "tutorial/quick-start.md").read_text("utf-8")
+    files = [step.text for step in steps(quick) if step.file]
+    assert [configuration in files[0], *files[1:3]] == [True, f"# A dense layer\n\n{page}", prose]
+    assert page in quick.replace(files[1], "")  # and live
+    assert len([line for line in (configuration + page).splitlines() if line]) <= 10
 
 
-def test_the_prose_of_the_readme_is_told_as_it_says(site: Build, tmp_path: Path) -> None:
+def test_the_prose_of_the_readme_is_reported_as_it_says(tmp_path: Path) -> None:
     readme = (PROJECT / "README.md").read_text("utf-8")
-    index = (DOCS / "index.md").read_text("utf-8")
-    code, configuration = fences(readme, "python")
-    (page,) = fences(readme, "md")
-    prose, warning = fences(readme, "text")
-    assert [prose, warning] == fences(index, "text")
-    assert f"\n{prose}\n" in index.replace(f"```text\n{prose}```", "")  # and live
-    project = Project(
-        tmp_path, {"docs/layers.py": code, "docs/index.md": f"# A\n\n{page}\n{prose}"}
-    )
+    (configuration,) = fences(readme, "python")
+    page, prose = fences(readme, "md")
+    (warning,) = fences(readme, "text")
+    project = Project(tmp_path, {"docs/index.md": f"# A dense layer\n\n{page}\n{prose}"})
     project.write("docs/conf.py", configuration)
     assert project.build("text", "-W", "-n").code == 0
-    project.write("docs/layers.py", code.replace("x, w", "x, w, b").replace("@ w", "@ w + b"))
-    changed = page.replace("w=f32[16,4]", "w=f32[16,4], b=f32[4]")
-    project.write("docs/index.md", f"# A\n\n{changed}\n{prose}")
+    changed = page.replace("tanh", "sin")
+    project.write("docs/index.md", f"# A dense layer\n\n{changed}\n{prose}")
     build = project.build("text", "-W", "-n")
     assert build.code == 1
     assert plain(warning) in plain(build.stderr)
@@ -301,14 +299,12 @@ def test_the_prose_of_the_readme_is_told_as_it_says(site: Build, tmp_path: Path)
 
 def test_the_example_of_the_readme_builds(site: Build, tmp_path: Path) -> None:
     readme = (PROJECT / "README.md").read_text("utf-8")
-    code, configuration = fences(readme, "python")
-    (page,) = fences(readme, "md")
-    files = {"docs/layers.py": code, "docs/index.md": f"# Example\n\n{page}"}
-    project = Project(tmp_path, files)
+    (configuration,) = fences(readme, "python")
+    project = Project(tmp_path, {"docs/index.md": f"# Example\n\n{fences(readme, 'md')[0]}"})
     project.write("docs/conf.py", configuration)
     build = project.build("html", "-W", "-n")
     assert build.code == 0, build.stderr
-    assert len(build.texts("index")) == 3
+    assert len(build.texts("index")) == 2
     assert build.texts("index") == site.texts("index")
 
 
@@ -329,15 +325,23 @@ def test_the_quick_start_is_one_of_these() -> None:
     assert "tutorial/quick-start.md" in FOLLOWED
 
 
+def test_the_quick_start_begins_with_two_files_of_twelve_lines() -> None:
+    text = (DOCS / "tutorial/quick-start.md").read_text("utf-8")
+    before_building = takewhile(lambda s: "sphinx-build" not in s.command, steps(text))
+    files = {step.file: step.text for step in before_building if step.file}
+    assert list(files) == ["docs/conf.py", "docs/index.md"]
+    assert sum(bool(line) for text in files.values() for line in text.splitlines()) <= 12
+    assert {step.file for step in steps(text) if step.file} == set(files)  # nor any later
+
+
 def test_the_quick_start_builds_in_both_forms(site: Build, tmp_path: Path) -> None:
     text = (DOCS / "tutorial/quick-start.md").read_text("utf-8")
-    code, configuration, markdown, sentence, _ = [s.text for s in steps(text) if s.file]
+    configuration, markdown, sentence, _ = [s.text for s in steps(text) if s.file]
     (restructured,) = fences(text, "rst")
-    assert code in (DOCS / "examples/quick.py").read_text("utf-8")
     builds: list[Build] = []
     pages = {"index.md": f"{markdown}\n{sentence}", "index.rst": restructured}
     for name, page in pages.items():
-        project = Project(tmp_path / name, {"docs/layers.py": code, f"docs/{name}": page})
+        project = Project(tmp_path / name, {f"docs/{name}": page})
         project.write("docs/conf.py", configuration)
         shown = project.build("text", "-W", "-n")
         assert shown.code == 0, shown.stderr

@@ -3,8 +3,9 @@
     python tests/walkthrough.py PAGE [FOLDER]
 
 Files are the blocks ``{code-block}`` with a caption that begins with a path; ``PATH, added`` is
-appended to what is there.  Commands are the lines of ``console`` blocks that begin with ``$ ``; the
-other lines are what they must print, where ``…`` stands for anything and line breaks don't matter.
+appended to what is there, and ``PATH, changed`` has lines with ``-`` that those with ``+`` replace.
+Commands are the lines of ``console`` blocks that begin with ``$ ``; the other lines are what they
+must print, where ``…`` stands for anything and line breaks don't matter.
 Commands run in the folder, with the interpreter that runs this file, offline: what would make an
 environment or install something is left out.
 """
@@ -35,7 +36,7 @@ class Step:
     """A file to write, or a command to run and what it must print."""
 
     file: str = ""
-    added: bool = False
+    how: str = ""
     command: str = ""
     text: str = ""
 
@@ -45,7 +46,7 @@ def steps(page: str) -> Iterator[Step]:
     for found in _BLOCK.finditer(page):
         if found["name"]:
             file, _, how = found["name"].partition(", ")
-            yield Step(file=file, added=how == "added", text=found["body"])
+            yield Step(file=file, how=how, text=found["body"])
         else:
             for part in re.split(r"^\$ ", found["body"], flags=re.MULTILINE)[1:]:
                 command, _, printed = part.partition("\n")
@@ -59,11 +60,24 @@ def walk(page: str, folder: Path) -> int:
         if step.file:
             path = folder / step.file
             path.parent.mkdir(parents=True, exist_ok=True)
-            before = path.read_text("utf-8") + "\n" if step.added else ""
-            path.write_text(before + step.text, "utf-8")
+            before = path.read_text("utf-8") if step.how else ""
+            path.write_text(_written(before, step), "utf-8")
         elif not _INSTALLS.search(step.command):
             _run(step, folder)
     return len(todo)
+
+
+def _written(before: str, step: Step) -> str:
+    """The text of a file after a step."""
+    if step.how == "added":
+        return f"{before}\n{step.text}"
+    if step.how == "changed":
+        lines = step.text.splitlines(keepends=True)
+        old, new = ("".join(line[1:] for line in lines if line[0] == sign) for sign in "-+")
+        assert before.count(old) == 1, f"{step.file} has no such lines, or several:\n{old}"
+        return before.replace(old, new)
+    assert not step.how, f"{step.file}: {step.how!r}"
+    return step.text
 
 
 def run_in(folder: Path, command: str, **env: str) -> tuple[int, str]:

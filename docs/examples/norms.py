@@ -10,5 +10,11 @@ def rms_norm(x, scale):
     .. jaxpr-transform:: rms_norm
        :args: x=f32[4,16], scale=f32[16]
        :caption: All that a call computes.
+
+    It takes :jaxpr:claim:`one square root per row`.
+
+    .. jaxpr-claims::
+
+       one square root per row: rms_norm[rsqrt].shape == (4, 1)
     """
     return x * jax.lax.rsqrt(jnp.mean(x * x, axis=-1, keepdims=True)) * scale

@@ -9,9 +9,11 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Page
+from playwright.sync_api import Browser, Page
 
-from tests.support import Build, require
+from sphinx_jaxpr.program.html import code
+from sphinx_jaxpr.program.parser.parser import parse
+from tests.support import PROJECT, Build, require
 
 pytestmark = pytest.mark.browser
 
@@ -77,6 +79,32 @@ def test_fits_and_is_readable(visit: Callable[..., Page], theme: str, scheme: st
     page.evaluate("document.querySelector('#jaxpr-refused').className = 'jaxpr jaxpr-error'")
     ratios = page.evaluate(CONTRAST, [".jaxpr-message", ".jaxpr-detail"])
     assert min(ratios.values()) >= 4.5
+
+
+def test_a_program_on_one_line_is_indented_where_it_is(browser: Browser) -> None:
+    text = (
+        "{ lambda ; a:i32[] b:f32[]. let\n    c:f32[] = cond[\n      branches=(\n"
+        "        { lambda ; d:f32[]. let e:f32[] = sin d in (e,) }\n      )\n    ] a b\n  in (c,) }"
+    )
+    lines = code.code(parse(text), {}, "b")
+    style = (PROJECT / "sphinx_jaxpr/static/jaxpr.css").read_text("utf-8")
+    page = browser.new_page()
+    page.set_content(
+        f"<style>{style}</style><figure class=jaxpr><div class=jaxpr-code>{lines}</div></figure>"
+    )
+    found = page.evaluate("""() => {
+      const left = (e, from) => {
+        const range = document.createRange();
+        range.setStart(e, from); range.setEnd(e, from + 1);
+        return range.getBoundingClientRect().left;
+      };
+      const line = document.querySelector('.jaxpr-packed');
+      const brace = left(line.firstChild, 8), start = left(line.firstChild, 0);
+      const letter = left(line.querySelector(':scope > .jaxpr-eqn > .jaxpr-var').firstChild, 0);
+      return [brace - start, letter - brace].map(width => width / (brace - start) * 8);
+    }""")
+    page.close()
+    assert found == [pytest.approx(8), pytest.approx(4, abs=0.1)]
 
 
 def test_furo_by_button_differs_from_the_system(visit: Callable[..., Page]) -> None:

@@ -54,6 +54,8 @@ nb_merge_streams = True
 nb_execution_show_tb = True
 nb_execution_timeout = 100
 
+jaxpr_page_code = ["jaxpr-code", "code-cell"]
+
 copybutton_prompt_text = r">>> |\.\.\. |\$ |In \[\d*\]: | {2,5}\.\.\.: | {5,8}: "
 copybutton_prompt_is_regexp = True
 

@@ -37,17 +37,23 @@ def test_these_are_their_versions() -> None:
 
 
 def test_the_examples(tmp_path: Path) -> None:
-    """The pages of ``docs/examples/jaxdocs``, which have cells that a kernel runs."""
+    """The pages of ``docs/examples/jaxdocs``: a kernel runs the cells of one, blocks use both."""
     shutil.copytree(EXAMPLES, tmp_path / "docs")
     project = Project.__new__(Project)  # these have a conf.py and need no code beside them
     project.folder, project.docs = tmp_path, tmp_path / "docs"
-    build = project.build("html", "-W", "--keep-going", "-n")
+    strict = ("-W", "--keep-going", "-n", "-D", f"jaxpr_cache_dir={tmp_path / 'jaxprs'}")
+    build = project.build("html", *strict, "-d", "trees")
     assert (build.code, build.warnings) == (0, []), build.stderr
-    pages = [path.stem for path in EXAMPLES.glob("*.md")]
-    assert any(build.texts(page) for page in pages)
-    assert all(build.page(page).select(".cell_output") for page in pages)
-    again = project.build("html", "-W", "--keep-going", "-n")
-    assert (again.code, again.traced) == (0, 0), again.stderr
+    (output,) = build.page("jaxpr").select(".cell_output")
+    shown = build.texts("jaxpr")
+    assert output.get_text().strip() == shown["jaxpr-weighted_gap"]
+    assert len(shown) == 11 and len(build.texts("precision")) == 10
+    off = ("-d", "others", "-D", "nb_execution_mode=off")
+    for builder, *flags in (("latex", "-d", "trees"), ("html", *off)):
+        again = project.build(builder, *strict, *flags)
+        assert (again.code, again.warnings, again.traced) == (0, [], 0), again.stderr
+    assert not again.page("jaxpr").select(".cell_output") and again.texts("jaxpr") == shown
+    assert "smoothed" in (tmp_path / "out/latex/jax.tex").read_text("utf-8")
 
 
 # --- every form of a block --------------------------------------------------

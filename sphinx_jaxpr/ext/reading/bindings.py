@@ -24,8 +24,8 @@ class Bindings(NamedTuple):
     It ``binds`` some in its module, and ``reads`` at most these, whenever its functions run.  With
     ``is_open`` it may bind or read any.  ``is_quiet``: running it binds names and does
     nothing else, if ``members`` (dotted) are those of modules and ``wrappers`` functions of JAX
-    that only wrap.  ``imports`` maps names to what they mean for certain.  ``problem`` says,
-    with a line, why it is not Python.
+    that only wrap.  ``imports`` maps names to what they mean for certain, unless a piece
+    ``patches`` an attribute of that name.  ``problem`` says, with a line, why it is not Python.
     """
 
     binds: frozenset[str] = frozenset()
@@ -35,6 +35,7 @@ class Bindings(NamedTuple):
     members: frozenset[str] = frozenset()
     wrappers: frozenset[str] = frozenset()
     imports: tuple[tuple[str, str], ...] = ()
+    patches: frozenset[str] = frozenset()
     problem: tuple[str, int] | None = None
 
 
@@ -55,16 +56,20 @@ def bindings(text: str) -> Bindings:
 
 def _bindings(tree: ast.Module, table: symtable.SymbolTable) -> Bindings:
     nodes = list(ast.walk(tree))
-    reads = frozenset(_read(nodes))
+    binds, reads = frozenset(_bound(table, is_module=True)), frozenset(_read(nodes))
     quiet = _Quiet()
+    is_quiet = all(map(quiet.statement, tree.body))
     return Bindings(
-        frozenset(_bound(table, is_module=True)),
+        binds,
         reads,
-        is_open=not _REFLECTION.isdisjoint(reads) or any(map(_imports_all, nodes)),
-        is_quiet=all(map(quiet.statement, tree.body)),
+        is_open=not _REFLECTION.isdisjoint(reads)
+        or any(map(_is_special, binds))
+        or _reaches_any(nodes),
+        is_quiet=is_quiet,
         members=frozenset(quiet.members),
         wrappers=frozenset(quiet.wrappers),
         imports=tuple(sorted(set(_meanings(nodes, set(_assigned(table, is_module=True)))))),
+        patches=frozenset(_patched(nodes)),
     )
 
 
@@ -93,7 +98,11 @@ def needed(above: Sequence[Bindings], names: Iterable[str]) -> list[int]:
 def noisy(pieces: Sequence[Bindings]) -> frozenset[int]:
     """The positions of the pieces that may do more than bind names."""
     meanings = _certain(pieces)
-    return frozenset(n for n, piece in enumerate(pieces) if not _is_quiet(piece, meanings))
+    patched: frozenset[str] = frozenset().union(*(piece.patches for piece in pieces))
+    bound: frozenset[str] = frozenset().union(*(piece.binds for piece in pieces))
+    return frozenset(
+        n for n, piece in enumerate(pieces) if not _is_quiet(piece, meanings, patched, bound)
+    )
 
 
 # --- names
@@ -101,9 +110,11 @@ def noisy(pieces: Sequence[Bindings]) -> frozenset[int]:
 #: With one of these, code may reach names of its module that it does not spell.
 _REFLECTION: Final = frozenset(
     """globals locals vars dir eval exec compile sys inspect gc importlib pickle ctypes
-    __import__ __builtins__ __dict__ __globals__ __subclasses__ __loader__ __spec__
-    _getframe f_globals f_locals get_type_hints get_objects get_referrers""".split()
+    attrgetter methodcaller __getattribute__ __import__ __builtins__ __dict__ __globals__
+    __subclasses__ __loader__ __spec__ _getframe f_globals f_locals get_type_hints get_objects get_referrers""".split()
 )
+#: Special names that are the same in every module, or have nothing to do with it.
+_ALIKE: Final = frozenset({"__name__", "__file__", "__debug__", "__class__", "__all__"})
 _WORD: Final = re.compile(r"[^\W\d]\w*")
 
 
@@ -136,8 +147,36 @@ def _assigned(table: symtable.SymbolTable, *, is_module: bool = False) -> Iterat
         yield from _assigned(inner)
 
 
-def _imports_all(node: ast.AST) -> bool:
-    return isinstance(node, ast.ImportFrom) and any(alias.name == "*" for alias in node.names)
+def _reaches_any(nodes: Iterable[ast.AST]) -> bool:
+    """Whether code may reach names, here or of a library, that it does not spell."""
+    computed = 0  # uses of ``getattr`` and the like but for those with a spelled name
+    for node in nodes:
+        match node:
+            case ast.ImportFrom(names=names) if any(alias.name == "*" for alias in names):
+                return True
+            case ast.Name(name) if _is_special(name):
+                return True
+            case ast.Name("getattr" | "setattr" | "delattr"):
+                computed += 1
+            case ast.Call(ast.Name("getattr" | "setattr" | "delattr"), [_, ast.Constant(), *_]):
+                computed -= 1
+    return computed > 0
+
+
+def _is_special(name: str) -> bool:
+    """Whether a name may be of Python's own making: in classes ``__x`` means ``_Class__x``."""
+    return name.startswith("__") and name not in _ALIKE
+
+
+def _patched(nodes: Iterable[ast.AST]) -> Iterator[str]:
+    """The attributes that code may set or delete, whatever the object is."""
+    for node in nodes:
+        if isinstance(node, ast.Attribute) and not isinstance(node.ctx, ast.Load):
+            yield node.attr
+        elif isinstance(node, ast.Call):  # setattr, or a library's way to do the same
+            for argument in node.args:
+                if isinstance(argument, ast.Constant) and isinstance(argument.value, str):
+                    yield from _WORD.findall(argument.value)
 
 
 def _meanings(nodes: Iterable[ast.AST], assigned: Collection[str]) -> Iterator[tuple[str, str]]:
@@ -147,7 +186,7 @@ def _meanings(nodes: Iterable[ast.AST], assigned: Collection[str]) -> Iterator[t
             for alias in node.names:
                 name = alias.asname or alias.name.partition(".")[0]
                 full = alias.name if alias.asname else name
-                yield name, full if _is_harmless(alias.name) and name not in assigned else ""
+                yield name, full if alias.name in _LOADED and name not in assigned else ""
         elif isinstance(node, ast.ImportFrom):
             for alias in node.names:
                 name, full = alias.asname or alias.name, f"{node.module}.{alias.name}"
@@ -166,24 +205,35 @@ def _certain(pieces: Iterable[Bindings]) -> dict[str, str]:
     return {name: min(full) for name, full in meanings.items() if len(full) == 1 and any(full)}
 
 
-def _is_quiet(piece: Bindings, meanings: dict[str, str]) -> bool:
+def _is_quiet(
+    piece: Bindings, meanings: dict[str, str], patched: frozenset[str], bound: frozenset[str]
+) -> bool:
     def full(dotted: str) -> str:
         first, dot, rest = dotted.partition(".")
-        return f"{meanings.get(first, '')}{dot}{rest}" if first in meanings else ""
+        known = f"{meanings[first]}{dot}{rest}" if first in meanings else ""
+        return known if patched.isdisjoint(known.split(".")) else ""
 
     return (
         piece.is_quiet
-        and all(name in _BUILT_IN or full(name) for name in piece.members)
+        and all(name in _BUILT_IN - bound or full(name) for name in piece.members)
         and all(full(name) in _WRAPPERS for name in piece.wrappers)
     )
 
 
 # --- what certainly does nothing but bind names
 
-#: Libraries that are imported before any page's code, and whose members are plain objects.
-_HARMLESS: Final = frozenset(
-    """jax numpy functools math typing dataclasses collections itertools operator enum abc
-    contextlib re types""".split()
+#: Modules that are imported before any page's code, and whose members are plain objects.  The
+#: import of another one changes its package, which code may reach by another name.
+_LOADED: Final = frozenset(
+    """jax jax.dtypes jax.lax jax.nn jax.numpy jax.random jax.sharding jax.tree jax.tree_util
+    jax.typing jax.nn.initializers jax.numpy.fft jax.numpy.linalg numpy numpy.fft numpy.linalg
+    numpy.random functools math typing dataclasses collections collections.abc itertools operator
+    enum abc contextlib re types""".split()
+)
+#: Members of JAX that an import statement has to load.
+_NOT_LOADED: Final = frozenset(
+    """ad_checkpoint cloud_tpu_init collect_profile example_libraries export flatten_util
+    test_util tools""".split()
 )
 #: Types that annotations subscript and join.
 _BUILT_IN: Final = frozenset(
@@ -193,12 +243,10 @@ _BUILT_IN: Final = frozenset(
 _WRAPPERS: Final = frozenset({"jax.jit", "jax.checkpoint", "jax.remat", "functools.partial"})
 
 
-def _is_harmless(module: str) -> bool:
-    return module.partition(".")[0] in _HARMLESS
-
-
 def _is_harmless_from(statement: ast.ImportFrom) -> bool:
-    return not statement.level and _is_harmless(statement.module or "")
+    names = {alias.name for alias in statement.names}
+    loaded = statement.module in _LOADED and not statement.level
+    return loaded and (statement.module != "jax" or names.isdisjoint(_NOT_LOADED))
 
 
 class _Quiet:
@@ -212,7 +260,7 @@ class _Quiet:
         """Whether running a statement binds names and does nothing else."""
         match statement:
             case ast.Import(names):
-                return all(_is_harmless(alias.name) for alias in names)
+                return all(alias.name in _LOADED for alias in names)
             case ast.ImportFrom():
                 return _is_harmless_from(statement)
             case ast.FunctionDef() | ast.AsyncFunctionDef():

@@ -36,7 +36,18 @@ def test_what_is_not_python(text: str, line: int) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["from a import *", "globals()['f'] = 1", "import sys", "f.__dict__"]
+    "text",
+    [
+        "from a import *",
+        "globals()['f'] = 1",
+        "import sys",
+        "f.__dict__",
+        "getattr(f, '__glob' + 'als__')",
+        "list(map(getattr, objects, names))",
+        "class K:\n    def f(self): return __scale",  # is ``_K__scale``
+        "def __getattr__(name): return name",
+        "def f(x): return x * len(__annotations__)",
+    ],
 )
 def test_open_code_needs_all(text: str) -> None:
     assert chosen(["x = 1", text, "def g(): pass"], "g") == [0, 1, 2]
@@ -54,6 +65,9 @@ def test_only_what_a_name_needs() -> None:
 
 
 QUIET = [
+    "from jax import Array, export_of, lax as other",
+    "import jax.numpy.linalg as linalg",
+    "def f(x): return getattr(x, 'real', x) + (__name__ == '__main__')",
     "@jax.jit\ndef f(x: jax.Array, n: int | None = None) -> dict[str, int]: pass",
     "@partial(jax.jit, static_argnums=(0,))\ndef f(x, act=jax.nn.relu): pass",
     "N = 3\nshape = (N, -1, 2 * 3)\nact = jnp.tanh\nf = lambda x, n=N: print(x)\n'text'",
@@ -63,6 +77,9 @@ LOUD = [
     "print(1)",
     "import mylib",
     "from . import x",
+    "import jax.experimental.sparse as sparse",  # gives ``jax.experimental`` a member
+    "from jax.scipy import optimize",
+    "from jax import ad_checkpoint",
     "from __future__ import annotations",
     "x = y + 1",
     "x = f()",
@@ -106,3 +123,15 @@ def test_a_wrapper_must_be_jaxs_own() -> None:
         assert 2 in chosen([other, "from jax import jit", wrapped], "nothing")
     both = "from jax import jit\ntry:\n    pass\nfinally:\n    from mylib import jit"
     assert 1 in chosen([both, wrapped], "nothing")
+
+
+def test_what_is_patched_is_not_harmless() -> None:
+    wrapped = "@jax.jit\ndef f(x: int | None): return x"
+    assert chosen([IMPORTS, wrapped], "jnp") == [0]
+    for patch in (
+        "jax.jit = register",
+        "setattr(jax, 'jit', register)",
+        "mock.patch('jax.jit', register).start()",
+        "int = Registering()",
+    ):
+        assert chosen([IMPORTS, patch, wrapped], "jnp") == [0, 1, 2]

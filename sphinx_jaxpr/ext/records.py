@@ -448,7 +448,7 @@ STATES: Final = (TRUE, FALSE, WRONG, UNJUDGED)
 
 
 class Verdict(NamedTuple):
-    """The ``state`` of a statement; ``text`` is a value in words, or the message of a warning.
+    """The ``state`` of a statement; ``text`` is a value in words, or what is wrong.
 
     ``block`` and ``starts`` are the block and the equations that a path resolves to.
     ``where`` is the address of anything but a block of this build: a primitive's page,

@@ -18,10 +18,9 @@ from ...program.text import CELL, cell_words, in_cell, on_one_line, spelled_all
 from ...tracing.files import write_atomically
 from ...tracing.result import differences
 from ..judging.appearances import FigureOnPage
-from ..judging.findings import position
+from ..judging.findings import position, relative
 from ..judging.session import BuildSession, TracePolicy
 from ..records import (
-    FALSE,
     STATES,
     TRUE,
     UNJUDGED,
@@ -46,7 +45,7 @@ _TEXT: Final = "output.txt"
 _JSON: Final = "output.json"
 _REVIEW: Final = "review.md"
 #: Roles whose words are reviewed beside what is checked for them.
-_REVIEWED: Final = ("claim", "val", "when", "eqn")
+_REVIEWED: Final = ("claim", "val", "var", "when", "eqn")
 
 
 class CheckBuilder(PagelessBuilder):
@@ -278,7 +277,7 @@ def _row(
     words = statement.words if statement.words != statement.expression else ""
     state = verdict.state if verdict else WRONG
     message = statement.problem
-    if verdict is not None and state in (FALSE, WRONG):
+    if verdict is not None and state != TRUE:
         message = verdict.text
     place = f"{origin['source']}:{origin['line']}"
     checked_at = position(statement.at, str(srcdir)) if statement.at[0] else ""
@@ -317,9 +316,7 @@ def _path(primitive: str, index: int) -> str:
 
 
 def _origin(record: Finding | Statement, srcdir: Path) -> dict[str, Any]:
-    source = record.source
-    if os.path.isabs(source) and "docstring of" not in source:
-        source = Path(os.path.relpath(source, srcdir)).as_posix()
+    source = relative(record.source, str(srcdir))
     if not in_cell(source, record.line):
         return {"source": source, "line": record.line}
     from ..reading.notebooks.lines import row  # few projects have notebooks

@@ -128,7 +128,7 @@ def _item(row: Row) -> Iterator[str]:
     yield from (
         f"  - {'it' if side.text == whole else code(side.text)} is {code(side.value)}"
         for side in row.sides
-        if row.role != "val"
+        if row.role != "val" and (row.role != "var" or words)
     )
     if row.message and row.message != as_text(row.sides, row.expression):
         yield f"  - why: {prose(clipped(row.message, MAX_TEXT))}"
@@ -136,15 +136,19 @@ def _item(row: Row) -> Iterator[str]:
     yield f"  - at {places}{f', checked at {code(row.checked_at)}' if row.checked_at else ''}"
 
 
+#: What the list calls roles that have another name in sentences.
+_NAMES: Final = {"val": "value", "var": "letters", "eqn": "link"}
+
+
 def _headline(row: Row, words: str) -> str:
     """What is checked and what came of it; only what is true or may be false is not bold."""
     state = row.state if row.state == TRUE else f"**{row.state}**"
-    if row.role == "val":
+    if row.role == "val" or (row.role == "var" and not words):
         value = row.sides[0].value if row.sides else ""
-        return f"value {code(value) if value else state}"
+        return f"{_NAMES.get(row.role, row.role)} {code(value) if value else state}"
     if row.role == "when":
         return f"condition {row.state if row.state == FALSE else state}"
-    name = "link" if row.role == "eqn" else row.role
+    name = _NAMES.get(row.role, row.role)
     return f'{name} {state}: "{words}"' if words else f"{name} {state}, without words"
 
 

@@ -348,9 +348,15 @@ def unknown_in_glossary(
 def position(at: tuple[str, int], srcdir: str) -> str:
     """A file, relative to the folder of the pages, and a line in it."""
     source, line = at
-    if "docstring of" not in source:
-        source = Path(os.path.relpath(os.path.join(srcdir, source), srcdir)).as_posix()
-    return place(source, line)
+    return place(relative(source, srcdir), line)
+
+
+def relative(source: str, srcdir: str) -> str:
+    """A file relative to the folder of the pages; so is the file of a docstring."""
+    file, docstring, name = source.partition(":docstring of ")
+    if os.path.isabs(file):
+        file = Path(os.path.relpath(file, srcdir)).as_posix()
+    return f"{file}{docstring}{name}"
 
 
 def clashes(verdicts: VerdictCache, srcdir: str) -> list[Finding]:

@@ -251,7 +251,8 @@ class VerdictCache:
         answers = []
         for line in shown:
             whole = statement._replace(expression=line.expression, at=line.position)
-            verdict = Verdict(UNJUDGED) if line.is_broken else self.of(page, whole)
+            unread = Verdict(UNJUDGED, "its line can't be read")
+            verdict = unread if line.is_broken else self.of(page, whole)
             answers.append((whole, verdict))
         return answers
 
@@ -432,8 +433,10 @@ class VerdictCache:
                 parse(text)
                 text = statement.words
             return _JUDGES[statement.role](text, scope, inside.inside if inside else "")
-        except (NoProgram, BrokenLet):
-            return Verdict(UNJUDGED)
+        except NoProgram:
+            return Verdict(UNJUDGED, "its block could not be traced")
+        except BrokenLet:
+            return Verdict(UNJUDGED, "a let that it uses has no value")
         except PathError as error:
             if address := self._elsewhere(statement):
                 return Verdict(TRUE, where=address)

@@ -34,8 +34,8 @@ class WritingMarks:
         self.pages = list(dict.fromkeys([page, *(str(node["docname"]) for node in files)]))
         self.findings = [each for page in self.pages for each in domain.findings_of(page)]
         self.file = str(domain.env.doc2path(page))
-        self.has_blocks = any(domain.directives_of(page) for page in self.pages)
-        self._ids: dict[Finding, str] = {}  # of the marks that say what a finding says
+        self.has_blocks = any(checker.verdicts.scopes.appearances.pages.get(p) for p in self.pages)
+        self._marks: list[tuple[Finding, nodes.Element]] = []  # from the end of the tree
 
     def beside(self, node: nodes.Element) -> list[nodes.Node]:
         """A mark for a statement with which something is wrong."""
@@ -57,7 +57,7 @@ class WritingMarks:
 
     def _of_directive(self, node: nodes.Element, lines: set[int]) -> Iterator[nodes.Node]:
         """Marks in the place of lines that readers don't see."""
-        for finding in self.findings:
+        for finding in _in_order(self.findings):
             if finding.source == str(node.source) and finding.line in lines:
                 text = f"\u2717 {finding.message}"
                 mark = nodes.paragraph("", "", *_prose(text), classes=["jaxpr-finding"])
@@ -65,10 +65,18 @@ class WritingMarks:
                 yield mark
 
     def _name(self, mark: nodes.Element, finding: Finding | None) -> None:
-        """Give a mark the id to which the list links; of equal findings to the first."""
-        if finding is not None and cut(finding) not in self._ids:
-            self._ids[cut(finding)] = identity = f"jaxpr-finding-{len(self._ids) + 1}"
-            mark["ids"].append(identity)
+        """Note what a mark says, for the link of the list."""
+        if finding is not None:
+            self._marks.append((cut(finding), mark))
+
+    def _ids(self) -> dict[Finding, str]:
+        """The ids to which the list links: of the first mark of each finding."""
+        ids: dict[Finding, str] = {}
+        for finding, mark in reversed(self._marks):
+            if finding not in ids:
+                ids[finding] = f"jaxpr-finding-{len(ids) + 1}"
+                mark["ids"].append(ids[finding])
+        return ids
 
     def finish(self) -> None:
         """Mark numbers that nothing checks, and put the list under the title."""
@@ -86,8 +94,9 @@ class WritingMarks:
         text = f"{sign} {', '.join(parts)}."
         box += nodes.paragraph(text, text)
         if self.findings:
-            in_order = sorted(self.findings, key=lambda finding: (finding.source, finding.line))
-            box += nodes.bullet_list("", *map(self._item, in_order))
+            ids = self._ids()
+            items = (self._item(each, ids.get(each, "")) for each in _in_order(self.findings))
+            box += nodes.bullet_list("", *items)
         title = next(iter(self.document.findall(nodes.title)), None)
         if title is None or not isinstance(title.parent, nodes.section):
             self.document.insert(0, box)
@@ -98,16 +107,20 @@ class WritingMarks:
         judged = (pair for page in self.pages for pair in self.checker.judged(page))
         return sum(verdict is not None and verdict.state == TRUE for _, verdict in judged)
 
-    def _item(self, finding: Finding) -> nodes.list_item:
+    def _item(self, finding: Finding, identity: str) -> nodes.list_item:
         """One finding, with a link to its mark if it has one."""
         where = f"line {finding.line}"
         if finding.source != self.file:
             where = f"{os.path.basename(finding.source)}, {where}"
         head: nodes.Node = nodes.Text(where)
-        if identity := self._ids.get(finding):
+        if identity:
             head = nodes.reference(where, where, internal=True, refid=identity)
         text = _prose(f": {finding.message} [jaxpr.{finding.kind}]")
         return nodes.list_item("", nodes.paragraph("", "", head, *text))
+
+
+def _in_order(findings: list[Finding]) -> list[Finding]:
+    return sorted(findings, key=lambda finding: (finding.source, finding.line))
 
 
 def _short(statement: Statement, verdict: Verdict | None, finding: Finding | None) -> str:
@@ -115,7 +128,7 @@ def _short(statement: Statement, verdict: Verdict | None, finding: Finding | Non
     if verdict is None:
         return statement.problem
     if verdict.state == UNJUDGED:
-        return "not checked: its block could not be traced"
+        return f"not checked: {verdict.text}"
     if verdict.state == FALSE and finding is not None:
         return f"false: {verdict.text}"
     return "" if finding is None else verdict.text or finding.message
@@ -134,11 +147,12 @@ def _prose(text: str) -> Iterator[nodes.Node]:
 # --- numbers
 
 _WORDS: Final = "two three four five six seven eight nine ten eleven twelve twice".split()
-#: A count in prose: no version, no part of a name or a type, no label such as "step 2".
+#: A count in prose: no version, year, share or sum of money, no part of a name or a type, no label
+#: such as "step 2".
 _NUMBER: Final = re.compile(
-    r"(?<![\w.,/-])(?<!\bJAX )(?<!\bPython )(?<!\bversion )(?<!\b[Ss]tep )(?<!\b[Ff]igure )"
-    r"(?<!\b[Ss]ection )(?<!\b[Cc]hapter )"
-    rf"(?:\d+(?:,\d{{3}})*(?:\.\d+)?|{'|'.join(_WORDS)})(?![\w/-]|[.,]\d)",
+    r"(?<![\w.,/#$€£-])(?<!JAX )(?<!Python )(?<!\bversion )(?<!\bstep )(?<!\bfigure )"
+    r"(?<!\bsection )(?<!\bchapter )(?<!\bpart )(?<!\bpage )(?<!\btable )(?<!\bline )(?!20[12]\d\b)"
+    rf"(?:\d+(?:,\d{{3}})*(?:\.\d+)?|{'|'.join(_WORDS)})(?![\w/%-]|[.,]\d|\xa0?%)",
     re.IGNORECASE,
 )
 #: What isn't prose, or is checked, or is of the page's own apparatus.

@@ -111,7 +111,8 @@ def noisy(pieces: Sequence[Bindings]) -> frozenset[int]:
 _REFLECTION: Final = frozenset(
     """globals locals vars dir eval exec compile sys inspect gc importlib pickle ctypes
     attrgetter methodcaller __getattribute__ __import__ __builtins__ __dict__ __globals__
-    __subclasses__ __loader__ __spec__ _getframe f_globals f_locals get_type_hints get_objects get_referrers""".split()
+    __subclasses__ __loader__ __spec__ _getframe f_globals f_locals get_type_hints get_objects
+    get_referrers""".split()
 )
 #: Special names that are the same in every module, or have nothing to do with it.
 _ALIKE: Final = frozenset({"__name__", "__file__", "__debug__", "__class__", "__all__"})

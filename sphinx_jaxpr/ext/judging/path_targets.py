@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from ...program.text import clipped
-from ..records import TRUE, Block, DirectiveRecord, Finding, Note, Statement
+from ..records import TRUE, UNJUDGED, Block, DirectiveRecord, Finding, Note, Statement
 from ..values import Mode
 from .verdicts import VerdictCache
 
@@ -74,7 +74,7 @@ class PathTargets:
                 targets.append(PathTarget(path, blocks[verdict.block], verdict.starts))
                 continue
             problem = ""
-            if verdict.text:  # otherwise the block could not be traced, which is a finding already
+            if verdict.state != UNJUDGED:  # what it waits for is a finding already
                 problem = f"{prefix} {clipped(path.path, 100)!r}: {verdict.text}"
             targets.append(PathTarget(path, None, (), problem))
         return targets

@@ -152,7 +152,7 @@ _WORDS: Final = "two three four five six seven eight nine ten eleven twelve twic
 _NUMBER: Final = re.compile(
     r"(?<![\w.,/#$€£-])(?<!JAX )(?<!Python )(?<!\bversion )(?<!\bstep )(?<!\bfigure )"
     r"(?<!\bsection )(?<!\bchapter )(?<!\bpart )(?<!\bpage )(?<!\btable )(?<!\bline )(?!20[12]\d\b)"
-    rf"(?:\d+(?:,\d{{3}})*(?:\.\d+)?|{'|'.join(_WORDS)})(?![\w/%-]|[.,]\d|\xa0?%)",
+    rf"(?:\d+(?:,\d{{3}})*(?:\.\d+)?|{'|'.join(_WORDS)})(?![\w/%-]|[.,]\d|\s?%)",
     re.IGNORECASE,
 )
 #: What isn't prose, or is checked, or is of the page's own apparatus.

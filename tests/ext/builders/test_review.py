@@ -10,6 +10,7 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
 from sphinx_jaxpr.ext.builders.review import Row, Words, as_text, code, merged, prose, review
+from sphinx_jaxpr.ext.judging.findings import relative
 from sphinx_jaxpr.program.query.sides import Side
 
 pytestmark = pytest.mark.once
@@ -147,6 +148,31 @@ def test_a_message_that_only_repeats_the_values_is_left_out() -> None:
     assert message == "`len(f)` is 2"
     text = review({"p": [row(expression="len(f) == 3", sides=sides, message=message)]}, {})
     assert text.count("is `2`") == 1 and "is 2" not in text
+
+
+def test_letters_are_said_once() -> None:
+    """Letters without words are the head of their item; words have them below."""
+    side = Side("f[mul].inputs", "a b")
+    rows = [
+        Row("var", side.text, "true", (Words(words, "index.md:4"),), (side,))
+        for words in ("", "its operands")
+    ]
+    text = review({"index": rows}, {})
+    assert "- letters `a b`\n  - `f[mul].inputs`\n  - at" in text
+    assert '- letters true: "its operands"\n  - `f[mul].inputs`\n  - it is `a b`\n' in text
+
+
+@pytest.mark.parametrize(
+    ("source", "shown"),
+    [
+        ("/docs/a.md", "a.md"),
+        ("/src/m.py:docstring of m.f", "../src/m.py:docstring of m.f"),
+        ("docstring of m.f", "docstring of m.f"),
+        ("a.md", "a.md"),
+    ],
+)
+def test_no_place_depends_on_the_machine(source: str, shown: str) -> None:
+    assert relative(source, "/docs") == shown
 
 
 def test_a_project_that_says_nothing() -> None:

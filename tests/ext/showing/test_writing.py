@@ -68,12 +68,33 @@ CLEAN = """
 
 It has {jaxpr:claim}`four equations <len(dense) == 4>`.
 """
+#: Shows a block of another page; one let has no value, which is one finding.
+SHOWS = """
+# Shows
+
+Three words.
+
+```{jaxpr-show} dense
+
+[+broken]
+    Kept.
+```
+
+{jaxpr:val}`broken` {jaxpr:claim}`twice <len(dense) == 5>` {jaxpr:claim}`twice <len(dense) == 5>`
+
+```{jaxpr-claims}
+not used: len(dense) == 4
+let broken = nope.x
+len(dense) == 6
+```
+"""
 ALL = ("-D", "jaxpr_claim_mark=all")
 
 
 @pytest.fixture(scope="module")
 def project(tmp_path_factory: pytest.TempPathFactory) -> Project:
     pages = {"docs/index.md": MD, "docs/second.rst": RST, "docs/clean.md": CLEAN}
+    pages["docs/shows.md"] = SHOWS
     conf = 'suppress_warnings = ["toc.not_included"]\n'
     return Project(tmp_path_factory.mktemp("writing"), pages, conf)
 
@@ -89,9 +110,11 @@ def texts(build: Build, page: str, selector: str) -> list[str]:
 
 @pytest.mark.parametrize("page", ["index", "second"])
 def test_each_finding_is_text_at_its_sentence(marked: Build, page: str) -> None:
-    in_captions, nameless, value, link, no_predicate = texts(marked, page, "span.jaxpr-finding")
+    in_captions, html, value, link, no_predicate = texts(marked, page, "span.jaxpr-finding")
     assert in_captions == "✗ false: len(dense) is 4"
-    assert nameless.startswith("✗ 'b>five</b> <len(dense) == 5' has no words; write it as")
+    # HTML is words in Markdown alone; in rST its `<` ends them.
+    says = {"index": "✗ false: len(dense) is 4", "second": "✗ this is not a Python expression"}
+    assert html.startswith(says[page])
     assert value.startswith("✗ dense has no variant or attribute gard")
     assert link.startswith("✗ dense has no equation cos; it has: dot_general (1)")
     assert no_predicate.startswith("✗ 'no predicate' has no predicate; write it as")
@@ -137,12 +160,27 @@ def test_numbers_that_nothing_checks(marked: Build) -> None:
     assert "jaxpr-clean" in marked.page("clean").select_one(".jaxpr-findings")["class"]
 
 
+def test_a_page_that_shows_a_block_of_another(marked: Build) -> None:
+    """Its numbers are loose too; what waits for a let says so, and the let alone is a finding."""
+    assert texts(marked, "shows", ".jaxpr-unchecked") == ["Three"]
+    value, *_ = texts(marked, "shows", "span.jaxpr-finding")
+    assert value == "✗ not checked: a let that it uses has no value"
+    assert sum("/shows.md:" in line for line in marked.warnings) == 4
+    # Marks of lines are in the order of the lines, and equal findings link to the first mark.
+    lines = texts(marked, "shows", "p.jaxpr-finding")
+    assert [re.findall("not used|broken|== 6", line)[0] for line in lines] == [
+        "not used", "broken", "== 6",
+    ]  # fmt: skip
+    first, second = marked.page("shows").select(".jaxpr-claim + .jaxpr-finding")
+    assert first.get("id") == "jaxpr-finding-1" and second.get("id") is None
+
+
 def test_a_build_writes_nothing_beside_its_output(project: Project, marked: Build) -> None:
     """Whoever watches these folders would build for ever."""
     files = {path.relative_to(project.folder).as_posix() for path in project.folder.rglob("*")}
     pages = {
         "docs",
-        *(f"docs/{name}" for name in ("conf.py", "index.md", "second.rst", "clean.md")),
+        *(f"docs/{name}" for name in ("conf.py", "index.md", "second.rst", "clean.md", "shows.md")),
     }
     watched = {path for path in files if not path.startswith("out")}
     assert watched == {*pages, "src", "src/layers.py"}
@@ -179,6 +217,7 @@ def test_they_follow_code_that_changes_and_are_gone_without_the_option(
         ("JAX 0.12 and Python 3.11, JAX 0.12.0.1, 1.2.3, step 2, Figure 4.", []),
         ("A ``literal 2``, `a title 3`, a `link 4 <https://a.b>`_, a note [5]_.", []),
         ("*Three* and **9**", ["Three", "9"]),
+        ("Since 12 May 2024, 90% or 90 % of $4, #7, page 2, Line 3; 2048 pages.", ["12", "2048"]),
         ("- 2 in a list\n- more", ["2"]),
         ("Part 2\n======\n\n5. five\n6. six", ["five", "six"]),
         ("::\n\n   2 in code", []),

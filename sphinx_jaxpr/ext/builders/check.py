@@ -46,7 +46,7 @@ _TEXT: Final = "output.txt"
 _JSON: Final = "output.json"
 _REVIEW: Final = "review.md"
 #: Roles whose words are reviewed beside what is checked for them.
-_REVIEWED: Final = ("claim", "val", "when", "eqn")
+_REVIEWED: Final = ("claim", "val", "when", "eqn", "var")
 
 
 class CheckBuilder(PagelessBuilder):
@@ -265,7 +265,7 @@ def _rows(statements: list[_Judged], srcdir: Path) -> dict[str, list[Row]]:
     """The rows of ``review.md``, by page."""
     pages: dict[str, list[Row]] = {}
     for page, statement, verdict, sides in statements:
-        is_bare = statement.role == "eqn" and statement.words == statement.expression
+        is_bare = statement.role in ("eqn", "var") and statement.words == statement.expression
         if statement.role in _REVIEWED and not is_bare:  # a bare path says itself
             pages.setdefault(page, []).append(_row(statement, verdict, sides, srcdir))
     return {page: merged(rows) for page, rows in pages.items()}

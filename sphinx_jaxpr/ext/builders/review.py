@@ -41,7 +41,7 @@ def sides_of(
         return sides(expression, verdicts.scope(page, statement))
     if verdict.state != TRUE:
         return ()
-    if statement.role == "val":
+    if statement.role in ("val", "var"):
         return (Side(expression, verdict.text),)
     if statement.role == "eqn":
         view, _ = resolve_equation(expression, verdicts.scope(page, statement))

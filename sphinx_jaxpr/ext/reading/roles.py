@@ -17,7 +17,12 @@ from .claim_names import keys_of
 IN_TITLES: Final = ("ref", "prim")
 #: Roles whose words are a link.
 LINKS: Final = ("ref", "eqn", "prim", "var")
-_EXAMPLES: Final = {"claim": "len(dense) == 4", "var": "dense[tanh].inputs[0]", "ref": "dense", "prim": "tanh"}
+_EXAMPLES: Final = {
+    "claim": "len(dense) == 4",
+    "var": "dense[tanh].inputs[0]",
+    "ref": "dense",
+    "prim": "tanh",
+}
 #: What is words rather than a path.
 _WORDS: Final = re.compile(r"[\w`'’*-]+(?: [\w`'’*-]+)+")
 #: What an author who knows Markdown has to know.

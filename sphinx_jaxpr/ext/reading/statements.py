@@ -20,9 +20,7 @@ if TYPE_CHECKING:
     from .named_lines import LineNames
 
 _STATEMENTS = (jaxpr_statement, jaxpr_claims, jaxpr_when)
-_CUT_OFF: Final = (
-    "a backquote in its words ends the role; put more of them around it: {}"
-)
+_CUT_OFF: Final = "a backquote in its words ends the role; put more of them around it: {}"
 
 
 def prepare(doctree: nodes.document) -> list[Finding]:

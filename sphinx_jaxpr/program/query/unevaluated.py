@@ -273,7 +273,11 @@ class Unevaluated:
             self.version(left, right)
             for first, second in ((left, right), (right, left)):
                 vocabulary = self.vocabulary(first)
-                if isinstance(operator, ast.In | ast.NotIn) and first is left and _is_text(self.literal(second)):
+                if (
+                    isinstance(operator, ast.In | ast.NotIn)
+                    and first is left
+                    and _is_text(self.literal(second))
+                ):
                     continue  # a word that is looked for in a text
                 is_part = isinstance(operator, ast.In | ast.NotIn) and self.is_text(right)
                 if vocabulary is not None:

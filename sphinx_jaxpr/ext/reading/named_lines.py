@@ -124,7 +124,7 @@ class LineNames:
 
 def _form_for(name: str) -> str:
     """What is missing around words that have an expression in them, or are one."""
-    before, sign, expression = name.partition("<")
+    _, sign, expression = name.partition("<")
     if sign and readable(expression):
         return "; a `>` is missing behind its predicate"
     if name.endswith(">") and not sign:

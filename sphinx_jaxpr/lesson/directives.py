@@ -241,7 +241,7 @@ class LessonPath(LessonPart):
         """Leave a hidden toctree, so that Sphinx orders the pages, and the list to show."""
         self.begin()
         page = self.env.docname
-        first = self.span.content(list(self.content))
+        first = self.first_line()
         steps: list[PathStep] = []
         for number, line in enumerate(self.content):
             written = _BULLET.sub("", line.strip())

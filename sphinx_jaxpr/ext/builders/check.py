@@ -264,7 +264,7 @@ def _rows(statements: list[_Judged], srcdir: Path) -> dict[str, list[Row]]:
     """The rows of ``review.md``, by page."""
     pages: dict[str, list[Row]] = {}
     for page, statement, verdict, sides in statements:
-        is_bare = statement.role == "eqn" and statement.words == statement.expression
+        is_bare = statement.role in ("eqn", "var") and statement.words == statement.expression
         if statement.role in _REVIEWED and not is_bare:  # a bare path says itself
             pages.setdefault(page, []).append(_row(statement, verdict, sides, srcdir))
     return {page: merged(rows) for page, rows in pages.items()}

@@ -27,6 +27,11 @@ _MOST: Final = 50
 _COLON: Final = re.compile(r":\s+")
 _LET: Final = re.compile(r"let\s+(?P<name>[^=\s]*)\s*=(?!=)\s*(?P<expression>.*)", re.DOTALL)
 _ALMOST_LET: Final = re.compile(r"let\s+(?P<name>\S+)")
+#: What is meant as a let, or as a name, and is neither.
+_MEANT_LET: Final = re.compile(
+    r"(?:let\s+)?(?P<name>[^\W\d]\w*)\s*:?=(?!=)\s*(?P<expression>.*)", re.DOTALL | re.IGNORECASE
+)
+_MEANT_NAME: Final = re.compile(r"(?P<name>[^:]*[^:\s]):(?P<expression>[^\s/].*)", re.DOTALL)
 _FORM: Final = "let g = dense.grad"
 
 
@@ -81,6 +86,13 @@ def _line(number: int, text: str) -> ClaimLine:
         problem = f"{shorten(text)} is not a let; write it as `let {almost['name']} = path`"
         return ClaimLine(number, LET, "", expression, problem, True)
     if not expression:  # neither parses; what has the form of a name is one that nothing can use
+        if (meant := _MEANT_LET.fullmatch(text)) and readable(meant["expression"]):
+            right = clipped(f"let {meant['name']} = {meant['expression']}", 60)
+            problem = f"{shorten(text)} is not a let; write it as `{right}`"
+            return ClaimLine(number, LET, "", meant["expression"], problem, True)
+        if (meant := _MEANT_NAME.fullmatch(text)) and readable(meant["expression"]):
+            problem = f"{shorten(text)} has no blank behind the `:` that ends its name"
+            return ClaimLine(number, CLAIM, meant["name"], meant["expression"], problem, True)
         name, expression = _guessed(text)
         if not name and _ALMOST_LET.match(text):
             problem = f"{shorten(text)} is not a let; write it as `{_FORM}`"

@@ -57,8 +57,8 @@ def _block_around(node: nodes.Element) -> nodes.Element:
 def restore_names(doctree: nodes.document) -> None:
     """Let the claims of translated sentences name the lines that the original ones name.
 
-    By their order, where there are as many of them; a name that is written out, ``<#name>``,
-    is that of one that is not among them.
+    A name that a translation keeps, as its words or as ``<#name>``, is that line's.  The others
+    go by their order, where there are as many as there are names left.
     """
     for element in doctree.findall(lambda node: isinstance(node, nodes.Element)):
         assert isinstance(element, nodes.Element)
@@ -72,11 +72,17 @@ def restore_names(doctree: nodes.document) -> None:
         ]
         outright = {key for node in claims if not node["by_words"] for key in node["keys"]}
         left = [keys for keys in names if not outright & {*keys}]
-        by_words = [node for node in claims if node["by_words"]]
-        for index, node in enumerate(by_words):
+        translated = []
+        for node in (node for node in claims if node["by_words"]):
             node["translated"] = True
-            if len(by_words) == len(left):
-                node["keys"] = left[index]
+            kept = next((keys for keys in left if {*keys} & {*node["keys"]}), None)
+            if kept is None:
+                translated.append(node)
+            else:
+                left.remove(kept)
+        if len(translated) == len(left):
+            for node, keys in zip(translated, left, strict=True):
+                node["keys"] = keys
 
 
 # --- names that sentences show
@@ -101,6 +107,7 @@ def show_names(doctree: nodes.document, roles: Iterable[nodes.Element]) -> None:
                 node += nodes.Text(node["name"])  # which is a finding
                 continue
             node += [child.deepcopy() for child in named.children]
+            node["words"] = named["plain"]
             shown.add(named)
     for name in lines:
         if name not in shown:

@@ -32,7 +32,7 @@ class JaxprClaims(CheckedDirective):
         self.begin()
         self.check_myst_options()
         self.check_option_names()
-        first = self.span.content(list(self.content))
+        first = self.first_line()
         node = jaxpr_claims(findings=self.findings)
         self.set_source_info(node)
         node.source = self.span.source
@@ -42,8 +42,8 @@ class JaxprClaims(CheckedDirective):
             keys: tuple[str, ...] = ()
             if line.name:
                 name, problems = self._name(line, first + line.number)
-                keys = keys_of(line.name, words.plain(name.children))
-                name["keys"] = keys
+                name["plain"] = words.plain(name.children)
+                name["keys"] = keys = keys_of(line.name, name["plain"])
                 node += name
                 messages += problems
             node["lines"].append((first + line.number, line, keys))

@@ -59,20 +59,13 @@ class JaxprCode(CheckedDirective):
         if "jaxpr-code" not in settings_of(self.env).page_code:
             text = ""
             self.add_finding(f"blocks can't use {self.name}: jaxpr_page_code doesn't list it")
-        line, cell = self._first_line(), 0
+        line, cell = self.first_line(), 0
         if in_cell(self.span.source, line):
             cell, line = divmod(line, CELL)
         part = CodePart(text, self.span.source, line, cell)
         code = jaxpr_code(part=part, findings=self.findings, left_out=())
         self.set_source_info(code)
         return [code] if "hide" in self.options else [code, *self._shown(lines, options)]
-
-    def _first_line(self) -> int:
-        """The line of the code's first line."""
-        if self.span.lines or not self.content:
-            return self.span.content(list(self.content))
-        _, offset = self.content.info(0)  # in a docstring, which is no file
-        return self.span.line if offset is None else int(offset) + 1
 
     def _checked(self) -> dict[str, object]:
         """The options of the code block that can be read, with a finding for each other one."""

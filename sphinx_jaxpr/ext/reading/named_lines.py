@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 from docutils import nodes
 
 from ...program.query.lets import free_names
-from ...program.query.syntax import PathError, parse
+from ...program.query.syntax import PathError, parse, readable
 from ...program.text import clipped, nearest, shorten
 from ..nodes import jaxpr_claims
 from ..records import (
@@ -24,6 +25,7 @@ from ..records import (
 
 #: A line without a name is a statement.
 Line: TypeAlias = "Statement | NamedLine"
+_WORD: Final = re.compile(r"[\w ]+")
 
 
 def lines_of(node: jaxpr_claims, only: tuple[str, ...], when: tuple[str, ...]) -> list[Line]:
@@ -88,6 +90,7 @@ class LineNames:
             return f"no line of jaxpr-claims on {where} has the name {name!r}{near}"
         if role.get("translated"):
             near += "; in a translation, name the line outright: `words <#name>`"
+        near = near or _form_for(role["name"])
         if not near:
             near = f"; write `words <len(dense) == 4>`, or the line `{name}: len(dense) == 4`"
         return (
@@ -107,8 +110,8 @@ class LineNames:
             if line.kind == CLAIM and not self.is_used(line):
                 yield Finding(
                     "claim",
-                    f"no sentence of this {where} uses the claim {shorten(line.name)}; write"
-                    " {jaxpr:claim}`words <#name>` in one, or remove the name",
+                    f"no sentence of this {where} uses the claim {shorten(line.name)}; name it"
+                    " in one, as in `words <#name>`, or remove the name",
                     *line.position,
                 )
             if line.kind == LET and not any(_uses(line, *text) for text in texts):
@@ -117,6 +120,18 @@ class LineNames:
                     f"no expression of this {where} uses let {shorten(line.name)}",
                     *line.position,
                 )
+
+
+def _form_for(name: str) -> str:
+    """What is missing around words that have an expression in them, or are one."""
+    _, sign, expression = name.partition("<")
+    if sign and readable(expression):
+        return "; a `>` is missing behind its predicate"
+    if name.endswith(">") and not sign:
+        return "; a `<` is missing before its predicate"
+    if readable(name) and not _WORD.fullmatch(name):
+        return f"; for a predicate that readers don't see, write `<{name}>`"
+    return ""
 
 
 def _uses(let: NamedLine, names: frozenset[str], docstring: str, position: object) -> bool:

@@ -55,6 +55,13 @@ class CheckedDirective(SphinxDirective):
         line = line or (self.span.option(option) if option else self.span.line)
         self.findings.append(Finding(kind, message, self.span.source, line))
 
+    def first_line(self) -> int:
+        """The line of the first line of the content."""
+        if self.span.lines or not self.content:
+            return self.span.content(list(self.content))
+        _, offset = self.content.info(0)  # in a docstring, which is no file
+        return self.span.line if offset is None else int(offset) + 1
+
     def check_option_names(self, kind: str = "option") -> None:
         """Add a finding for each option that isn't one of ``option_names``."""
         for option in self.options:
@@ -164,7 +171,7 @@ class BlockDirective(CheckedDirective):
         """The notes of the body, parsed as the page is."""
         lines = list(self.content)
         parts, problems = split(lines)
-        first = self.span.content(lines)
+        first = self.first_line()
         for offset, message in problems:
             self.add_finding(message, line=first + offset)
         notes = []

@@ -84,7 +84,7 @@ class JaxprPasted(BlockDirective):
         first = text.partition("\n")[0]
         if first and self.span.lines and self.span.lines[0].rstrip().endswith(first):
             return text, self.span.line  # on the directive's own line
-        return text, self.span.content(lines) + blank
+        return text, self.first_line() + blank
 
     def _read(self, text: str, line: int) -> None:
         """Add a finding where reading stopped; the text is shown unchanged."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Any, Final
 
@@ -16,7 +17,14 @@ from .claim_names import keys_of
 IN_TITLES: Final = ("ref", "prim")
 #: Roles whose words are a link.
 LINKS: Final = ("ref", "eqn", "prim", "var")
-_EXAMPLES: Final = {"claim": "len(dense) == 4", "var": "dense[tanh].inputs[0]"}
+_EXAMPLES: Final = {
+    "claim": "len(dense) == 4",
+    "var": "dense[tanh].inputs[0]",
+    "ref": "dense",
+    "prim": "tanh",
+}
+#: What is words rather than a path.
+_WORDS: Final = re.compile(r"[\w`'’*-]+(?: [\w`'’*-]+)+")
 #: What an author who knows Markdown has to know.
 _QUOTES_IN_RST: Final = (
     r"; in reStructuredText each backquote in a role needs a backslash, as in \`\`code\`\`"
@@ -74,9 +82,10 @@ class StatementRole(SphinxRole):
         shown, messages = self._shown(text, expression)
         node = jaxpr_statement(self.rawtext, "", role=self.role, expression=expression)
         node["raw"] = self.rawtext
+        node["ends_in_blank"] = self.written[-1:].isspace()
         # Before quotation marks in them are made typographic.
         node["words"] = words.plain(shown) if text else name or expression
-        node["problem"] = self._problem(name, expression)
+        node["problem"] = self._problem(name, expression, text)
         node["has_words"] = bool(text)
         if name:
             node["name"], node["by_words"] = name, by_words
@@ -97,7 +106,13 @@ class StatementRole(SphinxRole):
             return text, expression
         return "", " ".join(self.text.split())
 
-    def _problem(self, name: str, expression: str) -> str:
+    def _problem(self, name: str, expression: str, text: str) -> str:
+        if self.role in LINKS and not text and not _is_short(self.rawtext):
+            if "`" in expression and not self.is_markdown:
+                return f"{expression!r} is not a path{_QUOTES_IN_RST}"
+            if _WORDS.fullmatch(expression):
+                form = f"`{expression} <{_EXAMPLES.get(self.role, 'dense[tanh]')}>`"
+                return f"{expression!r} is not a path; behind words write one, as in {form}"
         if expression or name:
             return ""
         form = f"`words <{_EXAMPLES.get(self.role, 'path')}>`"

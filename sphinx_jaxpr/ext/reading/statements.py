@@ -3,23 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from docutils import nodes
 from sphinx import addnodes
 
 from ...program.text import clipped
-from ..nodes import jaxpr_claims, jaxpr_statement, jaxpr_when
+from ..nodes import jaxpr_claims, jaxpr_name, jaxpr_statement, jaxpr_when
 from ..records import DirectiveRecord, Finding, NamedLine, ShowRecord, Statement
+from . import words
 from .claim_names import restore_names, show_names
 from .roles import IN_TITLES, LINKS
 from .source_lines import find_lines
-from .words import without_links
 
 if TYPE_CHECKING:
     from .named_lines import LineNames
 
 _STATEMENTS = (jaxpr_statement, jaxpr_claims, jaxpr_when)
+_CUT_OFF: Final = "a backquote in its words ends the role; put more of them around it: {}"
 
 
 def prepare(doctree: nodes.document) -> list[Finding]:
@@ -74,7 +75,12 @@ def collect(
     """
     on_page: list[Statement] = []
     findings: list[Finding] = []
-    elements = [node for node in doctree.findall(_is_statement) if isinstance(node, nodes.Element)]
+    elements = [
+        node
+        for node in doctree.findall(_is_statement)
+        # Roles in the name of a line count in the sentences that show it.
+        if isinstance(node, nodes.Element) and not isinstance(node.parent, jaxpr_name)
+    ]
     names = _line_names(elements)
     for node in elements:
         node["docname"] = docname
@@ -84,6 +90,9 @@ def collect(
             continue
         if names and node.get("keys"):
             node["problem"] = names.problem(node)
+        if isinstance(node, jaxpr_statement) and (node["problem"] or node["ends_in_blank"]):
+            meant = words.cut_off(node)
+            node["problem"] = _CUT_OFF.format(meant) if meant else node["problem"]
         node["statement"] = _statement(node)
         on_page.append(node["statement"])
         if isinstance(node, jaxpr_statement) and node["role"] in LINKS:
@@ -123,7 +132,7 @@ def _links_inside(node: jaxpr_statement) -> list[Finding]:
             str(node.source),
             node.line or 1,
         )
-        for text in without_links(node)
+        for text in words.without_links(node)
     ]
 
 

@@ -183,6 +183,31 @@ def _text(node: nodes.Node) -> str:
     return "".join(map(_text, node.children)) if node.children else node.astext()
 
 
+_RAW: Final = re.compile(r":(?P<role>[^`]+):`(?P<text>.*)`", re.DOTALL)
+
+
+def cut_off(node: nodes.Element) -> str:
+    """A role as its author meant it, if a backquote in the words ends it in Markdown; else ``""``.
+
+    Of ``{eqn}`the `tanh` <f[tanh]>` `` the role is ``the ``; behind it are text and code in turn,
+    up to code that ends as an expression does.
+    """
+    raw = _RAW.fullmatch(node["raw"])
+    if raw is None or raw["text"].endswith(">"):
+        return ""
+    text = raw["text"]
+    for position, sibling in enumerate(node.parent[node.parent.index(node) + 1 :]):
+        written = sibling.astext()
+        is_code = isinstance(sibling, nodes.literal)
+        is_next = is_code if position % 2 else isinstance(sibling, nodes.Text)
+        if not is_next or (position == 0 and written[0].isspace()):
+            return ""
+        text += f"`{written}"
+        if is_code and "<" in written and written.endswith(">"):
+            return f"{{{raw['role']}}}``{text}``"
+    return ""
+
+
 # --- words of a link hold no other one
 
 _LINKS: Final = (nodes.reference, addnodes.pending_xref, nodes.problematic)

@@ -19,9 +19,9 @@ from typing import TYPE_CHECKING, Any, Final
 from .base import Version
 from .blocks import PHASES
 from .equality import versions
-from .lets import needed, parsed
+from .lets import BrokenLet, needed, parsed
 from .scope import BlockView
-from .syntax import FUNCTIONS, VERSIONS, PathError, nearest
+from .syntax import FUNCTIONS, VERSIONS, NoProgram, PathError, nearest
 from .values import OF_VALUES, Value, Values
 from .views import CHANGES, OF_EQUATIONS, OF_PROGRAMS, Equations, EquationView, ProgramView
 from .vocabulary import (
@@ -83,8 +83,15 @@ class Unevaluated:
         self.listed: dict[str, ast.expr] = {}  # what bound names go through, where it is written
 
     def check(self) -> None:
-        """An error, with its place, for the first wrong word."""
+        """An error, with its place, for the first wrong word; lets were evaluated in parts, too."""
         self.visit(self.expression.body)
+        for name, walker in self.walker.walkers.items():
+            try:
+                Unevaluated(walker, self.of_lets).visit(walker.expression.body)
+            except (NoProgram, BrokenLet):
+                raise
+            except PathError as error:
+                raise BrokenLet(f"the let `{name}` has no value: {error.message}", 0) from None
 
     def names_a_program(self) -> bool:
         """Whether a block or a version is named, by the expression or by a let that it uses."""
@@ -278,7 +285,11 @@ class Unevaluated:
             self.version(left, right)
             for first, second in ((left, right), (right, left)):
                 vocabulary = self.vocabulary(first)
-                if isinstance(operator, ast.In | ast.NotIn) and first is left and _is_text(second):
+                if (
+                    isinstance(operator, ast.In | ast.NotIn)
+                    and first is left
+                    and _is_text(self.literal(second))
+                ):
                     continue  # a word that is looked for in a text
                 is_part = isinstance(operator, ast.In | ast.NotIn) and self.is_text(right)
                 if vocabulary is not None:
@@ -362,7 +373,7 @@ class Unevaluated:
     def vocabulary_of_let(self, name: str) -> _Vocabulary | None:
         """The same for a let, looked at once: others may use it many times."""
         if name not in self.of_lets:
-            walker = self.walker.of_let(name)
+            walker = self.walker.walkers[name]
             inner = Unevaluated(walker, self.of_lets)
             self.of_lets[name] = inner.vocabulary(walker.expression.body)
         return self.of_lets[name]

@@ -76,9 +76,11 @@ class Walker:
         self.sides: list[tuple[str, Any]] = []
         self.reached: set[ast.AST] = set()  # attributes that were there
         self.lets: dict[str, object] = {}  # the values of those that were evaluated
+        self.walkers: dict[str, Walker] = {}  # and what evaluated them
         self.asking: Asking
         if outer is not None:
-            self.asking, self.lets = outer.asking, outer.lets
+            self.asking = outer.asking
+            self.lets, self.walkers = outer.lets, outer.walkers
         else:
             named = frozenset(mentioned(expression, scope.lets)) | {inside}
             self.asking = Asking(scope.blocks, _primitives() | scope.primitives, named)
@@ -191,7 +193,7 @@ class Walker:
         if name not in self.lets:
             self.lets[name] = _PENDING
             try:
-                walker = self.of_let(name)
+                walker = self.walkers[name] = self.of_let(name)
                 value = walker.visit(walker.expression.body)
                 weigh(value, self.asking)
                 self.lets[name] = value

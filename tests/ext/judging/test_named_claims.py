@@ -102,6 +102,8 @@ as :jaxpr:claim:`<#the axes part>` says. Both end here. :jaxpr:claim:`<len(dense
 
 False :jaxpr:claim:`it is long`, :jaxpr:claim:`again <#it is long>`.
 
+Cut :jaxpr:eqn:`the `tanh` <dense[tanh]>`.
+
 .. jaxpr-claims::
 
    the *forward* part stays: ops(g[:4]) == ops(dense)
@@ -119,6 +121,8 @@ there {{jaxpr:claim}}`words <#nothing>`, but
 {{jaxpr:claim}}`it is long` and {{jaxpr:claim}}`it is so <#it is long>`
 {{jaxpr:val}}`w` {{jaxpr:val}}`w.x` {{jaxpr:val}}`g.gard`
 {{jaxpr:claim}}`left out`.
+Cut {{jaxpr:eqn}}`the `tanh` <dense[tanh]>` and {{jaxpr:var}}`a letter`;
+{{jaxpr:claim}}`len(dense) == 4` and {{jaxpr:claim}}`it is < len(dense) > 3`.
 
 ```{{jaxpr-claims}}
 the forward part: len(dense) == 5
@@ -182,12 +186,14 @@ TRANSLATED = f"""
 {BLOCK.replace("g[", "grad[")}
 It has {{jaxpr:claim}}`four equations` and {{jaxpr:claim}}`no loop`.
 
-This {{jaxpr:claim}}`<#is long>`.
+This {{jaxpr:claim}}`<#is *long*>`.
+
+First {{jaxpr:claim}}`four equations`, then {{jaxpr:claim}}`no loop`.
 
 ```{{jaxpr-claims}}
 four equations: len(dense) == 4
 no loop: not dense[scan]
-is long: len(dense) == 99
+is *long*: len(dense) == 99
 ```
 """
 
@@ -216,7 +222,11 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Project:
         "It has {jaxpr:claim}`four equations` and {jaxpr:claim}`no loop`.",
         "Es hat {jaxpr:claim}`vier Gleichungen` und {jaxpr:claim}`keine Schleife`.",
     )
-    catalog.add("is long", "ist lang")
+    catalog.add("is *long*", "ist lang")
+    catalog.add(
+        "First {jaxpr:claim}`four equations`, then {jaxpr:claim}`no loop`.",
+        "Erst {jaxpr:claim}`no loop`, dann {jaxpr:claim}`vier`.",
+    )
     folder = made.docs / "locale/de/LC_MESSAGES"
     folder.mkdir(parents=True)
     with (folder / "translated.mo").open("wb") as file:
@@ -271,13 +281,14 @@ def test_rst_does_the_same(built: Build) -> None:
     )
     at = RST.split("\n").index("   it is long: len(g) == 99")
     end = f"[len(g) == 99 at same.rst:{at}, where g = dense.grad] [jaxpr.claim]"
-    first, second = findings(built, "same.rst")
+    first, second, cut = findings(built, "same.rst")
     paragraph = built.page("same").select("section > p")[0]
     assert " ".join(paragraph.get_text().split()) == (
         "Under grad The forward part stays, as the axes part says. Both end here."
     )
     assert paragraph.select_one(".jaxpr-claim code") is not None
-    assert first[0] == second[0] == line
+    assert first[0] == second[0] == line == cut[0] - 2
+    assert "each backquote in a role needs a backslash" in cut[1]
     assert "claim 'it is long' is false on JAX" in first[1] and first[1].endswith(end)
     assert "claim 'again' is false on JAX" in second[1] and second[1].endswith(end)
 
@@ -299,6 +310,10 @@ def test_findings_are_at_the_sentence_or_at_the_line(built: Build) -> None:
         ("is so", "claim 'it is long' is false on JAX"),
         ("is so", "claim 'it is so' is false on JAX"),
         ("w.x", "value 'g.gard' (where g = h, h = dense.grad): "),
+        ("Cut", "put more of them around it: {jaxpr:eqn}``the `tanh` <dense[tanh]>`` [jaxpr.path]"),
+        ("Cut", "jaxpr:var: 'a letter' is not a path; behind words write one"),
+        ("it is <", "for a predicate that readers don't see, write `<len(dense) == 4>`"),
+        ("it is <", "'it is < len(dense) > 3' has no predicate"),
         ("left out`", "claim 'left out': the line with this name is left out here"),
         ("the forward part:", "claim 'the forward part' is false on JAX"),
         ("broken:", "claim 'len(dense[': this is not a Python expression"),
@@ -323,7 +338,7 @@ def test_findings_are_at_the_sentence_or_at_the_line(built: Build) -> None:
 def test_docstrings_have_names_of_their_own(built: Build) -> None:
     ((line, text),) = re.findall(r"docstring of api\.two:(\d+): WARNING: (.*)", built.stderr)
     assert int(line) == 6 and "claim 'has one equation' is false" in text
-    assert "[len(p) == 1 at " in text and "where p = two]" in text
+    assert ":docstring of api.two:10, where p = two]" in text
     assert "docstring of api.one" not in built.stderr
 
 
@@ -333,7 +348,11 @@ def test_translated_sentences_keep_their_claims(built: Build) -> None:
     assert "claim 'is long' is false" in text
     assert TRANSLATED.split("\n")[line].startswith("This {jaxpr:claim}")
     shown = paragraphs(built, "translated")
-    assert shown == ["Es hat vier Gleichungen und keine Schleife.", "This ist lang."]
+    assert shown == [
+        "Es hat vier Gleichungen und keine Schleife.",
+        "This ist lang.",
+        "Erst no loop, dann vier.",
+    ]
 
 
 def test_check_judges_sentences_of_all_formats(project: Project) -> None:
@@ -342,6 +361,9 @@ def test_check_judges_sentences_of_all_formats(project: Project) -> None:
     rows = [row for row in data["sentences"] if (row["page"], row["what"]) == ("index", "claim")]
     assert {row["state"] for row in rows if row["words"] != "paged"} == {"true"}
     by_words = {row["words"]: row["expression"] for row in rows}
+    translated = [row for row in data["sentences"] if row["page"] == "translated"]
+    kept = {row["words"]: row["expression"] for row in translated}
+    assert (kept["no loop"], kept["vier"]) == ("not dense[scan]", "len(dense) == 4")
     assert by_words["The forward part stays"] == "ops(g[:n]) == ops(dense)"
     (line,) = [line for line, text in findings(check, "index.md") if "'paged' is false" in text]
     assert GOOD.split("\n")[line] == "{jaxpr:claim}`paged`."
@@ -350,5 +372,5 @@ def test_check_judges_sentences_of_all_formats(project: Project) -> None:
 def test_gettext_has_the_words_that_lines_show(project: Project) -> None:
     build = project.build("gettext")
     text = (build.out / "translated.pot").read_text("utf-8")
-    assert 'msgid "is long"' in text and 'msgid "no loop"' not in text
-    assert 'msgid "This {jaxpr:claim}`<#is long>`."' in text
+    assert 'msgid "is *long*"' in text and 'msgid "no loop"' not in text
+    assert 'msgid "This {jaxpr:claim}`<#is *long*>`."' in text

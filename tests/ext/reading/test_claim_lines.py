@@ -50,6 +50,7 @@ def parts(line: ClaimLine) -> tuple[str, str, str]:
         ("let == 3", ("claim", "", "let == 3")),
         ("no loop: not f[scan", ("claim", "no loop", "not f[scan")),
         ("len(f[0: 3) == 2", ("claim", "", "len(f[0: 3) == 2")),
+        ("len(f) = 2", ("claim", "", "len(f) = 2")),
     ],
 )
 def test_what_a_line_is(text: str, expected: tuple[str, str, str]) -> None:
@@ -68,6 +69,9 @@ def test_what_a_line_is(text: str, expected: tuple[str, str, str]) -> None:
         ("let shape = f", "let 'shape' is a reserved word, try 'shape_'"),
         ("let len = f", "let 'len' is a reserved word"),
         ("let f.g = f", "let 'f.g' is not an ASCII identifier"),
+        ("Let g = f", "write it as `let g = f`"),
+        ("g = f.grad", "write it as `let g = f.grad`"),
+        ("g := f", "write it as `let g = f`"),
     ],
 )
 def test_what_is_wrong_with_a_let(text: str, problem: str) -> None:
@@ -162,3 +166,9 @@ def test_markup_white_space_and_capitals_do_not_count(
     one: tuple[str, str], other: tuple[str, str]
 ) -> None:
     assert {*keys_of(*one)} & {*keys_of(*other)}
+
+
+def test_a_name_ends_with_a_colon_and_a_blank() -> None:
+    (line,) = read(["no loop:not f[scan]"])
+    assert parts(line) == ("claim", "no loop", "not f[scan]")
+    assert line.is_broken and "no blank behind the `:`" in line.problem

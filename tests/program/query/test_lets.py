@@ -43,6 +43,7 @@ def scope(**lets: str) -> Scope:
         ("all(e.shape == g.shape for e in f)", {"g": "f[mul]"}),
         ("works", {"works": "len(f) == 2"}),
         ("len(f) == 2", {"broken": "f.three"}),
+        ("not f[tanh].dtype in word", {"word": "'tahn'"}),  # as in `not f[tanh].dtype in ('tahn')`
     ],
 )
 def test_names_for_paths_and_values(claim: str, lets: dict[str, str]) -> None:
@@ -59,6 +60,11 @@ def test_names_for_paths_and_values(claim: str, lets: dict[str, str]) -> None:
         ("len(f) == 2 or 'tahn' in names", {"names": "ops(f)"}, "unknown primitive `tahn`"),
         ("len(f) == 2 or word in ops(f)", {"word": "'tahn'"}, "unknown primitive `tahn`"),
         ("len(f) == 2 or words == ops(f)", {"words": "['tahn']"}, "unknown primitive `tahn`"),
+        (
+            "not g",
+            {"g": "[e for e in f[cos] if e.uses == 'tahn' and e.primitive == 'tahn']"},
+            "the let `g` has no value: unknown primitive `tahn`",
+        ),
         ("len(f) == 2 or g", {"g": "f.three"}, "the let `g` has no value: `f` has no variant"),
         ("gg", {"g": "f"}, "there is no block `gg`, did you mean `g`?"),
         ("1 == n", {"n": "1"}, "says nothing about a program"),

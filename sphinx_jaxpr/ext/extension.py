@@ -30,10 +30,10 @@ from .judging.findings import (
     unknown_in_glossary,
     wrong_shows,
 )
+from .judging.names.tags import every_kind
 from .judging.rewritten import page_digests
 from .judging.session import PAGES
 from .judging.start import begin, start
-from .judging.tags import every_kind
 from .locale import CATALOG, FOLDER, add_catalog
 from .nodes import register_nodes
 from .on_demand import (

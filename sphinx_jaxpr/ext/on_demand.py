@@ -89,7 +89,7 @@ class _ClaimsDirective(_DirectiveOnDemand):
 
     @staticmethod
     def real() -> type:
-        from .reading.claims import JaxprClaims
+        from .reading.claims.directive import JaxprClaims
 
         return JaxprClaims
 
@@ -192,7 +192,7 @@ class NamesTransform(OnDemand, SphinxTransform):
     @staticmethod
     def real() -> type:
         """Import the transform."""
-        from .reading.claim_names import KeepNames
+        from .reading.claims.names import KeepNames
 
         return KeepNames
 

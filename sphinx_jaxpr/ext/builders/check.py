@@ -17,8 +17,8 @@ from sphinx.util import logging
 from ...program.text import CELL, cell_words, in_cell, on_one_line, spelled_all
 from ...tracing.files import write_atomically
 from ...tracing.result import differences
-from ..judging.appearances import FigureOnPage
 from ..judging.findings import position, relative
+from ..judging.names.appearances import FigureOnPage
 from ..judging.session import BuildSession, TracePolicy
 from ..records import (
     STATES,

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from ..links import ShownIds
-from .appearances import Appearances
 from .meanings import Meanings
+from .names.appearances import Appearances
 from .path_targets import PathTargets
 from .session import BuildSession
 from .verdicts import VerdictCache

@@ -38,9 +38,9 @@ from ..records import (
     packed,
     unpacked,
 )
-from .appearances import Appearance, Appearances
-from .names import ProjectNames
-from .tags import are_met, every_kind
+from .names.appearances import Appearance, Appearances
+from .names.project import ProjectNames
+from .names.tags import are_met, every_kind
 
 if TYPE_CHECKING:
     from .build import RunningBuild

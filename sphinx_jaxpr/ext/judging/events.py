@@ -9,7 +9,7 @@ from docutils import nodes
 from sphinx.application import Sphinx
 
 from ..records import Block, BlockReport, DirectiveRecord
-from .appearances import Appearances
+from .names.appearances import Appearances
 from .session import BuildSession
 
 #: Handlers get the application, the name of the page and a :class:`BlockReport`.

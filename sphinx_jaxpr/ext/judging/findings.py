@@ -40,9 +40,9 @@ from ..records import (
     Statement,
     Verdict,
 )
-from .appearances import NAME, Appearances, block_name
-from .lines import kept, texts, used_lets
 from .meanings import Meanings
+from .names.appearances import NAME, Appearances, block_name
+from .names.lines import kept, texts, used_lets
 from .path_targets import PathTargets
 from .session import BuildSession, Outcome
 from .verdicts import VerdictCache

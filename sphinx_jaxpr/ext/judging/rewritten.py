@@ -22,7 +22,7 @@ def page_digests(
 
     ``meanings`` is the digest of what primitives mean, ``statements`` that of what a page
     shows of its statements.  ``directives`` are those of
-    :attr:`~sphinx_jaxpr.ext.judging.appearances.Appearances.pages`.
+    :attr:`~sphinx_jaxpr.ext.judging.names.appearances.Appearances.pages`.
     """
     pages = {}
     for docname, records in directives.items():

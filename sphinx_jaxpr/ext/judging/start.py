@@ -15,10 +15,10 @@ from ..links import ShownIds
 from ..records import DirectiveRecord, ShowRecord
 from .build import RunningBuild
 from .domain import JaxprDomain
-from .lines import NamedLines
 from .meanings import Meanings
+from .names.lines import NamedLines
+from .names.scopes import Scopes
 from .path_targets import PathTargets
-from .scopes import Scopes
 from .session import PAGES, BuildSession, TracePolicy
 from .storage import Storage
 from .verdicts import Addresses, VerdictCache

@@ -34,11 +34,11 @@ from ..records import (
     Statement,
     Verdict,
 )
-from .appearances import Appearance
-from .lines import NamedLines, kept, texts, used_lets
 from .meanings import Meanings
-from .names import DirectiveOnPage
-from .scopes import Scopes, words_of
+from .names.appearances import Appearance
+from .names.lines import NamedLines, kept, texts, used_lets
+from .names.project import DirectiveOnPage
+from .names.scopes import Scopes, words_of
 from .session import BuildSession
 
 if TYPE_CHECKING:

@@ -182,15 +182,20 @@ class CodeOfPage:
                 yield Finding("trace", text, part.source, part.line_of(line))
 
     def resolved(
-        self, directive: DirectiveRecord, above: int, without_code: str
+        self, directive: DirectiveRecord, above: int, without_code: str, bare_name: str = ""
     ) -> DirectiveRecord:
         """A directive with what its blocks use of the ``above`` first parts of the code.
 
-        ``without_code`` is what is wrong with its target unless that is a name of the code.
+        ``without_code`` is what is wrong with its target unless that is a name of the code;
+        ``bare_name`` is the target as written if that was looked up in the current module.
         """
         request = directive.blocks[0].request if self.parts or without_code else None
         if request is None:
             return directive
+        if bare_name and any(bare_name in piece.binds for piece in self.bindings[:above]):
+            # On a page its code comes first, then the current module.
+            request = replace(request, target=bare_name, bare=False)
+            directive = _with(directive, target=bare_name, bare=False)
         names = names_of(request)
         if without_code and (problem := self._unbound(request.target, above, without_code)):
             finding = Finding("option", problem, directive.source, directive.line)
@@ -208,7 +213,7 @@ class CodeOfPage:
         code = digest_of([self.parts[number].text for number in numbers])
         spans = tuple(self._span(number) for number in numbers)
         reads = names.union(*(pieces[number].reads for number in numbers))
-        return _with_code(directive, code)._replace(code=spans, left_out=_of_names(missing, reads))
+        return _with(directive, code=code)._replace(code=spans, left_out=_of_names(missing, reads))
 
     def _missing(self, above: int) -> dict[str, LeftOut]:
         """The names that the ``above`` first parts leave without a value, as they would not be."""
@@ -284,10 +289,10 @@ def _names_in(value: Any) -> Iterator[str]:
             yield from _names_in(list(value.values()))
 
 
-def _with_code(directive: DirectiveRecord, code: str) -> DirectiveRecord:
-    """A directive whose requests may use the page's code."""
+def _with(directive: DirectiveRecord, **changes: Any) -> DirectiveRecord:
+    """A directive with these changes to its requests."""
     requests = [
-        replace(block.request, code=code) if block.request else None for block in directive.blocks
+        replace(block.request, **changes) if block.request else None for block in directive.blocks
     ]
     first = requests[0]
     shared = first.to_json() if first else {}

@@ -63,7 +63,8 @@ def _blocks(
         if "show" in node:
             shows.append(node["show"]._replace(only=only, number=number))
             continue
-        directive = code.resolved(node["directive"], above, node.get("without_code", ""))
+        notes = node.get("without_code", ""), node.get("bare_name", "")
+        directive = code.resolved(node["directive"], above, *notes)
         directive = _on_page(directive, docname, taken, only)
         node["directive"] = directive._replace(number=number)
         directives.append(node["directive"])

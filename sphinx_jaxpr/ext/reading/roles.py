@@ -11,7 +11,7 @@ from sphinx.util.docutils import SphinxRole
 
 from ..nodes import jaxpr_statement
 from . import words
-from .claim_names import keys_of
+from .claims.names import keys_of
 
 #: Roles allowed in section titles; Sphinx copies titles while it reads pages.
 IN_TITLES: Final = ("ref", "prim")

@@ -12,12 +12,12 @@ from ...program.text import clipped
 from ..nodes import jaxpr_claims, jaxpr_name, jaxpr_statement, jaxpr_when
 from ..records import DirectiveRecord, Finding, NamedLine, ShowRecord, Statement
 from . import words
-from .claim_names import restore_names, show_names
+from .claims.names import restore_names, show_names
 from .roles import IN_TITLES, LINKS
 from .source_lines import find_lines
 
 if TYPE_CHECKING:
-    from .named_lines import LineNames
+    from .claims.named import LineNames
 
 _STATEMENTS = (jaxpr_statement, jaxpr_claims, jaxpr_when)
 _CUT_OFF: Final = "a backquote in its words ends the role; put more of them around it: {}"
@@ -107,7 +107,7 @@ def _line_names(elements: Iterable[nodes.Element]) -> LineNames | None:
     roles = [node for node in elements if node.get("keys")]
     if not claims and not roles:
         return None
-    from .named_lines import LineNames, lines_of
+    from .claims.named import LineNames, lines_of
 
     parts = [
         (conditions(node, addnodes.only, "expr"), conditions(node, jaxpr_when, "expression"))

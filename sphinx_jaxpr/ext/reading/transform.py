@@ -71,6 +71,8 @@ class JaxprTransform(BlockDirective):
         self._check_options()
         #: What is wrong with the target if the page has no code.
         self.without_code = ""
+        #: The target as written if it is a single name on a page, not in a docstring.
+        self.bare_name = ""
         target = self._target()
         name, explicit = self._name(target)
         options = self._read_options()
@@ -95,6 +97,7 @@ class JaxprTransform(BlockDirective):
         names = (*(block.label for block in blocks if block.label), blocks[0].name)
         words, paths = self._elide(names)
         node["without_code"] = self.without_code
+        node["bare_name"] = self.bare_name
         node["directive"] = DirectiveRecord(
             source=self.span.source,
             line=self.span.line,
@@ -168,6 +171,8 @@ class JaxprTransform(BlockDirective):
             return ""
         resolved = self._resolve(argument)
         self.bare = resolved != argument
+        if self.bare and argument.isidentifier() and not documented(self, self.span.source):
+            self.bare_name = argument
         if not names_function(resolved):
             problem = (
                 f"{shorten(argument)} does not name a function; expected package.module:qualname,"

@@ -21,10 +21,10 @@ from sphinx.environment import BuildEnvironment
 from ... import __version__
 from ...program.text import plural
 from ...tracing.files import Cache, digest
-from ..judging.appearances import FigureOnPage
 from ..judging.build import RunningBuild
 from ..judging.domain import JaxprDomain
 from ..judging.meanings import Meanings
+from ..judging.names.appearances import FigureOnPage
 from ..judging.session import BuildSession
 from ..locale import _
 from .primitives import numbers_of_uses, shown_blocks, uses_of_primitives

@@ -9,13 +9,13 @@ from sphinx import addnodes
 from sphinx.builders.html import StandaloneHTMLBuilder
 
 from ...program.text import on_one_line
-from ..judging.appearances import Appearance
 from ..judging.build import RunningBuild
 from ..judging.domain import JaxprDomain
 from ..judging.events import emit_figures
 from ..judging.findings import StatementChecker
+from ..judging.names.appearances import Appearance
+from ..judging.names.tags import are_met
 from ..judging.start import running
-from ..judging.tags import are_met
 from ..links import link
 from ..nodes import jaxpr_blocks, jaxpr_claims, jaxpr_letter, jaxpr_statement, jaxpr_when
 from ..pages import PageTransform

@@ -10,8 +10,8 @@ from docutils import nodes
 
 from ...program.html.definitions import listed
 from ...tracing.store import Seen
-from ..judging.appearances import FigureOnPage
 from ..judging.build import RunningBuild
+from ..judging.names.appearances import FigureOnPage
 from ..judging.session import BuildSession
 from ..judging.start import running
 from ..links import link

@@ -40,9 +40,9 @@ WARM = {
         *("showing", "showing.index", "showing.primitives", "values"),
     ],
     "ext.judging": [
-        *("appearances", "build", "domain", "events", "findings", "lines", "meanings"),
-        *("path_targets", "rewritten"),
-        *("names", "recent", "scopes", "session", "start", "storage", "tags", "verdicts"),
+        *("build", "domain", "events", "findings", "meanings", "path_targets", "rewritten"),
+        *("names", "names.appearances", "names.lines", "names.project", "names.scopes"),
+        *("names.tags", "recent", "session", "start", "storage", "verdicts"),
     ],
     "tracing": ["files", "fingerprint", "folders", "jobs", "masking", "needs", "packs", "store"],
 }
@@ -74,6 +74,7 @@ def test_a_build_without_changes_loads_little(tmp_path: Path) -> None:
 
 #: What every page that is read or written needs beside that.
 TOUCHED = [
-    *("reading.claim_names", "reading.collect", "reading.roles", "reading.source_lines"),
+    *("reading.claims", "reading.claims.names", "reading.collect", "reading.roles"),
+    "reading.source_lines",
     *("reading.statements", "reading.words", "showing.post_transforms"),
 ]

@@ -9,10 +9,10 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
+from sphinx_jaxpr.ext.judging.names.project.scopes import Scopes
 
 from sphinx_jaxpr.block import TracedBlock
 from sphinx_jaxpr.ext.judging.recent import RecentBlocks
-from sphinx_jaxpr.ext.judging.scopes import Scopes
 from sphinx_jaxpr.ext.judging.session import BuildSession
 from sphinx_jaxpr.program.query.evaluate import judge
 from tests.ext.sessions import TEXT, Results, arrived, directive, result, session_of

@@ -8,12 +8,12 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from sphinx_jaxpr.ext.judging.names.project.lines import NamedLines
+from sphinx_jaxpr.ext.judging.names.project.scopes import Scopes
 
 from sphinx_jaxpr.block import TracedBlock
 from sphinx_jaxpr.ext.judging.findings import StatementChecker
-from sphinx_jaxpr.ext.judging.lines import NamedLines
 from sphinx_jaxpr.ext.judging.path_targets import PathTargets
-from sphinx_jaxpr.ext.judging.scopes import Scopes
 from sphinx_jaxpr.ext.judging.session import PAGES, Outcome, TracePolicy
 from sphinx_jaxpr.ext.judging.verdicts import Addresses, VerdictCache
 from sphinx_jaxpr.ext.links import ShownIds

@@ -32,7 +32,8 @@ LINES: Final = "tanh, mul, dot: {val}`dense[tanh].line` {val}`dense[mul].line` {
 def page(markdown: bool, above: str = "", pieces: list[tuple[str, str, str]] = PIECES) -> str:
     """The page in one language; ``above`` is a text above all else."""
     name = "md" if markdown else "rst"
-    texts = ["# P" if markdown else "P\n=", above]
+    current = "```{py:currentmodule} math\n```" if markdown else ".. py:currentmodule:: math"
+    texts = ["# P" if markdown else "P\n=", current, above]  # the page's code comes first
     for kind, options, body in pieces:
         directive = "jaxpr-code" if kind == "code" else "jaxpr-transform"
         options = options.format(name)

@@ -10,8 +10,8 @@ from unicodedata import normalize
 from docutils import nodes
 from sphinx.transforms import SphinxTransform
 
-from ..nodes import jaxpr_claims, jaxpr_name, jaxpr_statement
-from ..records import docstring_of
+from ...nodes import jaxpr_claims, jaxpr_name, jaxpr_statement
+from ...records import docstring_of
 
 _MARKS: Final = re.compile(r"[`*\\]")
 #: On an element: the names of the claims in it as its author wrote it, before a translation.

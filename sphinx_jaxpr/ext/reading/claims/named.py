@@ -8,11 +8,11 @@ from typing import Final, TypeAlias
 
 from docutils import nodes
 
-from ...program.query.lets import free_names
-from ...program.query.syntax import PathError, parse, readable
-from ...program.text import clipped, nearest, shorten
-from ..nodes import jaxpr_claims
-from ..records import (
+from ....program.query.lets import free_names
+from ....program.query.syntax import PathError, parse, readable
+from ....program.text import clipped, nearest, shorten
+from ...nodes import jaxpr_claims
+from ...records import (
     CLAIM,
     LET,
     DirectiveRecord,

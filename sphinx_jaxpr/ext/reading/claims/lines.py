@@ -17,10 +17,10 @@ import tokenize
 from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
-from ...program.query.syntax import MAX_CHARACTERS, is_python, readable
-from ...program.text import clipped, shorten
-from ...tracing.request import check_name
-from ..records import CLAIM, LET
+from ....program.query.syntax import MAX_CHARACTERS, is_python, readable
+from ....program.text import clipped, shorten
+from ....tracing.request import check_name
+from ...records import CLAIM, LET
 
 #: How many signs of a line are tried as the end of its name, or as the beginning of a comment.
 _MOST: Final = 50

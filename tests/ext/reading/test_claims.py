@@ -7,9 +7,8 @@ import random
 import re
 
 import pytest
-
-from sphinx_jaxpr.ext.reading.claim_lines import ClaimLine, expressions, read
-from sphinx_jaxpr.ext.reading.claim_names import keys_of
+from sphinx_jaxpr.ext.reading.claims.directive.lines import ClaimLine, expressions, read
+from sphinx_jaxpr.ext.reading.claims.directive.names import keys_of
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
-from ..records import BlockOnPage, DirectiveRecord
+from ...records import BlockOnPage, DirectiveRecord
 
 
 class DirectiveOnPage(NamedTuple):

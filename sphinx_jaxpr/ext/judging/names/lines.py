@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Final
 
-from ..records import CLAIM, LET, NamedLine, Statement
+from ...records import CLAIM, LET, NamedLine, Statement
 from .scopes import words_of
 from .tags import are_met
 

@@ -7,11 +7,11 @@ from typing import Final
 
 from docutils import nodes
 
-from ..nodes import jaxpr_claims, jaxpr_name
-from . import words
-from .claim_lines import ClaimLine, read
-from .claim_names import keys_of
-from .options import CheckedDirective
+from ...nodes import jaxpr_claims, jaxpr_name
+from .. import words
+from ..options import CheckedDirective
+from .lines import ClaimLine, read
+from .names import keys_of
 
 #: What may be markup in a name.
 _MARKUP: Final = re.compile(r"[`*_$\\\[{|<&]|--|://")

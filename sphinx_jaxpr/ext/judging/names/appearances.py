@@ -11,9 +11,9 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Final, NamedTuple
 
-from ...program.text import shorten
-from ..records import COMPARE, Block, BlockOnPage, DirectiveRecord, ShowRecord
-from .names import ProjectNames
+from ....program.text import shorten
+from ...records import COMPARE, Block, BlockOnPage, DirectiveRecord, ShowRecord
+from .project import ProjectNames
 
 #: The full name of a block.
 NAME: Final = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)?", re.ASCII)

@@ -12,15 +12,15 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 from unicodedata import normalize
 
-from ..records import BlockOnPage, DirectiveRecord, ShowRecord
+from ...records import BlockOnPage, DirectiveRecord, ShowRecord
+from ..session import BuildSession
 from .appearances import Appearances
-from .names import DirectiveOnPage, PageNames, ProjectNames
-from .session import BuildSession
+from .project import DirectiveOnPage, PageNames, ProjectNames
 
 if TYPE_CHECKING:
-    from ...block import TracedBlock
-    from ...program.query.blocks import QueryBlock
-    from ...program.query.scope import Scope
+    from ....block import TracedBlock
+    from ....program.query.blocks import QueryBlock
+    from ....program.query.scope import Scope
 
 _WORD = re.compile(r"[^\W\d]\w*")
 
@@ -126,7 +126,7 @@ class Scopes:
 
         ``text`` has its words and those of the lets that it uses.
         """
-        from ...program.query.scope import Scope
+        from ....program.query.scope import Scope
 
         blocks = [
             target

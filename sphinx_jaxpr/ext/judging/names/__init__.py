@@ -1,0 +1,1 @@
+"""What expressions of a page may name: blocks, where each appears, lines of claims, and lets."""

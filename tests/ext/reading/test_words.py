@@ -108,9 +108,9 @@ SENTENCES = [
     ),
     (
         "G {ref}``the `grad` <dense.grad>`` {ref}`top` {ref}`T *x* <Top>` {ref}`genindex`"
-        " {ref}`tpo` {jaxpr:val}`1` {doc}`last` {math}`b`.",
+        " {ref}`tpo` {jaxpr:val}`1` {doc}`last` {math}`b` {ref}`!b`.",
         "G :ref:`the \\`\\`grad\\`\\` <dense.grad>` :ref:`top` :ref:`T *x* <Top>` :ref:`genindex`"
-        " :ref:`tpo` :jaxpr:val:`1` :doc:`last` :math:`b`.",
+        " :ref:`tpo` :jaxpr:val:`1` :doc:`last` :math:`b` :ref:`!b`.",
     ),
 ]
 BLOCK = "jaxpr-transform} layers:dense\n:name: dense\n:args: x=f32[8,4], w=f32[4,4], b=f32[4]"
@@ -202,7 +202,7 @@ def test_short_roles_are_those_of_the_domain_or_what_they_were(built: Build) -> 
     for name in ("index", "other"):
         short, refs = sentences(built.page(name))[5:]
         assert short.get_text() == "F a q 4 dense[tanh] tanh b."
-        assert refs.get_text() == "G the grad Top T *x* Index tpo 1 Last \\(b\\)."
+        assert refs.get_text() == "G the grad Top T *x* Index tpo 1 Last \\(b\\) b."
         classes = [a.span["class"] for a in refs.select("a")]
         assert classes == [["jaxpr-link"], *[["std", "std-ref"]] * 3, ["doc"]]
     assert built.page("last").select_one("p a.reference").get_text() == "Top"

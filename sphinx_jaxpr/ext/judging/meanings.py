@@ -8,6 +8,7 @@ the target of a link is missing, there is no link and no warning.
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Iterable, Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, cast
@@ -104,9 +105,12 @@ class Meanings:
         return ""
 
     def is_label(self, label: str, page: str) -> bool:
-        """Whether a ``ref`` to a label of this project, or of another one, links to something."""
+        """Whether a ``ref`` to a label of this project, or of another one, links to something.
+
+        One that the project ignores counts, so that Sphinx ignores it.
+        """
         standard = cast(StandardDomain, self.env.get_domain("std"))
-        if label in standard.labels or label in standard.anonlabels:
+        if label in standard.labels or label in standard.anonlabels or self._is_ignored(label):
             return True
         # Extensions find others, intersphinx first of all.
         names = {"refdomain": "std", "reftype": "ref", "reftarget": label, "refexplicit": True}
@@ -117,6 +121,18 @@ class Meanings:
             return bool(events.emit_firstresult("missing-reference", self.env, wanted, content))
         except NoUri:
             return True
+
+    def _is_ignored(self, label: str) -> bool:
+        """Whether ``nitpick_ignore`` or its patterns list a label, as for Sphinx's own role."""
+        config = self.env.config
+        if not config.nitpicky:
+            return False
+        kinds = ("ref", "std:ref")
+        return any((kind, label) in {*map(tuple, config.nitpick_ignore)} for kind in kinds) or any(
+            re.fullmatch(of_kind, kind) and re.fullmatch(of_label, label)
+            for of_kind, of_label in config.nitpick_ignore_regex
+            for kind in kinds
+        )
 
     def of_block(
         self,

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from docutils import nodes
+from sphinx import addnodes
 from sphinx.util.docutils import SphinxRole
 
 from ..nodes import jaxpr_statement
@@ -68,7 +69,10 @@ class StatementRole(SphinxRole):
             standard = self.env.get_domain("std").role("ref")
             statement = nodes_left[0]
             assert standard is not None and isinstance(statement, jaxpr_statement)
-            statement["otherwise"] = standard("ref", rawtext, text, lineno, inliner)[0]
+            otherwise, problems = standard("ref", rawtext, text, lineno, inliner)
+            if not all(isinstance(node, addnodes.pending_xref) for node in otherwise):
+                return otherwise, problems  # it links to nothing, as in {ref}`!name`
+            statement["otherwise"] = otherwise
         return nodes_left, messages
 
     def run(self) -> tuple[list[nodes.Node], list[nodes.system_message]]:

@@ -108,9 +108,9 @@ SENTENCES = [
     ),
     (
         "G {ref}``the `grad` <dense.grad>`` {ref}`top` {ref}`T *x* <Top>` {ref}`genindex`"
-        " {ref}`tpo` {jaxpr:val}`1` {doc}`last` {math}`b`.",
+        " {ref}`tpo` {jaxpr:val}`1` {doc}`last` {math}`b` {ref}`!b` {ref}`ignored`.",
         "G :ref:`the \\`\\`grad\\`\\` <dense.grad>` :ref:`top` :ref:`T *x* <Top>` :ref:`genindex`"
-        " :ref:`tpo` :jaxpr:val:`1` :doc:`last` :math:`b`.",
+        " :ref:`tpo` :jaxpr:val:`1` :doc:`last` :math:`b` :ref:`!b` :ref:`ignored`.",
     ),
 ]
 BLOCK = "jaxpr-transform} layers:dense\n:name: dense\n:args: x=f32[8,4], w=f32[4,4], b=f32[4]"
@@ -127,7 +127,11 @@ PAGES = {
     "docs/last.md": "# Last\n\nHere the domain has ended: {ref}`top`, {claim}`x <len(dense)>`.\n"
     "\n```{glossary}\nhere\n  Text.\n```\n\n```{toctree}\nother\n```\n",
 }
-CONF = 'locale_dirs = ["../locale"]\njaxpr_cache_dir = "../cache"\n'
+CONF = """
+locale_dirs = ["../locale"]
+jaxpr_cache_dir = "../cache"
+nitpick_ignore = [("ref", "ignored")]
+"""
 TREE = "\n```{toctree}\nlast\n```\n"
 
 
@@ -202,7 +206,7 @@ def test_short_roles_are_those_of_the_domain_or_what_they_were(built: Build) -> 
     for name in ("index", "other"):
         short, refs = sentences(built.page(name))[5:]
         assert short.get_text() == "F a q 4 dense[tanh] tanh b."
-        assert refs.get_text() == "G the grad Top T *x* Index tpo 1 Last \\(b\\)."
+        assert refs.get_text() == "G the grad Top T *x* Index tpo 1 Last \\(b\\) b ignored."
         classes = [a.span["class"] for a in refs.select("a")]
         assert classes == [["jaxpr-link"], *[["std", "std-ref"]] * 3, ["doc"]]
     assert built.page("last").select_one("p a.reference").get_text() == "Top"
@@ -232,8 +236,9 @@ def test_findings_have_their_lines_and_plain_words(built: Build, project: Projec
             line,
             text,
         )
+    assert not any("ignored" in w for w in built.warnings)
     assert any('Unknown interpreted text role "claim"' in w for w in built.warnings)  # in last.md
-    again = project.build("jaxpr-check")
+    again = project.build("jaxpr-check", "-n")
     report = json.loads((again.out / "output.json").read_text())
     words = {row["words"] for row in report["sentences"] if row["what"] == "claim"}
     assert {"the weights w are one matrix a<b", "a page and here are len(dense) <i>"} <= words

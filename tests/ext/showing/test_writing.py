@@ -117,7 +117,7 @@ def test_each_finding_is_text_at_its_sentence(marked: Build, page: str) -> None:
     assert html.startswith(says[page])
     assert value.startswith("✗ dense has no variant or attribute gard")
     assert link.startswith("✗ dense has no equation cos; it has: dot_general (1)")
-    assert no_predicate.startswith("✗ 'no predicate' has no predicate; write it as")
+    assert no_predicate.startswith("✗ 'no predicate' has no predicate, and no line of")
     # Where readers see nothing, the mark is in its place.
     (line,) = texts(marked, page, "p.jaxpr-finding")
     assert line.startswith("✗ claim is false on JAX") and line.endswith('["mul" in ops(dense)]')

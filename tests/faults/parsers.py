@@ -20,7 +20,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from sphinx_jaxpr.ext.reading.claims.directive.directive import expressions
+from sphinx_jaxpr.ext.reading.claims.lines import expressions
 
 from sphinx_jaxpr.ext.reading import elide, notes
 from sphinx_jaxpr.lexer import JaxprLexer

@@ -247,12 +247,14 @@ class JaxprDomain(PageDomain):
         directives = self.directives_of(docname)
         return [directive for directive in directives if are_met(directive.only, tags)]
 
-    def visible_statements(self, tags: Any) -> dict[str, list[Statement]]:
-        """The statements that this build shows, by page."""
+    def visible_statements(
+        self, tags: Any, pages: Iterable[str] | None = None
+    ) -> dict[str, list[Statement]]:
+        """The statements that this build shows, by page; those of some pages, or of all."""
         return {
-            docname: [statement for statement in page.statements if are_met(statement.only, tags)]
-            for docname, page in self.records.items()
-            if page.statements
+            docname: [each for each in self.records[docname].statements if are_met(each.only, tags)]
+            for docname in (self.records if pages is None else pages)
+            if docname in self.records and self.records[docname].statements
         }
 
     def visible_shows(self, tags: Any) -> dict[str, list[ShowRecord]]:

@@ -160,12 +160,13 @@ class ShowStatements(PageTransform):
 
     def marks(self) -> WritingMarks:
         """What authors see of what is wrong."""
-        from .writing import WritingMarks
+        from .writing import WritingMarks, pages_of
 
         domain = JaxprDomain.of(self.env)
-        statements = domain.visible_statements(self.app.tags)
+        pages = pages_of(self.document, self.env.docname)
+        statements = domain.visible_statements(self.app.tags, pages)
         checker = StatementChecker(self.build.session, self.build.verdicts, statements)
-        return WritingMarks(domain, checker, self.document, self.env.docname)
+        return WritingMarks(domain, checker, self.document, pages)
 
     def replacement(self, node: nodes.Element) -> list[nodes.Node]:
         """The nodes that replace a statement."""

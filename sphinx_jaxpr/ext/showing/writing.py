@@ -22,18 +22,27 @@ from ..reading.statements import in_title
 from ..records import FALSE, TRUE, UNJUDGED, Finding, Statement, Verdict
 
 
+def pages_of(document: nodes.document, page: str) -> list[str]:
+    """The pages of a tree, ``page`` first: one, or several that ``singlehtml`` puts together."""
+    files = document.findall(addnodes.start_of_file)
+    return list(dict.fromkeys([page, *(str(node["docname"]) for node in files)]))
+
+
 class WritingMarks:
-    """The marks of one tree: one page, or several that ``singlehtml`` puts together."""
+    """The marks of one tree with some ``pages``, the first of which it belongs to."""
 
     def __init__(
-        self, domain: JaxprDomain, checker: StatementChecker, document: nodes.document, page: str
+        self,
+        domain: JaxprDomain,
+        checker: StatementChecker,
+        document: nodes.document,
+        pages: list[str],
     ) -> None:
         self.checker = checker
         self.document = document
-        files = document.findall(addnodes.start_of_file)
-        self.pages = list(dict.fromkeys([page, *(str(node["docname"]) for node in files)]))
-        self.findings = [each for page in self.pages for each in domain.findings_of(page)]
-        self.file = str(domain.env.doc2path(page))
+        self.pages = pages
+        self.findings = [each for page in pages for each in domain.findings_of(page)]
+        self.file = str(domain.env.doc2path(pages[0]))
         self.has_blocks = any(checker.verdicts.scopes.appearances.pages.get(p) for p in self.pages)
         self._marks: list[tuple[Finding, nodes.Element]] = []  # from the end of the tree
 

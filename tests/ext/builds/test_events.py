@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from docutils import nodes
 from sphinx.events import EventManager
-from sphinx_jaxpr.ext.judging.names.project.appearances import Appearances
-from sphinx_jaxpr.ext.judging.names.project.project import ProjectNames
+from sphinx_jaxpr.ext.judging.names.appearances import Appearances
+from sphinx_jaxpr.ext.judging.names.project import ProjectNames
 
 from sphinx_jaxpr.block import TracedBlock
 from sphinx_jaxpr.ext.judging.events import (

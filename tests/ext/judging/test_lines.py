@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from sphinx.util.tags import Tags
-from sphinx_jaxpr.ext.judging.names.project.lines import NamedLines, used_lets
-from sphinx_jaxpr.ext.judging.names.project.tags import every_kind
+from sphinx_jaxpr.ext.judging.names.lines import NamedLines, used_lets
+from sphinx_jaxpr.ext.judging.names.tags import every_kind
 
 from sphinx_jaxpr.ext.records import NamedLine, Statement
 

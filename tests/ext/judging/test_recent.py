@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
-from sphinx_jaxpr.ext.judging.names.project.scopes import Scopes
+from sphinx_jaxpr.ext.judging.names.scopes import Scopes
 
 from sphinx_jaxpr.block import TracedBlock
 from sphinx_jaxpr.ext.judging.recent import RecentBlocks

@@ -8,8 +8,8 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from sphinx_jaxpr.ext.judging.names.project.lines import NamedLines
-from sphinx_jaxpr.ext.judging.names.project.scopes import Scopes
+from sphinx_jaxpr.ext.judging.names.lines import NamedLines
+from sphinx_jaxpr.ext.judging.names.scopes import Scopes
 
 from sphinx_jaxpr.block import TracedBlock
 from sphinx_jaxpr.ext.judging.findings import StatementChecker

@@ -7,8 +7,8 @@ import random
 import re
 
 import pytest
-from sphinx_jaxpr.ext.reading.claims.directive.lines import ClaimLine, expressions, read
-from sphinx_jaxpr.ext.reading.claims.directive.names import keys_of
+from sphinx_jaxpr.ext.reading.claims.lines import ClaimLine, expressions, read
+from sphinx_jaxpr.ext.reading.claims.names import keys_of
 
 
 @pytest.mark.parametrize(

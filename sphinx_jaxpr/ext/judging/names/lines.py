@@ -24,17 +24,30 @@ class NamedLines:
         }
         self.tags = tags
         self._lets: dict[tuple[str, str, bool], dict[str, NamedLine]] = {}
+        self._claims: dict[str, dict[tuple[str, str], list[tuple[int, NamedLine]]]] = {}
 
     def claims(self, page: str, statement: Statement) -> list[NamedLine]:
         """The lines that a sentence may mean: in some build they are shown when it is."""
+        by_name = self._by_name(page)
+        named = {
+            number: line
+            for key in statement.named
+            for number, line in by_name.get((statement.docstring, key), ())
+        }
         return [
             line
-            for line in self.pages.get(page, ())
-            if line.kind == CLAIM
-            and line.docstring == statement.docstring
-            and not {*line.keys}.isdisjoint(statement.named)
-            and are_met((*statement.only, *line.only), self.tags)
+            for _, line in sorted(named.items())
+            if are_met((*statement.only, *line.only), self.tags)
         ]
+
+    def _by_name(self, page: str) -> dict[tuple[str, str], list[tuple[int, NamedLine]]]:
+        """The claims of a page by docstring and key, each with its number on the page."""
+        if page not in self._claims:
+            by_name = self._claims[page] = {}
+            for number, line in enumerate(self.pages.get(page, ())):
+                for key in line.keys if line.kind == CLAIM else ():
+                    by_name.setdefault((line.docstring, key), []).append((number, line))
+        return self._claims[page]
 
     def apart(self, lines: Iterable[NamedLine]) -> list[NamedLine]:
         """The lines without those that some build shows together with one above."""

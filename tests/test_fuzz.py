@@ -19,8 +19,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from sphinx_jaxpr.ext.reading.claims.lines import expressions
 
+from sphinx_jaxpr.ext.reading.claims.lines import expressions
 from sphinx_jaxpr.program.parser.parser import parse
 from sphinx_jaxpr.program.parser.unparsed import unread
 from sphinx_jaxpr.program.query.base import MAX_SHOWN, words

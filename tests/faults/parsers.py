@@ -20,9 +20,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from sphinx_jaxpr.ext.reading.claims.lines import expressions
-
 from sphinx_jaxpr.ext.reading import elide, notes
+from sphinx_jaxpr.ext.reading.claims.lines import expressions
 from sphinx_jaxpr.lexer import JaxprLexer
 from sphinx_jaxpr.program.drift.compare import compare
 from sphinx_jaxpr.program.facts import Facts, align

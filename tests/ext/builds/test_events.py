@@ -10,8 +10,6 @@ from typing import Any
 import pytest
 from docutils import nodes
 from sphinx.events import EventManager
-from sphinx_jaxpr.ext.judging.names.appearances import Appearances
-from sphinx_jaxpr.ext.judging.names.project import ProjectNames
 
 from sphinx_jaxpr.block import TracedBlock
 from sphinx_jaxpr.ext.judging.events import (
@@ -21,6 +19,8 @@ from sphinx_jaxpr.ext.judging.events import (
     emit_figures,
     emit_traced,
 )
+from sphinx_jaxpr.ext.judging.names.appearances import Appearances
+from sphinx_jaxpr.ext.judging.names.project import ProjectNames
 from sphinx_jaxpr.ext.records import Block
 from sphinx_jaxpr.tracing.result import Result
 from tests.support import PROJECT, Project

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pytest
+
 from sphinx_jaxpr.ext.judging.names.appearances import Appearance, Appearances
 from sphinx_jaxpr.ext.judging.names.project import ProjectNames
-
 from sphinx_jaxpr.ext.records import COMPARE, Block, BlockOnPage, DirectiveRecord, ShowRecord
 
 pytestmark = pytest.mark.once

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from sphinx.util.tags import Tags
+
 from sphinx_jaxpr.ext.judging.names.lines import NamedLines, used_lets
 from sphinx_jaxpr.ext.judging.names.tags import every_kind
-
 from sphinx_jaxpr.ext.records import NamedLine, Statement
 
 DOC = "api.py:docstring of api.f"

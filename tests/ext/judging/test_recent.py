@@ -9,9 +9,9 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
-from sphinx_jaxpr.ext.judging.names.scopes import Scopes
 
 from sphinx_jaxpr.block import TracedBlock
+from sphinx_jaxpr.ext.judging.names.scopes import Scopes
 from sphinx_jaxpr.ext.judging.recent import RecentBlocks
 from sphinx_jaxpr.ext.judging.session import BuildSession
 from sphinx_jaxpr.program.query.evaluate import judge

@@ -8,11 +8,11 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from sphinx_jaxpr.ext.judging.names.lines import NamedLines
-from sphinx_jaxpr.ext.judging.names.scopes import Scopes
 
 from sphinx_jaxpr.block import TracedBlock
 from sphinx_jaxpr.ext.judging.findings import StatementChecker
+from sphinx_jaxpr.ext.judging.names.lines import NamedLines
+from sphinx_jaxpr.ext.judging.names.scopes import Scopes
 from sphinx_jaxpr.ext.judging.path_targets import PathTargets
 from sphinx_jaxpr.ext.judging.session import PAGES, Outcome, TracePolicy
 from sphinx_jaxpr.ext.judging.verdicts import Addresses, VerdictCache

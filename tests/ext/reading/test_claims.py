@@ -7,6 +7,7 @@ import random
 import re
 
 import pytest
+
 from sphinx_jaxpr.ext.reading.claims.lines import ClaimLine, expressions, read
 from sphinx_jaxpr.ext.reading.claims.names import keys_of
 

@@ -6,6 +6,8 @@ whatever its programs are; ``RIGHT`` are their neighbours that must stay true.
 
 from __future__ import annotations
 
+import re
+from dataclasses import replace
 from functools import cache
 from typing import Any
 
@@ -219,6 +221,27 @@ REFUSED = [
 @pytest.mark.parametrize(("text", "message"), REFUSED)
 def test_each_is_an_error_that_says_why(text: str, message: str) -> None:
     assert message in refused(text)
+
+
+LETS = {"args": "dense.inputs", "settings": "dense.scan[scan].params"}
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("dense[dot_general].inputs == [args[x], args[w]] and settings[length] == 4", ""),
+        ("len(dense) == 4 or args[x].shape == (8,) or settings[length] == 5", ""),
+        ("len(dense) == 4 or args[y].shape == (8,)", "`dense.inputs` has no `y` (names: x, w"),
+        ("len(dense) == 4 or settings[lenght] == 4", "unknown parameter `lenght`"),
+    ],
+)
+def test_lets_of_inputs_and_of_parameters_keep_their_names(text: str, message: str) -> None:
+    names = replace(scope(), lets=LETS)
+    if not message:
+        assert judge(text, names).is_true
+        return
+    with pytest.raises(PathError, match=re.escape(message)):
+        judge(text, names)
 
 
 RIGHT = [

@@ -11,7 +11,6 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
-from nox.command import CommandFailed
 
 from tests.support import PROJECT
 
@@ -89,14 +88,14 @@ class Session:
 
     bin = "bin"
 
-    def __init__(self, error: Exception | None = None, *, has_uv: bool = True) -> None:
+    def __init__(self, error: Exception | None = None, without_uv: Exception | None = None) -> None:
         self.error = error
-        self.has_uv = has_uv
+        self.without_uv = without_uv
         self.commands: list[tuple[str, ...]] = []
 
     def run_install(self, *command: str, external: bool = False) -> bool:
-        if "uv" in command and not self.has_uv:
-            raise CommandFailed("No module named uv")
+        if "uv" in command and self.without_uv:
+            raise self.without_uv
         self.commands.append(command)
         if self.error:
             raise self.error
@@ -118,7 +117,7 @@ def test_an_environment_installs_once_for_its_pins(
         assert environment.current
     assert [command[-1] for command in session.commands] == ["jax==0.7.2", "jax==0.8.0"]
     assert {command[2:4] for command in session.commands} == {("uv", "pip")}
-    without = Session(has_uv=False)
+    without = Session(without_uv=noxfile.CommandFailed("No module named uv"))
     noxfile.Pinned("some", ("3.11",), ("jax==0.9.0",)).install(without)
     assert without.commands[0][:3] == ("python", "-m", "pip")
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Final
 
 from docutils import nodes
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
 
 _STATEMENTS = (jaxpr_statement, jaxpr_claims, jaxpr_when)
 _CUT_OFF: Final = "a backquote in its words ends the role; put more of them around it: {}"
+#: The beginning of a role as Markdown has it.
+_OPENED: Final = re.compile(r"\{jaxpr:([a-z]+)\}(?=`)")
 
 
 def prepare(doctree: nodes.document) -> list[Finding]:
@@ -28,7 +31,27 @@ def prepare(doctree: nodes.document) -> list[Finding]:
     restore_names(doctree)
     roles = find_lines(doctree)
     show_names(doctree, roles)
-    return _take_from_titles(roles)
+    return [*_take_from_titles(roles), *_left_as_text(doctree)]
+
+
+def _left_as_text(doctree: nodes.document) -> Iterator[Finding]:
+    """Findings about roles that the parser took for text, so that nothing would be checked."""
+    for text in doctree.findall(nodes.Text):
+        if "{jaxpr:" not in text or isinstance(text.parent, nodes.literal | nodes.FixedTextElement):
+            continue
+        is_markdown = str(doctree.get("source", "")).endswith((".md", ".ipynb"))
+        for match in _OPENED.finditer(text):
+            if is_markdown:
+                reason = "as many backquotes have to end a role as begin it, and no others between"
+            else:
+                reason = f"in reStructuredText the role is written :jaxpr:{match[1]}:`...`"
+            around = text.parent
+            while around.line is None and around.parent is not None:
+                around = around.parent
+            before = around.astext().partition(text)[0] + text[: match.start()]
+            line = (around.line or 1) + before.count("\n")
+            message = f"{match[0]} is text here, and nothing is checked: {reason}"
+            yield Finding("option", message, str(around.source), line)
 
 
 def _take_from_titles(roles: Iterable[nodes.Element]) -> list[Finding]:

@@ -124,7 +124,8 @@ PAGES = {
     "docs/other.rst": "Other\n=====\n\n"
     + "\n\n".join(text for _, text in SENTENCES)
     + "\n\n.. [1] Note.\n",
-    "docs/last.md": "# Last\n\nHere the domain has ended: {ref}`top`, {claim}`x <len(dense)>`.\n"
+    "docs/last.md": "# Last\n\nHere the domain has ended: {ref}`top`, {claim}`x <len(dense)>`.\n\n"
+    "One line,\nanother {jaxpr:claim}``x <p>` one.\n"
     "\n```{glossary}\nhere\n  Text.\n```\n\n```{toctree}\nother\n```\n",
 }
 CONF = """
@@ -226,6 +227,7 @@ WARNINGS = [
     ("index.md", 33, "jaxpr:claim cannot be used in a title"),
     ("index.md", 33, "only the words 'i j 1' are kept"),
     ("index.md", 33, "jaxpr:val cannot be used in a title"),
+    ("last.md", 6, "{jaxpr:claim} is text here, and nothing is checked: as many backquotes"),
 ]
 
 

@@ -27,6 +27,7 @@ from ..records import (
     WRONG,
     DirectiveRecord,
     Finding,
+    NamedLine,
     Statement,
     Verdict,
 )
@@ -156,7 +157,7 @@ class Checked:
         """All statements, in the order of the pages."""
         checker = self.judged.checker
         return [
-            _Judged(page, statement, verdict, sides)
+            _Judged(page, statement, verdict, sides, checker.lets_of(page, statement))
             for page in checker.statements
             for statement, verdict in checker.judged(page)
             for sides in [sides_of(checker.verdicts, page, statement, verdict) if verdict else ()]
@@ -178,7 +179,7 @@ class Checked:
             ],
             "hints": [
                 {**_origin(statement, srcdir), "message": f"{statement.expression}: {hint}"}
-                for _, statement, verdict, _ in statements
+                for _, statement, verdict, *_ in statements
                 for hint in (verdict.hints if verdict else ())
             ]
             + [
@@ -197,7 +198,7 @@ class Checked:
                     "state": verdict.state if verdict else WRONG,
                     "value": as_text(sides, statement.expression),
                 }
-                for page, statement, verdict, sides in statements
+                for page, statement, verdict, sides, _ in statements
             ],
             "claims_of_nothing": sum(
                 bool(each.verdict and each.verdict.is_empty) for each in statements
@@ -210,7 +211,7 @@ class Checked:
     def _pages(self, statements: list[_Judged]) -> dict[str, dict[str, dict[str, int]]]:
         """How many sentences of each kind are true, false, wrong or not judged, by page."""
         pages: dict[str, dict[str, Counter[str]]] = {}
-        for page, statement, verdict, _ in statements:
+        for page, statement, verdict, *_ in statements:
             counts = pages.setdefault(page, {}).setdefault(statement.role, Counter())
             counts[verdict.state if verdict else WRONG] += 1
         for page, directives in self.judged.build.appearances.pages.items():
@@ -229,7 +230,7 @@ class Checked:
     def _blocks(self, statements: list[_Judged]) -> Iterator[tuple[str, _Coverage]]:
         """The equations of each block, and those that no sentence points at."""
         pointed_at: dict[tuple[str, str], set[int]] = {}
-        for page, _, verdict, _ in statements:
+        for page, _, verdict, *_ in statements:
             target = self.judged.checker.verdicts.target(page, verdict) if verdict else None
             if target and verdict and verdict.start >= 0:
                 key = (target.page, target.block.identity)
@@ -252,21 +253,24 @@ class Checked:
 
 
 class _Judged(NamedTuple):
-    """A statement with its page, its verdict, ``None`` where its form is wrong, and its values."""
+    """A statement with its page, its verdict, ``None`` where its form is wrong, values, lets."""
 
     page: str
     statement: Statement
     verdict: Verdict | None
     sides: tuple[Side, ...]
+    lets: list[NamedLine]
 
 
 def _rows(statements: list[_Judged], srcdir: Path) -> dict[str, list[Row]]:
     """The rows of ``review.md``, by page."""
     pages: dict[str, list[Row]] = {}
-    for page, statement, verdict, sides in statements:
+    for page, statement, verdict, sides, lets in statements:
         is_bare = statement.role in ("eqn", "var") and statement.words == statement.expression
         if statement.role in _REVIEWED and not is_bare:  # a bare path says itself
-            pages.setdefault(page, []).append(_row(statement, verdict, sides, srcdir))
+            row = _row(statement, verdict, sides, srcdir)
+            where = tuple(f"{let.name} = {let.expression}" for let in lets)
+            pages.setdefault(page, []).append(row._replace(lets=where))
     return {page: merged(rows) for page, rows in pages.items()}
 
 

@@ -70,7 +70,7 @@ class Row(NamedTuple):
     """One predicate of a page, with the words of all sentences that it checks.
 
     ``message`` says what is wrong.  ``checked_at`` is the place of the expression if that is
-    not in the sentence.
+    not in the sentence; ``lets`` are those that it needs, as ``g = dense.grad``.
     """
 
     role: str
@@ -80,6 +80,7 @@ class Row(NamedTuple):
     sides: tuple[Side, ...] = ()
     message: str = ""
     checked_at: str = ""
+    lets: tuple[str, ...] = ()
 
 
 def merged(rows: Iterable[Row]) -> list[Row]:
@@ -123,7 +124,8 @@ def _item(row: Row) -> Iterator[str]:
     yield f"- {_headline(row, first)}"
     yield from (f'  - also: "{other}"' for other in others)
     if row.expression:
-        yield f"  - {code(row.expression)}"
+        where = f", where {', '.join(map(code, row.lets))}" if row.lets else ""
+        yield f"  - {code(row.expression)}{where}"
     whole = " ".join(row.expression.split())
     yield from (
         f"  - {'it' if side.text == whole else code(side.text)} is {code(side.value)}"

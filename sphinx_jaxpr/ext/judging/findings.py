@@ -36,6 +36,7 @@ from ..records import (
     CodeSpan,
     DirectiveRecord,
     Finding,
+    NamedLine,
     ShowRecord,
     Statement,
     Verdict,
@@ -478,26 +479,30 @@ class StatementChecker:
             return ""
         return f" at {position(statement.at, self.session.masker.source)}"
 
-    def _lets(self, page: str, statement: Statement, form: str) -> str:
-        """What the lets in an expression are, the nearest first."""
+    def lets_of(self, page: str, statement: Statement) -> list[NamedLine]:
+        """The lets that the expression of a statement needs, the nearest first."""
         lets = self.verdicts.lets(page, statement)
         if not lets:
-            return ""
+            return []
         from ...program.query.lets import LetCycle, needed
         from ...program.query.syntax import PathError, parse
 
-        is_let = statement.role == LET
         try:
             names = needed(parse(statement.expression), texts(lets))[::-1]
         except LetCycle:
             names = [*used_lets(statement.expression, lets)]
         except PathError:
-            return ""
+            return []
+        return [lets[name] for name in names]
+
+    def _lets(self, page: str, statement: Statement, form: str) -> str:
+        """What the lets in an expression are, the nearest first."""
+        is_let = statement.role == LET
         shown = [
-            f"{name} = {echo(lets[name].expression, _ECHO // 2)}"
-            + (f" at {position(lets[name].position, self.session.masker.source)}" * is_let)
-            for name in names
-            if not is_let or name != statement.words
+            f"{let.name} = {echo(let.expression, _ECHO // 2)}"
+            + (f" at {position(let.position, self.session.masker.source)}" * is_let)
+            for let in self.lets_of(page, statement)
+            if not is_let or let.name != statement.words
         ]
         return form.format(", ".join(shown[:_LETS])) if shown else ""
 

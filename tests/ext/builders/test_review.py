@@ -42,7 +42,7 @@ def inline(text: str) -> list[Token]:
 def test_whatever_is_written_the_list_keeps_its_form(text: str) -> None:
     sides = (Side(text, text), Side("len(f)", "2"))
     plain = row(sides=(Side("len(g)", "1"), Side("len(f)", "2")), message="m")
-    hostile = row(text, text, sides=sides, message=text, checked_at=text)
+    hostile = row(text, text, sides=sides, message=text, checked_at=text, lets=(text,))
     expected = shape(GITHUB.parse(review({"page": [plain]}, {})))
     tokens = GITHUB.parse(review({text: [hostile]}, {"jax": text}))
     assert shape(tokens) == expected
@@ -101,7 +101,7 @@ def test_plain_sentences_stay_readable() -> None:
 
 def test_an_item() -> None:
     rows = [
-        row("two equations", sides=(Side("len(f)", "2"),)),
+        row("two equations", sides=(Side("len(f)", "2"),), lets=("f = d.grad",)),
         Row("val", "len(f)", "true", (Words("", "index.md:4"),), (Side("len(f)", "2"),)),
         row("a pair", "len(f)  ==  2", sides=(Side("len(f)", "2"),))._replace(
             words=(Words("a pair", "index.md:9"),)
@@ -121,7 +121,7 @@ What the pages say, and what is checked for it. Do both say the same?
 
 - claim true: "two equations"
   - also: "a pair"
-  - `len(f) == 2`
+  - `len(f) == 2`, where `f = d.grad`
   - `len(f)` is `2`
   - at `index.md:3`, `index.md:9`
 - value `2`

@@ -73,9 +73,7 @@ def _take_from_titles(roles: Iterable[nodes.Element]) -> list[Finding]:
                 node.line or 1,
             )
         )
-        kept = nodes.inline("", "", *node.children)
-        has_attributes = any(node[name] for name in node.basic_attributes)
-        node.replace_self(kept if has_attributes else kept.children)
+        words.unwrap(node)
     return findings
 
 

@@ -215,6 +215,13 @@ _NOTES: Final = (nodes.footnote_reference, nodes.citation_reference)
 _RAW_LINK: Final = re.compile(r"</?a\b", re.IGNORECASE)
 
 
+def unwrap(node: nodes.Element) -> None:
+    """Put the children of an inline node in its place, with its ids if it has any."""
+    kept = nodes.inline("", "", *node.children)
+    has_attributes = any(node[name] for name in node.basic_attributes)
+    node.replace_self(kept if has_attributes else kept.children)
+
+
 def without_links(node: nodes.Element) -> list[str]:
     """Remove links from the words of a link; what they said.
 
@@ -228,7 +235,7 @@ def without_links(node: nodes.Element) -> list[str]:
             node.parent.insert(node.parent.index(node) + 1, inner)
         elif isinstance(inner, _LINKS):
             removed.append(inner.astext())
-            inner.replace_self(inner.children)
+            unwrap(inner)
         elif isinstance(inner, nodes.raw) and _RAW_LINK.match(inner.astext()):
             if not inner.astext().startswith("</"):
                 removed.append(inner.astext())

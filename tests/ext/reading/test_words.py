@@ -12,8 +12,10 @@ from babel.messages.catalog import Catalog
 from babel.messages.mofile import write_mo
 from babel.messages.pofile import read_po
 from bs4 import BeautifulSoup
+from docutils import nodes
 
-from sphinx_jaxpr.ext.reading.words import split, unescaped, written
+from sphinx_jaxpr.ext.nodes import jaxpr_statement
+from sphinx_jaxpr.ext.reading.words import split, unescaped, without_links, written
 from tests.support import Build, Project
 
 # --- where the words end
@@ -283,3 +285,11 @@ def test_other_formats_and_translations(project: Project, built: Build) -> None:
         assert claim.get_text().startswith("die Gewichte w are one")
         assert [tag.name for tag in claim.find_all("em")] == ["em", "em"]
     assert any("index.md:10: " in w and "die Gewichte w are one" in w for w in german.warnings)
+
+
+def test_a_link_that_words_lose_leaves_its_ids() -> None:
+    wrong = nodes.problematic("x", "x", ids=["id2"], refid="id1")
+    statement = jaxpr_statement("", "", wrong)
+    paragraph = nodes.paragraph("", "", statement)
+    assert without_links(statement) == ["x"]
+    assert paragraph.astext() == "x" and statement[0]["ids"] == ["id2"]

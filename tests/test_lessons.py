@@ -179,8 +179,13 @@ CHANGES = {
         ("jnp.sin(jnp.exp(hidden @ w2))", "jnp.sin(hidden)"),
         ("jnp.sin(jnp.exp(hidden @ w2))", "hidden @ w2"),
         ("jnp.sin(jnp.exp(hidden @ w2))", "jnp.exp(jnp.sin(hidden @ w2))"),
+        (
+            'jnp.sin(jnp.exp(x @ w1)), "hidden")\n    return jnp.sin(jnp.exp(hidden @ w2))',
+            'jnp.sin(x @ w1), "hidden")\n    return jnp.sin(hidden @ w2)',
+        ),
         ("return jnp.sin(x @ w)", "return x @ w"),
         ("return jnp.sin(x @ w)", "return jnp.exp(x * w[0])"),
+        ("return jnp.sin(x @ w)", "return jnp.sin(x + w[:8])"),
         ("  grad\n", "  grad(argnums=w2) as grad\n"),
         ("  grad\n", "  remat | grad as grad\n"),
         ("  grad\n", "  grad | grad as grad\n"),

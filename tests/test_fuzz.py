@@ -44,7 +44,7 @@ pytestmark = pytest.mark.slow
 EXPRESSIONS = 11_000
 OPTIONS = 9_000
 #: Seconds of this process that one text may take.
-LIMIT = 0.25
+LIMIT = 0.1
 
 # -- what proves that nothing is run ---------------------------------------------------------
 

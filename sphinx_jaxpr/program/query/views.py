@@ -104,7 +104,7 @@ class EquationView(View):
                 kind = self.block.index.type_of(equation.outputs[0])
                 return (values.shape if name == "shape" else values.dtype)(self.path, kind)
             case "params":
-                asking.spend(8 * len(equation.parameters))
+                asking.spend(16 * len(equation.parameters))
                 return self.parameters(path)
             case "phase":
                 return values.phase(self.block, equation, self.path, asking)

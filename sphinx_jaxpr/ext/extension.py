@@ -204,23 +204,30 @@ def update(app: Sphinx, env: BuildEnvironment) -> list[str]:
             findings += pageless.compared(session, directives, domain.all_directives)
         domain.reported = findings = report(findings, str(app.srcdir))
         statements = checker.digests()
-        if session.settings.shows_findings(app.builder):  # pages show their findings
-            for page in domain.records:
-                marks = digest(domain.findings_of(page))
-                statements[page] = f"{statements.get(page, '')} {marks}"
     if kept := build.verdicts.kept():
         domain.data["judged"] = kept  # Sphinx writes it with the pages that it updates
     if pageless:
         pageless.judged = Judged(build, directives, checker, findings)
         return []
     build.verdicts.begin_writing()
-    lists = domain.visible_lists(tags)
+    return domain.outdated_pages(app, _digests(app, domain, build, statements))
+
+
+def _digests(
+    app: Sphinx, domain: JaxprDomain, build: RunningBuild, statements: dict[str, str]
+) -> dict[str, str]:
+    """A digest, for each page, of all that it shows; ``statements`` are those of its statements."""
+    session = build.session
+    lists = domain.visible_lists(app.tags)
     shown = build.appearances.pages
     pages = page_digests(session, build.meanings.digest, shown, lists, statements)
+    shows_findings = session.mode != "skip" and session.settings.shows_findings(app.builder)
     for page in domain.records:
         if addresses := domain.addresses(page):
             pages[page] = f"{pages.get(page, '')} {addresses}"
-    return domain.outdated_pages(app, pages)
+        if shows_findings:
+            pages[page] = f"{pages.get(page, '')} {digest(domain.findings_of(page))}"
+    return pages
 
 
 def _ahead(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from dataclasses import replace
 from functools import cached_property
 from typing import NamedTuple
@@ -50,6 +49,14 @@ class _VariantRequest(NamedTuple):
     line: int
 
 
+class _Placement(NamedTuple):
+    """The labels of the blocks that the directive shows, and the option that hides others."""
+
+    shown: set[str]
+    hidden_by: str = ""
+    hints: tuple[Finding, ...] = ()
+
+
 class JaxprTransform(BlockDirective):
     """A function and its transforms.  Leaves in the doctree, for a page with one note::
 
@@ -81,11 +88,8 @@ class JaxprTransform(BlockDirective):
         layout = self._choice("layout", ("stack", COMPARE), "stack")
         variants = self._variants(base, chains)
         labels = [variant.label for variant in variants if variant.label]
-        hides_base = self._choice("base", ("show", "hide"), "show") == "hide"
-        shown, hidden_by = self._shown(labels, hides_base)
-        if layout == COMPARE and shown:
-            shown = {*shown, ""}  # the base is always shown beside its variants
-        blocks = self._blocks(name, variants, shown)
+        placement = self._placement(labels, layout)
+        blocks = self._blocks(name, variants, placement.shown)
         requests = [variant.request for variant in variants if variant.request is not None]
         node = jaxpr_blocks()
         self.set_source_info(node)
@@ -93,9 +97,8 @@ class JaxprTransform(BlockDirective):
         # A body without an argument is the argument on the wrong line.
         notes = self._notes() if self.has_notes and self.arguments else []
         node += [child for _, child in notes]
-        opened = self._open(blocks)
-        names = (*(block.label for block in blocks if block.label), blocks[0].name)
-        words, paths = self._elide(names)
+        opened = self._opened(labels)
+        words, paths = self._elide((*labels, blocks[0].name))
         node["without_code"] = self.without_code
         node["bare_name"] = self.bare_name
         node["directive"] = DirectiveRecord(
@@ -117,8 +120,8 @@ class JaxprTransform(BlockDirective):
             findings=tuple(self.findings),
             lines=tuple((o, self.span.option(o)) for o in _JUDGED if o in self.options),
             modules=tuple(dict.fromkeys(name for each in requests for name in each.modules)),
-            hidden_by=hidden_by,
-            hints=tuple(self._hints(labels, hides_base)),
+            hidden_by=placement.hidden_by,
+            hints=placement.hints,
         )
         return [node]
 
@@ -287,30 +290,42 @@ class JaxprTransform(BlockDirective):
             variants[-1] = last._replace(request=replace(last.request, expects_error=True))
         return variants
 
-    def _shown(self, labels: list[str], hides_base: bool) -> tuple[set[str], str]:
-        """The labels of the blocks that are shown here, and the option that hides others."""
-        every = {"", *labels}
-        if "show" not in self.options:
-            # Without a variant there would be nothing to see.
-            return (every - {""}, "base: hide") if hides_base and labels else (every, "")
+    def _placement(self, labels: list[str], layout: str) -> _Placement:
+        """Which blocks are shown here."""
+        if "show" in self.options:
+            placement = self._chosen(labels)
+        else:
+            placement = self._without_base(labels)
+        if layout == COMPARE and placement.shown:  # the base is always beside its variants
+            placement.shown.add("")
+        return placement
+
+    def _chosen(self, labels: list[str]) -> _Placement:
+        """The blocks that ``show`` names."""
         if "base" in self.options:
             message = "base and show can't be combined; leave out base, the older form"
             self.add_finding(message, option="base")
+        every = {"", *labels}
         shown, unknown = read_labels(str(self.options["show"]), labels, SHOW_WORDS)
         self._unknown_labels("show", unknown, (*SHOW_WORDS, *labels))
         if shown in ("", "all"):
-            return every, ""
+            return _Placement(every)
         chosen = {"" if word == "base" else word for word in shown.split(",")} & every
         if not chosen and unknown:
-            return every, ""  # rather too much than nothing
-        return chosen, f"show: {', '.join(shown.split(','))}"
+            return _Placement(every)  # rather too much than nothing
+        return _Placement(chosen, f"show: {', '.join(shown.split(','))}")
 
-    def _hints(self, labels: list[str], hides_base: bool) -> Iterator[Finding]:
-        """How to write ``base`` today."""
-        if "base" in self.options and "show" not in self.options:
-            words = ", ".join(labels) if hides_base and labels else "all"
+    def _without_base(self, labels: list[str]) -> _Placement:
+        """The blocks that ``base`` leaves, the older form of ``show``, with a hint at that."""
+        # Without a variant there would be nothing to see.
+        hides = self._choice("base", ("show", "hide"), "show") == "hide" and bool(labels)
+        hints = []
+        if "base" in self.options:
+            words = ", ".join(labels) if hides else "all"
             message = f"base is an older form of show: write :show: {words}"
-            yield Finding("hint", message, self.span.source, self.span.option("base"))
+            hints.append(Finding("hint", message, self.span.source, self.span.option("base")))
+        shown = set(labels) if hides else {"", *labels}
+        return _Placement(shown, "base: hide" if hides else "", tuple(hints))
 
     def _blocks(self, name: str, variants: list[_VariantRequest], shown: set[str]) -> list[Block]:
         blocks = []
@@ -333,10 +348,6 @@ class JaxprTransform(BlockDirective):
     def _line_of(self, chain: Chain) -> int:
         text: str = self.options["transforms"]
         return self.span.option("transforms") + text.count("\n", 0, chain.offset)
-
-    def _open(self, blocks: list[Block]) -> str:
-        labels = [block.label for block in blocks if block.label]
-        return self._opened(labels)
 
     def _raises(self) -> str:
         if "raises" not in self.options:

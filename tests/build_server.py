@@ -101,7 +101,7 @@ def build(request: dict[str, Any]) -> NoReturn:
     os.chdir(request["folder"])
     os.environ.clear()
     os.environ.update(request["env"])
-    sys.stdin = open(os.devnull)  # noqa: SIM115
+    sys.stdin = open(os.devnull)  # noqa: SIM115 # open as long as the process
     for descriptor, path in enumerate((os.devnull, *request["outputs"])):
         flags = os.O_WRONLY | os.O_CREAT if descriptor else os.O_RDONLY
         os.dup2(os.open(path, flags, 0o600), descriptor)

@@ -77,7 +77,7 @@ def compared(folder: Path) -> tuple[str, str]:
     """The summary of the run, and the changes."""
     _, steps = jobs("review.yml")
     run(folder, steps[-2:], GITHUB_STEP_SUMMARY=str(folder / "summary"))
-    return ((folder / name).read_text("utf-8") for name in ("summary", "changes.diff"))  # type: ignore[return-value]
+    return ((folder / name).read_text("utf-8") for name in ("summary", "changes.diff"))  # type: ignore[return-value] # two texts
 
 
 def test_a_sentence_that_only_moved_is_not_shown(tmp_path: Path) -> None:

@@ -25,7 +25,7 @@ HOSTILE = [
 
 
 def row(words: str = "w", expression: str = "len(f) == 2", **more: object) -> Row:
-    return Row("claim", expression, "true", (Words(words, "index.md:3"),), **more)  # type: ignore[arg-type]
+    return Row("claim", expression, "true", (Words(words, "index.md:3"),), **more)  # type: ignore[arg-type] # fields of Row
 
 
 def shape(tokens: list[Token]) -> list[str]:

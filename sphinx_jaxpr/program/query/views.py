@@ -11,7 +11,7 @@ from ..glossary.glossary import builtin, printed_value
 from ..matching.match import ADDED, KEPT, RESHAPED
 from ..model import Equation, Parameter, Program
 from ..renames import table
-from . import values
+from . import operands, values
 from .base import Asking, View
 from .blocks import PHASES, QueryBlock
 from .parameter_values import freeze, plain
@@ -22,7 +22,7 @@ from .vocabulary import PRINTED, ParametersView, Primitive, near_primitive
 CHANGES = frozenset({ADDED, KEPT, RESHAPED})
 OF_EQUATIONS = tuple(
     "shape dtype params phase inputs outputs uses text line calls primitive".split()
-)
+) + operands.OF_OPERANDS
 OF_PROGRAMS = tuple(
     "all inputs outputs consts effects variables calls text added reshaped kept removed error"
     " forward tangent transpose recomputed".split()
@@ -125,7 +125,26 @@ class EquationView(View):
                 return self.calls
             case "primitive":
                 return self.primitive
+        if name in operands.OF_OPERANDS:
+            return self.part(name)
         return self.held(name, asking)
+
+    def part(self, word: str) -> Values | OperandView:
+        """The operands, or results, that are what ``word`` says."""
+        parameters, path = self.parameters(f"{self.path}.params"), f"{self.path}.{word}"
+
+        def plain(name: str) -> Any:
+            return parameters.value(name) if name in parameters.names else None
+
+        held = operands.Held(self.block, self.path, self.equation, plain)
+        span = operands.positions(held, word)
+        if word in operands.OF_RESULTS:
+            results = self.equation.outputs[span.start : span.stop]
+            return Values(self.block, path, results, OperandView)
+        things = self.equation.inputs[span.start : span.stop]
+        if word == operands.BRANCH:
+            return OperandView(self.block, path, things[0])
+        return Values(self.block, path, things, OperandView)
 
     def parameters(self, path: str) -> ParametersView:
         """The parameters: the object's where there are facts, else the printed ones."""

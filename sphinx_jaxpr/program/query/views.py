@@ -11,7 +11,7 @@ from ..glossary.glossary import builtin, printed_value
 from ..matching.match import ADDED, KEPT, RESHAPED
 from ..model import Equation, Parameter, Program
 from ..renames import table
-from . import operands, values
+from . import flops, operands, values
 from .base import Asking, View
 from .blocks import PHASES, QueryBlock
 from .parameter_values import freeze, plain
@@ -20,9 +20,13 @@ from .values import Value, Values
 from .vocabulary import PRINTED, ParametersView, Primitive, near_primitive
 
 CHANGES = frozenset({ADDED, KEPT, RESHAPED})
-OF_EQUATIONS = tuple(
-    "shape dtype params phase inputs outputs uses text line calls primitive".split()
-) + operands.OF_OPERANDS
+OF_EQUATIONS = (
+    tuple(
+        "shape dtype params phase inputs outputs uses text line calls primitive"
+        " contracts flops".split()
+    )
+    + operands.OF_OPERANDS
+)
 OF_PROGRAMS = tuple(
     "all inputs outputs consts effects variables calls text added reshaped kept removed error"
     " forward tangent transpose recomputed".split()
@@ -125,19 +129,29 @@ class EquationView(View):
                 return self.calls
             case "primitive":
                 return self.primitive
+            case "contracts":
+                asking.spend(20)
+                return flops.contracts(self.with_parameters())
+            case "flops":
+                return counting(self.block, path, asking).of_equation(equation)
         if name in operands.OF_OPERANDS:
+            asking.spend(4 * len(equation.parameters))
             return self.part(name)
         return self.held(name, asking)
 
-    def part(self, word: str) -> Values | OperandView:
-        """The operands, or results, that are what ``word`` says."""
-        parameters, path = self.parameters(f"{self.path}.params"), f"{self.path}.{word}"
+    def with_parameters(self) -> operands.Held:
+        """The equation with a function for its parameters, ``None`` where one is missing."""
+        parameters = self.parameters(f"{self.path}.params")
 
         def plain(name: str) -> Any:
             return parameters.value(name) if name in parameters.names else None
 
-        held = operands.Held(self.block, self.path, self.equation, plain)
-        span = operands.positions(held, word)
+        return operands.Held(self.block, self.path, self.equation, plain)
+
+    def part(self, word: str) -> Values | OperandView:
+        """The operands, or results, that are what ``word`` says."""
+        path = f"{self.path}.{word}"
+        span = operands.positions(self.with_parameters(), word)
         if word in operands.OF_RESULTS:
             results = self.equation.outputs[span.start : span.stop]
             return Values(self.block, path, results, OperandView)
@@ -192,6 +206,11 @@ class EquationView(View):
 
     def words(self) -> str:
         return " ".join(self.text.split())
+
+
+def counting(block: QueryBlock, path: str, asking: Asking) -> flops.Flops:
+    """What counts the operations that ``path`` asks for."""
+    return flops.Flops(block, lambda e: EquationView(block, path, e).with_parameters(), asking)
 
 
 class Equations(View):
@@ -423,6 +442,9 @@ class ProgramView(Equations):
                 return Values(block, path, self.program.constants, OperandView)
             case "variables":
                 return Values(block, path, values.variables(self.program), OperandView)
+            case "flops":
+                values.unread(block, self.program, path)
+                return counting(block, path, asking).of_program(block.index.meant(self.program))
             case "effects":
                 return values.effects(block, self.program, self.path)
             case "calls":

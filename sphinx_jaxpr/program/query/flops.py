@@ -82,9 +82,9 @@ class Costed:
         kind = self.type(thing)
         sizes = shape_of(kind)
         if sizes is None:
-            raise self.error(f"the type `{kind}` has no shape" if kind else "a type is unknown")
+            raise self.error(f"has the type `{kind}`, without a shape" if kind else _UNTYPED)
         if symbols := [size for size in sizes if not isinstance(size, int)]:
-            raise self.error(f"the size `{symbols[0]}` is not a number")
+            raise self.error(f"has the size `{symbols[0]}`, which is not a number")
         return tuple(int(size) for size in sizes)
 
     def type(self, thing: Variable | Operand) -> str:
@@ -97,13 +97,13 @@ class Costed:
     def operand(self, position: int) -> tuple[int, ...]:
         """The shape of an operand."""
         if position >= len(self.equation.inputs):
-            raise self.error("an operand is missing")
+            raise self.error("lacks an operand")
         return self.shape(self.equation.inputs[position])
 
     def result(self) -> tuple[int, ...]:
         """The shape of the first result."""
         if not self.equation.outputs:
-            raise self.error("it has no result")
+            raise self.error("has no result")
         return self.shape(self.equation.outputs[0])
 
     def results(self) -> int:
@@ -130,15 +130,16 @@ class Costed:
 
     def unread(self, name: str) -> PathError:
         """That a parameter isn't what the formula needs."""
-        return self.error(f"its parameter `{name}` can't be read")
+        return self.error(f"has a parameter `{name}` that can't be read")
 
     def error(self, why: str) -> PathError:
         """That there is no number."""
-        return PathError(f"`{self.held.path}` of `{self.equation.primitive}` is unknown: {why}")
+        return PathError(f"`{self.held.path}` is unknown: `{self.equation.primitive}` {why}")
 
 
 #: The type of a number for which none is printed.
 _NUMBER: Final = "f32[]"
+_UNTYPED: Final = "has a value whose type is not printed"
 
 
 def _elementwise(costed: Costed) -> int:
@@ -225,7 +226,7 @@ def _fft(costed: Costed) -> int:
 
 def _body(costed: Costed) -> int:
     if len(costed.totals) != 1:
-        raise costed.error("the program that it runs can't be read")
+        raise costed.error("runs a program that can't be read")
     return costed.totals[0]
 
 
@@ -236,18 +237,18 @@ def _scan(costed: Costed) -> int:
 def _cond(costed: Costed) -> int:
     """At most one branch runs: the largest counts, as for XLA."""
     if not costed.totals:
-        raise costed.error("its branches can't be read")
+        raise costed.error("has branches that can't be read")
     return max(costed.totals)
 
 
 def _while(costed: Costed) -> int:
     raise costed.error(
-        "how many turns it takes is not in the program; `.body_jaxpr.flops` of it is one turn"
+        "takes as many turns as its condition says; one turn is its `.body_jaxpr.flops`"
     )
 
 
 def _unknown(costed: Costed) -> int:
-    raise costed.error("there is no formula for it")
+    raise costed.error("has no formula")
 
 
 _Rule = Callable[[Costed], int]

@@ -19,7 +19,7 @@ MULTIPLY_ADD: Final = 2
 
 
 class NoFormula(Exception):
-    """Parameters that no formula knows, in words."""
+    """What of an equation no formula knows, in words that go on after its name."""
 
 
 def contraction(contracts: Sequence[tuple[int, int]], left: Shape, result: Shape) -> int:
@@ -98,7 +98,7 @@ class Convolution:
         try:
             pairs = math.prod(window.products() for window in self.windows)
         except ZeroDivisionError:
-            raise NoFormula("a stride or a dilation is 0") from None
+            raise NoFormula("has a stride or a dilation of 0") from None
         return MULTIPLY_ADD * self.features * pairs
 
 
@@ -124,7 +124,7 @@ def convolution(
         )
         return Convolution(int(features), tuple(Window(*map(int, row)) for row in rows))
     except (TypeError, ValueError, IndexError, ZeroDivisionError):
-        raise NoFormula("its parameters can't be read") from None
+        raise NoFormula("has parameters that can't be read") from None
 
 
 def comparisons(shape: Shape, axis: int) -> int:

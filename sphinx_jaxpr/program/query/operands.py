@@ -18,6 +18,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+from ..facts import NO_NAMES, InputNames
 from ..glossary.formats import listed
 from ..glossary.glossary import builtin
 from ..model import Equation, Operand, Program, Variable
@@ -37,6 +38,15 @@ _WORDS: Final[dict[str, tuple[str, ...]]] = {
 #: The words of all others that call a program: JAX doesn't note which operands it closed over.
 _OF_CALLS: Final = ("operands",)
 _CALLING: Final = frozenset({"call", "autodiff"})
+#: The words for the inputs of a program inside, by the primitive and the parameter.
+_INSIDE: Final[dict[tuple[str, str], tuple[str, ...]]] = {
+    ("scan", "jaxpr"): ("consts", "carry", "xs"),
+    ("while", "cond_jaxpr"): ("cond_consts", "carry"),
+    ("while", "body_jaxpr"): ("body_consts", "carry"),
+    ("cond", "branches"): ("operands",),
+    ("custom_jvp_call", "call_jaxpr"): ("consts", "operands"),
+    ("custom_vjp_call", "call_jaxpr"): ("consts", "operands"),
+}
 #: All words, each once.
 OF_OPERANDS: Final = tuple(dict.fromkeys(word for words in _WORDS.values() for word in words))
 #: Those of results.
@@ -98,13 +108,36 @@ def positions(held: Held, word: str) -> range:
     words = words_of(equation)
     if word not in words:
         raise PathError(_refusal(held, word, words))
-    entry = builtin().entry(equation.primitive)
-    name = entry.name if entry else equation.primitive
     count = len(equation.outputs if word in OF_RESULTS else equation.inputs)
-    parts = _PARTS.get(name, _of_calls)(held, word)
+    parts = _PARTS.get(_name(equation), _of_calls)(held, word)
     if parts is None or word not in parts or parts[word].stop > count:
         raise held.unknown(word)
     return parts[word]
+
+
+def names_inside(held: Held, parameter: str, count: int) -> InputNames:
+    """Names for the ``count`` inputs of a program that a parameter holds, if it has some."""
+    words = _INSIDE.get((_name(held.equation), parameter), ())
+    try:
+        spans = [(word, positions(held, word)) for word in words]
+    except PathError:
+        return NO_NAMES
+    arguments = tuple(word for word, span in spans for _ in span)
+    leaves = tuple(f"{word}[{number}]" for word, span in spans for number in range(len(span)))
+    return InputNames(arguments, leaves, words) if len(arguments) == count else NO_NAMES
+
+
+def misplaced(primitive: str, word: str) -> tuple[str, ...]:
+    """The words that the equations of a primitive have instead of ``word``, if that is none."""
+    entry = builtin().entry(primitive)
+    words = _WORDS.get(entry.name if entry else primitive, ())
+    return words if word in OF_OPERANDS and word not in words else ()
+
+
+def _name(equation: Equation) -> str:
+    """The primitive by the name of its definition."""
+    entry = builtin().entry(equation.primitive)
+    return entry.name if entry else equation.primitive
 
 
 def _refusal(held: Held, word: str, words: Sequence[str]) -> str:
@@ -173,8 +206,7 @@ def _cond(held: Held, word: str) -> _Parts | None:
 
 def _rule(held: Held, word: str) -> _Parts | None:
     """A rule for derivatives: its constants are the first of its operands."""
-    entry = builtin().entry(held.equation.primitive)
-    consts = held.number(_COUNTS[entry.name]) if entry else None
+    consts = held.number(_COUNTS[_name(held.equation)])
     if consts is None:
         return None
     return _rows(("consts", consts), ("operands", len(held.equation.inputs) - consts))

@@ -20,6 +20,7 @@ from .base import Version
 from .blocks import PHASES
 from .equality import versions
 from .lets import BrokenLet, needed, parsed
+from .operands import OF_OPERANDS, misplaced
 from .scope import BlockView
 from .syntax import FUNCTIONS, VERSIONS, NoProgram, PathError, nearest
 from .values import OF_VALUES, Value, Values
@@ -58,7 +59,9 @@ _OF_SORTS: Final[dict[str, tuple[str, ...]]] = {
     _VALUE: OF_VALUES,
     _FACT: (),
 }
-_FACTS: Final = frozenset({"shape", "dtype", "phase", "origin", "text", "line", "primitive"})
+_FACTS: Final = frozenset(
+    {"shape", "dtype", "phase", "origin", "text", "line", "primitive", "contracts", "flops"}
+)
 #: How parameters end that are dtypes: ``new_dtype``, ``preferred_element_type``.
 _OF_DTYPES: Final = ("dtype", "element_type")
 #: Functions that give the elements of what they take.
@@ -195,6 +198,8 @@ class Unevaluated:
             return
         names = dict.fromkeys((*OF_EQUATIONS, *OF_PROGRAMS, *OF_VALUES, *_OF_ERRORS))
         sort = self.sort(node.value)
+        if sort == _EQUATION and name in OF_OPERANDS:
+            self.part(node.value, name)
         if name in names and name not in _OF_SORTS.get(sort, names):
             held = sort == _EQUATION and any(name in b.parameters for b in self.asking.mentioned)
             if not held:
@@ -207,6 +212,24 @@ class Unevaluated:
             except PathError:
                 near = nearest(name, names) or f" (there are: {', '.join(names)})"
                 raise PathError(f"there is no attribute `.{name}`{near}") from None
+
+    def part(self, node: ast.expr, word: str) -> None:
+        """Refuse a word for operands that the equations of a primitive don't have."""
+        primitive = self.selected(node)
+        if has := misplaced(primitive, word):
+            listed = ", ".join(f"`.{name}`" for name in has)
+            raise PathError(f"`{primitive}` has no `.{word}`; its operands are {listed}")
+
+    def selected(self, node: ast.expr) -> str:
+        """The primitive that a path selects by its last words, or ``""``."""
+        match node:
+            case ast.Subscript(slice=ast.Name(id=word)) if word not in self.bound:
+                return word
+            case ast.Subscript(slice=ast.Constant(value=str(word))):
+                return word
+            case ast.Subscript(value=inner, slice=ast.Constant(value=int()) | ast.UnaryOp()):
+                return self.selected(inner)
+        return ""
 
     def key(self, inner: ast.expr, key: ast.expr) -> None:
         """Refuse a word in brackets that its owner can't know."""
@@ -263,8 +286,10 @@ class Unevaluated:
 
     def sort_of_attribute(self, sort: str, name: str) -> str:
         """The sort of ``.name`` of a thing of ``sort``; ``""`` if unclear."""
-        if name in ("consts", "variables"):
-            return _VALUE if sort == _PROGRAM else ""
+        if name in ("consts", "variables") and sort == _PROGRAM:
+            return _VALUE
+        if name in OF_OPERANDS:
+            return _VALUE if sort == _EQUATION else ""
         if name in ("all", "removed"):
             return _EQUATION if sort == _PROGRAM else ""
         if name in ("inputs", "outputs"):

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from keyword import iskeyword
 from typing import Any
 
-from ..facts import NO_NAMES
+from ..facts import NO_NAMES, InputNames
 from ..glossary.glossary import builtin, printed_value
 from ..matching.match import ADDED, KEPT, RESHAPED
 from ..model import Equation, Parameter, Program
@@ -182,9 +182,10 @@ class EquationView(View):
         members = [self.block.index.member(member) for member in parameter.members]
         held = [self.block.index.meant(inner) for inner in members if inner is not None]
         is_one = self.block.index.text[parameter.start] != "(" and not parameter.frame
+        holder = (self, parameter.name)
         if len(held) == 1 and is_one:
-            return ProgramView(self.block, path, held[0])
-        return Programs(self.block, path, held)
+            return ProgramView(self.block, path, held[0], holder)
+        return Programs(self.block, path, held, holder)
 
     def held(self, name: str, asking: Asking) -> Any:
         """The program that the parameter ``name`` holds."""
@@ -394,12 +395,22 @@ class Uses(Equations):
 
 
 class ProgramView(Equations):
-    """A program: a collection of its own equations, and more."""
+    """A program: a collection of its own equations, and more.
 
-    __slots__ = ("program",)
+    ``holder`` is the equation that it was reached through, with the parameter that holds it.
+    """
+
+    __slots__ = ("holder", "program")
     program: Program
+    holder: tuple[EquationView, str] | None
 
-    def __init__(self, block: QueryBlock, path: str, program: Program) -> None:
+    def __init__(
+        self,
+        block: QueryBlock,
+        path: str,
+        program: Program,
+        holder: tuple[EquationView, str] | None = None,
+    ) -> None:
         View.__init__(self, path, (id(block), "program", program.start))
         object.__setattr__(self, "block", block)
         object.__setattr__(self, "equations", program.equations)
@@ -407,6 +418,7 @@ class ProgramView(Equations):
         object.__setattr__(self, "wanted", "")
         object.__setattr__(self, "common", ("", ""))
         object.__setattr__(self, "program", program)
+        object.__setattr__(self, "holder", holder)
 
     @property
     def is_whole(self) -> bool:
@@ -416,6 +428,14 @@ class ProgramView(Equations):
     @property
     def what(self) -> str:
         return "a program"
+
+    def names(self) -> InputNames:
+        """The names of its inputs: of arguments, or of what an equation hands to it."""
+        if self.is_whole or self.holder is None:
+            return self.block.inputs if self.is_whole else NO_NAMES
+        equation, parameter = self.holder
+        count = len(self.program.inputs)
+        return operands.names_inside(equation.with_parameters(), parameter, count)
 
     def everything(self) -> list[Equation]:
         """Its equations at any depth, a shared program once, as printed."""
@@ -434,8 +454,7 @@ class ProgramView(Equations):
                 equations = self.everything()
                 return Equations(block, path, equations)
             case "inputs":
-                names = block.inputs if self.is_whole else NO_NAMES
-                return Values(block, path, self.program.inputs, OperandView, names)
+                return Values(block, path, self.program.inputs, OperandView, self.names())
             case "outputs":
                 return Values(block, path, self.program.outputs, OperandView)
             case "consts":
@@ -479,8 +498,15 @@ class Programs(View):
     __slots__ = ("programs",)
     programs: tuple[ProgramView, ...]
 
-    def __init__(self, block: QueryBlock, path: str, programs: Iterable[Program]) -> None:
-        views = tuple(ProgramView(block, f"{path}[{n}]", p) for n, p in enumerate(programs))
+    def __init__(
+        self,
+        block: QueryBlock,
+        path: str,
+        programs: Iterable[Program],
+        holder: tuple[EquationView, str] | None = None,
+    ) -> None:
+        named = ((f"{path}[{n}]", program) for n, program in enumerate(programs))
+        views = tuple(ProgramView(block, name, program, holder) for name, program in named)
         super().__init__(path, (id(block), "programs", *(view.key for view in views)))
         object.__setattr__(self, "programs", views)
 

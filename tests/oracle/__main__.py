@@ -20,6 +20,8 @@ def main() -> int:
     parser.add_argument("--functions", type=float, default=plain.functions, help="share of them")
     parser.add_argument("--claims", type=int, default=plain.claims, help="for each function")
     parser.add_argument("--pages", type=int, default=plain.pages, help="how many are built")
+    parser.add_argument("--loops", type=int, default=plain.loops, help="that are generated")
+    parser.add_argument("--analysed", type=int, default=plain.analysed, help="by XLA, of each sort")
     parser.add_argument("--seed", type=int, default=plain.seed)
     parser.add_argument("--only", default="", help="names of functions, separated by commas")
     parser.add_argument("--most", type=int, default=5, help="problems shown of each kind")

@@ -15,6 +15,7 @@ from typing import Any
 from . import sides
 from .adapter import NAME
 from .corpus import Traced
+from .costs import parts
 from .facts import Aligned
 from .reading import Program, Refused, Unsure, Uses, truth
 from .report import Report
@@ -129,6 +130,9 @@ class Writer:
             f"len([e for e in {self.some()} if {self.of_equation()}])",
             self.size,
             self.parameter,
+            self.part,
+            lambda: f"{self.equation()}.flops",
+            lambda: f"{self.program()[0]}.flops",
         ]
         if depth < 2:
             choices += [
@@ -144,6 +148,14 @@ class Writer:
         if not shape:
             raise Retry
         return f"{thing}.shape[{self.dice.randrange(len(shape))}]"
+
+    def part(self) -> str:
+        """How many operands an equation has of those that a word means."""
+        path, program = self.program()
+        places = [place for place, e in enumerate(program.items) if parts(e.raw, e.primitive)]
+        place = self.dice.choice(places)
+        words = list(parts(program.items[place].raw, program.items[place].primitive))
+        return f"len({path}[{place}].{self.dice.choice([w for w in words if w != 'branch'])})"
 
     def parameter(self) -> str:
         equation = self.equation()

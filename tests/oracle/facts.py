@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from .corpus import Traced
+from .costs import CONTRACTING, RESULTS, WORDS
 from .phases import is_literal, is_program, is_store, params_of, programs_in
 from .reading import Block, Equation, Program, Refused, Unsure, plain, short
 from .report import Report
@@ -82,12 +83,12 @@ def check(traced: Traced, report: Report) -> dict[str, Aligned]:
     for name in traced.blocks:
         aligned = found[name] = Aligned(traced, name, report)
         for path, program in aligned.programs:
-            _Facts(aligned, path, program).check()
+            Facts(aligned, path, program).check()
         whole(aligned)
     return found
 
 
-class _Facts:
+class Facts:
     """The facts of one program."""
 
     def __init__(self, aligned: Aligned, path: str, program: Program) -> None:
@@ -108,9 +109,22 @@ class _Facts:
         self.each("uses", "len(e.uses)", lambda e: len(e.uses))
         self.each("calls", "e.calls", lambda e: e.calls, shared=True)
         self.each("phase", "e.phase", lambda e: e.phase)
+        self.costs()
         self.parameters()
         self.one("effects", f"{path}.effects", program.effects)
         self.selections()
+
+    def costs(self) -> None:
+        """Operands by what they are, contractions and operations."""
+        for place, equation in enumerate(self.program.items):
+            # Where there are programs inside; of all others one word is an error as well.
+            words = WORDS if equation.held else WORDS[place % len(WORDS) :][:1]
+            for word in words:
+                self.parts(place, equation, word)
+            if not place or equation.primitive in CONTRACTING:
+                self.contracted(place, equation)
+        self.each("flops", "e.flops", lambda e: e.flops)
+        self.operations()
 
     def one(self, kind: str, expression: str, oracle: Any, count: int = 1) -> None:
         try:
@@ -199,6 +213,50 @@ class _Facts:
             product = [id(self.aligned.raw.get(view)) for view in views]
             oracle = [id(use.raw) for use in value.uses]
             self.report.check("readers", self.where, product, oracle)
+
+    def parts(self, place: int, equation: Equation, word: str) -> None:
+        """Operands and results by what they are: the same values as by position."""
+        path, where = f"{self.path}[{place}]", f"{self.where}[{place}].{word}"
+        try:
+            things = equation.part(word)
+        except Refused:
+            mine = _judged(self.ask, f"{path}.{word}")
+            self.report.check("operands", where, isinstance(mine, ValueError), True)
+            return
+        row = "outputs" if word in RESULTS else "inputs"
+        everything = [v.thing for v in getattr(equation, row)]
+        wanted = [things.thing] if word == "branch" else [v.thing for v in things]
+        spans = (everything[n : n + len(wanted)] for n in range(len(everything) + 1))
+        start = next(n for n, span in enumerate(spans) if [*map(id, span)] == [*map(id, wanted)])
+        asked = f"[{path}.{word}]" if word == "branch" else f"[v for v in {path}.{word}]"
+        try:
+            mine = self.ask(asked)
+            oracle = self.ask(f"[v for v in {path}.{row}]")[start : start + len(wanted)]
+        except ValueError as error:
+            mine, oracle = error, wanted
+        self.report.check("operands", where, mine, tuple(oracle), 1 + len(wanted))
+
+    def contracted(self, place: int, equation: Equation) -> None:
+        """The axes that a contraction sums over; an error of anything else."""
+        mine = _judged(self.ask, f"{self.path}[{place}].contracts")
+        if equation.primitive in CONTRACTING:
+            self.report.check("contracts", f"{self.where}[{place}]", mine, equation.contracts)
+        else:
+            is_error = isinstance(mine, ValueError)
+            self.report.check("contracts", f"{self.where}[{place}]", is_error, True)
+
+    def operations(self) -> None:
+        """The operations of the whole program."""
+        try:
+            oracle: Any = self.program.flops
+        except Unsure:
+            self.report.skipped["flops"] += 1
+            return
+        except Refused:
+            oracle = Refused
+        mine = _judged(self.ask, f"{self.path}.flops")
+        mine = Refused if oracle is Refused and isinstance(mine, ValueError) else mine
+        self.report.check("flops", f"{self.where}.flops", mine, oracle)
 
     def parameters(self) -> None:
         """Their names, and each that is plain data; what is no data may be left out."""

@@ -12,10 +12,11 @@ import builtins
 import enum
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property
 from typing import Any
 
+from . import costs
 from .phases import (
     UNKNOWN,
     Phases,
@@ -337,6 +338,10 @@ class Program(Equations):
         return self.world.calls[id(self.body)]
 
     @property
+    def flops(self) -> int:
+        return counted(lambda: costs.total(self.body))
+
+    @property
     def all(self) -> Equations:
         """At any depth, a shared program once."""
         found: list[Equation] = []
@@ -535,10 +540,42 @@ class Equation:
             return Program(self.program.world, value)
         return Held(Program(self.program.world, p) for p in programs_in(value))
 
+    @property
+    def contracts(self) -> tuple[tuple[int, int], ...]:
+        found = costs.contracts(self.raw, self.primitive)
+        if found is None:
+            raise Refused("no contraction")
+        return found
+
+    @property
+    def flops(self) -> int:
+        return counted(lambda: costs.flops(self.raw, self.primitive))
+
+    def part(self, name: str) -> Any:
+        """Operands or results by what they are."""
+        things = costs.parts(self.raw, self.primitive).get(name)
+        if things is None:
+            raise Refused(f"no {name}")
+        found = Values(self.program.world, [Value(self.program, v) for v in things])
+        return found.only() if name == "branch" else found
+
     def __getattr__(self, name: str) -> Any:
+        if name in costs.WORDS:
+            return self.part(name)
         if name.startswith("_") or not programs_in(params_of(self.raw).get(name)):
             raise Refused(f"an equation has no {name}")
         return self.program_of(name)
+
+
+def counted(count: Callable[[], int | None]) -> int:
+    """A number of operations."""
+    try:
+        found = count()
+    except costs.NotCounted:
+        raise Unsure("not counted") from None
+    if found is None:
+        raise Refused("no number of operations")
+    return found
 
 
 class Held(Listed):

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from . import claims, facts, headers, matching, pages
+from . import claims, facts, generated, headers, matching, pages, xla
 from .corpus import Traced, chosen, corpus, trace
 from .functions import CASES
 from .report import Report
@@ -19,12 +19,18 @@ MOST_MISSED = 0.02
 
 @dataclass(frozen=True)
 class Run:
-    """``share`` of the transforms for ``functions`` of the functions, ``claims`` for each."""
+    """``share`` of the transforms for ``functions`` of the functions, ``claims`` for each.
+
+    ``loops`` functions with loops are generated, and ``analysed`` contractions and
+    convolutions, whose operations XLA counts.
+    """
 
     share: float = 0.3
     functions: float = 1.0
     claims: int = 70
     pages: int = 6
+    loops: int = 60
+    analysed: int = 150
     seed: int = 0
     only: str = ""
 
@@ -45,6 +51,8 @@ class Run:
             except Exception:  # the others are to be checked too
                 lines = traceback.format_exc().strip().splitlines()
                 report.fail("crash", traced.case.name, " ".join(lines[-3:]), "no error")
+        generated.check(report, self.loops, self.seed)
+        xla.check(report, self.analysed, self.seed)
         if self.pages:
             self.build(report)
         return report

@@ -18,7 +18,7 @@ from tests.oracle.runs import MOST_MISSED, Run
 #: Facts of the printed text and of the object, beside those that have a test of their own.
 FACTS = (
     "len ops shape dtype origin uses calls params effects variables inputs outputs consts wiring"
-    " readers selection slices same"
+    " readers selection slices same operands contracts flops"
 ).split()
 REFUSED = [
     "closed words", "kinds", "nothing", "slices", "skipped", "no program", "two blocks",
@@ -31,7 +31,7 @@ def report() -> Report:
     """One run over a third of the functions, with few transforms each."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return Run(share=0.09, functions=0.3, claims=40, pages=0, seed=3)()
+        return Run(share=0.09, functions=0.3, claims=40, pages=0, loops=6, analysed=8, seed=3)()
 
 
 def problems(report: Report, *kinds: str) -> str:
@@ -53,6 +53,11 @@ def test_it_looks_at_much(report: Report) -> None:
 def test_facts(report: Report, kind: str) -> None:
     assert report.checked[kind]
     assert not report.wrong[kind], problems(report, kind)
+
+
+def test_operations_are_those_that_xla_counts(report: Report) -> None:
+    assert report.checked["as XLA"] > 40
+    assert not report.wrong["as XLA"], problems(report, "as XLA")
 
 
 def test_programs_at_any_depth(report: Report) -> None:

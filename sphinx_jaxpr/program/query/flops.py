@@ -10,6 +10,7 @@ import math
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Final
 
 from ..glossary.glossary import builtin
@@ -50,7 +51,7 @@ def contracts(held: Held) -> tuple[tuple[int, int], ...]:
 _MOVING: Final = frozenset(
     {"shape", "indexing", "constant", "conversion", "ordering", "sharding", "collective", "state"}
 )
-_NAMING: Final = frozenset({"stop_gradient", "name", "select_n"})
+_NAMING: Final = frozenset({"stop_gradient", "name"})
 _NAMING_RANDOM: Final = frozenset({"random_wrap", "random_unwrap", "random_clone"})
 #: Collectives that compute: one operation for each element of the result.
 _REDUCING: Final = tuple(
@@ -59,6 +60,10 @@ _REDUCING: Final = tuple(
     for name in ("psum", "psum_invariant", "pmax", "pmin", "reduce_scatter")
     for part in ("", "_start")
 )
+
+
+#: Most values of a program share a few types.
+_sizes: Final = lru_cache(1_024)(shape_of)
 
 
 @dataclass(frozen=True)
@@ -80,12 +85,12 @@ class Costed:
     def shape(self, thing: Variable | Operand) -> tuple[int, ...]:
         """The shape of an operand or a result, of numbers alone."""
         kind = self.type(thing)
-        sizes = shape_of(kind)
+        sizes = _sizes(kind)
         if sizes is None:
             raise self.error(f"has the type `{kind}`, without a shape" if kind else _UNTYPED)
         if symbols := [size for size in sizes if not isinstance(size, int)]:
             raise self.error(f"has the size `{symbols[0]}`, which is not a number")
-        return tuple(int(size) for size in sizes)
+        return sizes
 
     def type(self, thing: Variable | Operand) -> str:
         """The printed type; a literal without one is a single number."""
@@ -264,7 +269,7 @@ _OF_KINDS: Final[dict[str, _Rule]] = {
 _OF_PRIMITIVES: Final[dict[str, _Rule]] = {
     **dict.fromkeys(_NAMING | _NAMING_RANDOM, _nothing),
     **dict.fromkeys(_REDUCING, _elementwise),
-    "add_any": _elementwise,
+    **dict.fromkeys(("add_any", "convert_element_type", "reduce_precision"), _elementwise),
     "dot_general": _dot,
     "ragged_dot_general": _ragged,
     "reduce": _reduction_by_program,

@@ -141,9 +141,9 @@ class EquationView(View):
 
     def with_parameters(self) -> operands.Held:
         """The equation with a function for its parameters, ``None`` where one is missing."""
-        parameters = self.parameters(f"{self.path}.params")
 
         def plain(name: str) -> Any:
+            parameters = self.parameters(f"{self.path}.params")
             return parameters.value(name) if name in parameters.names else None
 
         return operands.Held(self.block, self.path, self.equation, plain)

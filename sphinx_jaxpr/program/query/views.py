@@ -28,7 +28,7 @@ OF_EQUATIONS = (
     + operands.OF_OPERANDS
 )
 OF_PROGRAMS = tuple(
-    "all inputs outputs consts effects variables calls text added reshaped kept removed error"
+    "all inputs outputs consts effects variables calls flops text added reshaped kept removed error"
     " forward tangent transpose recomputed".split()
 )
 

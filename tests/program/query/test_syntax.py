@@ -140,7 +140,7 @@ def test_places_count_characters_not_bytes() -> None:
 
 def test_no_label_hides_a_word_of_the_language() -> None:
     words = FUNCTIONS | VERSIONS | PHASES | set(OF_PROGRAMS) | {"jax", "in"}
-    assert words <= RESERVED
+    assert words - {"flops"} <= RESERVED  # which a function may be named
 
 
 def test_renames() -> None:

@@ -167,7 +167,8 @@ def test_values() -> None:
     assert "(names: x, w, b)" in refused("dense.inputs[q]")
     assert "its letter changes" in refused("dense.inputs[w].text")
     assert value("len(tree.inputs[p])") == 2
-    assert "use a number" in refused("dense.scan[scan].jaxpr.inputs[w]")
+    assert "(names: consts, carry, xs" in refused("dense.scan[scan].jaxpr.inputs[w]")
+    assert "use a number" in refused("dense.remat_grad[remat2].jaxpr.inputs[w]")
 
 
 def test_constants_and_effects() -> None:

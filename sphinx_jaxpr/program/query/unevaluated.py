@@ -18,9 +18,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 from .base import Version
 from .blocks import PHASES
+from .derived.operands import OF_OPERANDS, misplaced
 from .equality import versions
 from .lets import BrokenLet, needed, parsed
-from .operands import OF_OPERANDS, misplaced
 from .scope import BlockView
 from .syntax import FUNCTIONS, VERSIONS, NoProgram, PathError, nearest
 from .values import OF_VALUES, Value, Values

@@ -11,9 +11,10 @@ from ..glossary.glossary import builtin, printed_value
 from ..matching.match import ADDED, KEPT, RESHAPED
 from ..model import Equation, Parameter, Program
 from ..renames import table
-from . import flops, operands, values
+from . import values
 from .base import Asking, View
 from .blocks import PHASES, QueryBlock
+from .derived import flops, operands
 from .parameter_values import freeze, plain
 from .syntax import PathError
 from .values import Value, Values

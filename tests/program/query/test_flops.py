@@ -13,7 +13,7 @@ from jax import lax
 from jax.sharding import AbstractMesh, AxisType, PartitionSpec
 
 from sphinx_jaxpr.program import PathError, evaluate
-from sphinx_jaxpr.program.query.formulas import Window, lu
+from sphinx_jaxpr.program.query.derived.formulas import Window, lu
 
 V = jax.ShapeDtypeStruct((8,), jnp.float32)
 M = jax.ShapeDtypeStruct((6, 6), jnp.float32)
@@ -27,7 +27,7 @@ def sharded(x: Any) -> Any:
     mesh = AbstractMesh((4,), ("data",), axis_types=(AxisType.Auto,))
     spec = PartitionSpec("data")
     body = jax.shard_map(
-        lambda x: lax.psum(x * 2.0, "data"), mesh=mesh, in_specs=spec, out_specs=PartitionSpec()
+        lambda x: lax.psum(x * x, "data"), mesh=mesh, in_specs=spec, out_specs=PartitionSpec()
     )
     return body(x)
 

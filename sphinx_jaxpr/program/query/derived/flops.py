@@ -13,13 +13,13 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
 
-from ..glossary.glossary import builtin
-from ..model import Equation, Operand, Program, Variable
+from ...glossary.glossary import builtin
+from ...model import Equation, Operand, Program, Variable
+from ..base import Asking
+from ..blocks import QueryBlock, dtype_of, shape_of
+from ..syntax import PathError
 from . import formulas
-from .base import Asking
-from .blocks import QueryBlock, dtype_of, shape_of
 from .operands import Held
-from .syntax import PathError
 
 # --- which axes a contraction sums over
 

@@ -18,12 +18,12 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from ..facts import NO_NAMES, InputNames
-from ..glossary.formats import listed
-from ..glossary.glossary import builtin
-from ..model import Equation, Operand, Program, Variable
-from .blocks import QueryBlock, shape_of
-from .syntax import PathError
+from ...facts import NO_NAMES, InputNames
+from ...glossary.formats import listed
+from ...glossary.glossary import builtin
+from ...model import Equation, Operand, Program, Variable
+from ..blocks import QueryBlock, shape_of
+from ..syntax import PathError
 
 #: Which primitives have which words, by the names of our definitions.
 _WORDS: Final[dict[str, tuple[str, ...]]] = {

@@ -1,0 +1,1 @@
+"""Facts of equations that follow from parameters and types: parts of operands, operations."""

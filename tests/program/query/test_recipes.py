@@ -48,6 +48,10 @@ def _dot(x: Any, w: Any) -> Any:
     return jnp.tanh(x @ w)
 
 
+def _sliced(x: Any) -> Any:
+    return lax.scan(lambda c, row: (c * row, None), jnp.float32(1), x)[0]
+
+
 #: For each recipe: a base, a variant of which it is true, and one of which it is not;
 #: each with its arguments, and without a variant where the recipe asks of the base alone.
 Given = tuple[Function, tuple[Any, ...]]
@@ -85,6 +89,12 @@ CASES: dict[str, tuple[str, Given, Given, Given]] = {
     '"runs four times"': (
         "scan", BASE, (_scan(jnp.sin), (X,)), (lambda x: _scan(jnp.sin)(x, 5), (X,)),
     ),
+    '"the gradient costs three times as much"': (
+        "grad",
+        (lambda x: x * x, (X,)),
+        (lambda x: jnp.sin(x) * (x + x), (X,)),
+        (lambda x: jnp.sin(x) * x, (X,)),
+    ),
     '"belongs to the backward part"': (
         "grad",
         BASE,
@@ -100,6 +110,27 @@ ALONE: dict[str, tuple[Given, Given]] = {
     '"is read twice", also by one equation': (
         (lambda x: (lambda y: y * y)(jnp.tanh(x)), (X,)),
         (lambda x: jnp.sin(jnp.tanh(x)), (X,)),
+    ),
+    '"loops over one array"': (
+        (_sliced, (X,)),
+        (_scan(jnp.sin), (X,)),
+    ),
+    '"the carry is one value"': (
+        (_scan(jnp.sin), (X,)),
+        (lambda x: lax.fori_loop(0, 4, lambda _, c: jnp.sin(c), x), (X,)),
+    ),
+    '"the body multiplies the carry"': ((_sliced, (X,)), (_scan(jnp.sin), (X,))),
+    '"the condition closes over nothing"': (
+        (lambda x: lax.while_loop(lambda c: c.sum() < 9, jnp.exp, x), (X,)),
+        (lambda x: lax.while_loop(lambda c: c.sum() < x.sum(), jnp.exp, x), (X,)),
+    ),
+    '"the branches get two values"': (
+        (lambda x: lax.cond(x.sum() > 0, jnp.add, jnp.sub, x, jnp.sin(x)), (X,)),
+        (lambda x: lax.cond(x.sum() > 0, jnp.sin, jnp.cos, x), (X,)),
+    ),
+    '"sums over the last axis of the left"': (
+        (_dot, (jnp.ones((8, 8)), W)),
+        (lambda x, w: jnp.einsum("ij,ik->jk", x, w), (jnp.ones((8, 8)), W)),
     ),
     '"is read from an argument"': (
         (_dot, (jnp.ones((8, 8)), W)),

@@ -125,7 +125,7 @@ ALONE: dict[str, tuple[Given, Given]] = {
         (lambda x: lax.while_loop(lambda c: c.sum() < x.sum(), jnp.exp, x), (X,)),
     ),
     '"the branches get two values"': (
-        (lambda x: lax.cond(x.sum() > 0, jnp.add, jnp.sub, x, jnp.sin(x)), (X,)),
+        (lambda x: lax.cond(x.sum() > 0, jnp.add, jnp.subtract, x, jnp.sin(x)), (X,)),
         (lambda x: lax.cond(x.sum() > 0, jnp.sin, jnp.cos, x), (X,)),
     ),
     '"sums over the last axis of the left"': (

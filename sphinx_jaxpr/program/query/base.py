@@ -39,6 +39,7 @@ class Asking:
     hints: list[str] = field(default_factory=list)
     steps: int = MAX_STEPS
     pieces: dict[Any, frozenset[str]] = field(default_factory=dict)  # of words, by what they are
+    kinds: Mapping[str, str] = field(default_factory=dict)  # of primitives, as a project has them
 
     def spend(self, steps: int) -> None:
         """Count work; an expression that takes too much ends."""

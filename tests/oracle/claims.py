@@ -7,6 +7,7 @@ those of which the reference says that they are errors.
 from __future__ import annotations
 
 import keyword
+import math
 import random
 from collections.abc import Callable, Iterator
 from contextlib import suppress
@@ -127,6 +128,15 @@ class Writer:
             f"sum(e.uses for e in {self.some()})",
             f"max(e.uses for e in {self.some()})",
             f"len([e for e in {self.some()} if {self.of_equation()}])",
+            f"{self.operand()}.size",
+            f"{self.operand()}.bytes",
+            f"sum(v.bytes for v in {path}.variables)",
+            f"max(v.size for v in {path}.variables)",
+            f"len([v for v in {path}.variables if v.weak])",
+            f"len({self.operand()}.varying)",
+            f"{self.equation()}.read_count",
+            f"{self.equation()}.index",
+            self.literal,
             self.size,
             self.parameter,
         ]
@@ -156,6 +166,23 @@ class Writer:
             raise Retry
         return f"{equation}.params[{bracket(self.dice.choice(names))}]"
 
+    def literal(self) -> str:
+        """The number of a literal that is no NaN and no infinity."""
+        path, program = self.program()
+        found = [
+            f"{path}[{place}].inputs[{position}].value"
+            for place, equation in enumerate(program.items)
+            for position, value in enumerate(equation.inputs)
+            if value.origin == "literal" and not value.bare
+        ]
+        if not found:
+            raise Retry
+        one = self.dice.choice(found)
+        number = self.value(one)
+        if isinstance(number, bool) or not math.isfinite(number):
+            raise Retry
+        return one
+
     def quiet(self, expression: str) -> Any:
         try:
             return self.value(expression)
@@ -170,6 +197,8 @@ class Writer:
             lambda: (f"{self.operand()}.dtype", DTYPES),
             lambda: (f"{self.operand()}.origin", ORIGINS),
             lambda: (f"{self.phased()}.phase", PHASES),
+            lambda: (f"{self.equation()}.kind", ["elementwise", "call", "collective", "shape"]),
+            lambda: (f"{self.operand()}.type", ["f32[4]", "float32[4, 4]", "i32[]", "bool[3]"]),
         )
 
     def phased(self) -> str:
@@ -193,6 +222,9 @@ class Writer:
             f'any(v.origin == "{self.dice.choice(ORIGINS)}" for v in e.inputs) and e.inputs',
             f"all(v.dtype in ({_listed(self.dice.sample(DTYPES, 2))}) for v in e.outputs)",
             f"e.outputs[0].shape[:1] == ({self.pick(1, 3, 4, 8)},)",
+            f'e.kind {self.pick("==", "!=")} "{self.pick("elementwise", "shape", "call")}"',
+            "any(v.weak for v in e.inputs) and e.inputs",
+            f"e.read_count {self.dice.choice(SIGNS)} {self.dice.randrange(3)}",
         )
 
     # -- the rules on what says nothing
@@ -428,6 +460,11 @@ class Refusals(Writer):
             lambda: f'{self.phased()}.phase != "{self.pick("backward", "forwards")}"',
             f'{self.operand()}.origin != "{self.pick("argument", "const", "output")}"',
             f'{self.operand()}.dtype != "{self.pick("flaot32", "f33", "single")}"',
+            f'{self.operand()}.type != "{self.pick("flaot32[4]", "f33[]", "jnp.f32[]", "f32")}"',
+            f'{self.equation()}.kind != "{self.pick("colective", "loop", "matmul")}"',
+            f'not any(e.kind == "colective" for e in {path})',
+            f'{self.operand()}.varying != ("no_such_axis",)',
+            f'"no_such_axis" not in {self.operand()}.varying',
             f'"{self.pick("lenght", "axiss", "branchs")}" not in {self.equation()}.params',
             f"not {path}[{wrong}]",
         )
@@ -449,6 +486,15 @@ class Refusals(Writer):
             f"{self.dice.randrange(9)} not in ops({path})",
             f"{self.equation()}.dtype {sign} (8,)",
             f'{self.equation()}.uses not in ("one", "two")',
+            f"{self.operand()}.type {sign} (8,)",
+            f"{self.operand()}.type {sign} 8",
+            f'{shaped}.size {sign} "8"',
+            f'{shaped}.bytes {sign} "f32"',
+            f"{shaped}.weak {sign} {self.dice.randrange(2)}",
+            f'{shaped}.varying {sign} "data"',
+            f"{self.equation()}.kind {sign} 1",
+            lambda: f'{self.literal()} {sign} "0.1"',
+            f"{self.equation()}.index {sign} (0,)",
         )
 
     def of_nothing(self) -> str:
@@ -515,6 +561,8 @@ class Refusals(Writer):
             f"any(e in {other} for e in {NAME})",
             f"not any(e in {other} for e in {NAME})",
             f"{one} not in [e for e in {other}]",
+            f"{one}.index < {two}.index",
+            f"{one}.index != {two}.index + 1",
         )
 
     def of_many(self) -> str:

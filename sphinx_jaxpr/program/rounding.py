@@ -24,6 +24,8 @@ class FloatFormat(NamedTuple):
     overflow: float
 
 
+#: Up to this all digits of a whole number count.
+_WHOLE: Final = 2.0**53
 _INF: Final = math.inf
 _NAN: Final = math.nan
 #: By the short names of dtypes; those of 8 bits and less are as ``ml_dtypes`` has them.
@@ -62,8 +64,10 @@ def rounded(value: float, dtype: str) -> float:
 
 
 def shortest(value: float, dtype: str) -> float:
-    """The number with the fewest digits that ``dtype`` rounds to ``value``, as NumPy prints it."""
+    """The number with the fewest digits that ``dtype`` rounds to ``value``; a whole one stays."""
     if dtype not in FORMATS or not math.isfinite(value):
+        return value
+    if value.is_integer() and abs(value) < _WHOLE:
         return value
     for digits in range(1, 17):
         short = float(f"{value:.{digits}g}")

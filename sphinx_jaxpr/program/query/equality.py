@@ -317,6 +317,9 @@ class _Comparison:
 
     def axes(self, axes: AxisNames, other: Any) -> bool:
         """The axes over which a value varies with a list or a set of names."""
+        if isinstance(other, str):
+            name = words(other)[:40]
+            raise self.never(axes, other, f'; write `== ("{name}",)` or `"{name}" in ...`')
         if not isinstance(other, (tuple, frozenset)):
             raise self.never(axes, other)
         for name in other:

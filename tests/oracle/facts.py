@@ -324,7 +324,7 @@ def _claims(path: str, number: Any) -> list[tuple[str, bool]]:
     scalar = np.asarray(float(number)).astype(number.dtype)[()]
     beside = float(number) + abs(float(number)) + 1
     return [
-        (f"{path} == {float(number)!r}", True),
+        (f"{path} == {number.exact!r}", True),
         (f"{path} == {float(str(scalar))!r}", True),
         (f"{path} == {beside!r}", False),
         (f"{path} < {beside!r}", number < beside),

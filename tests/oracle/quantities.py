@@ -72,31 +72,43 @@ class Axes(tuple[str, ...]):
 
 
 class Number(float):
-    """The number of a literal, to whose dtype NumPy rounds what it is compared with."""
+    """The number of a literal, as NumPy prints it; a whole one as it is.
+
+    NumPy rounds what it is compared with to its dtype.
+    """
 
     dtype: Any
+    exact: float
+
+    def __new__(cls, value: float, dtype: Any) -> Number:
+        scalar = np.asarray(value).astype(dtype)[()]
+        exact = float(scalar)
+        is_whole = exact.is_integer() and abs(exact) < 2**53
+        number = super().__new__(cls, exact if is_whole else float(str(scalar)))
+        number.dtype, number.exact = dtype, exact
+        return number
 
     def other(self, number: Any) -> float:
         with np.errstate(all="ignore"):
             return float(np.asarray(float(number)).astype(self.dtype))
 
     def __eq__(self, number: object) -> bool:
-        return float(self) == self.other(number)
+        return self.exact == self.other(number)
 
     def __ne__(self, number: object) -> bool:
         return not self == number
 
     def __lt__(self, number: Any) -> bool:
-        return float(self) < self.other(number)
+        return self.exact < self.other(number)
 
     def __le__(self, number: Any) -> bool:
-        return float(self) <= self.other(number)
+        return self.exact <= self.other(number)
 
     def __gt__(self, number: Any) -> bool:
-        return float(self) > self.other(number)
+        return self.exact > self.other(number)
 
     def __ge__(self, number: Any) -> bool:
-        return float(self) >= self.other(number)
+        return self.exact >= self.other(number)
 
     __hash__ = float.__hash__
 
@@ -145,6 +157,4 @@ def number_of(literal: Any) -> Any:
         value, dtype = value.real, np.zeros(0, dtype).real.dtype
     if "int" in str(dtype):
         return int(value)
-    number = Number(float(np.asarray(float(value)).astype(dtype)))
-    number.dtype = dtype
-    return number
+    return Number(float(value), dtype)

@@ -25,7 +25,8 @@ class LiteralNumber(float):
     exact: float
     dtype: str
 
-    def __new__(cls, exact: float, dtype: str) -> LiteralNumber:
+    def __new__(cls, printed: float, dtype: str) -> LiteralNumber:
+        exact = rounded(printed, dtype)  # a weakly typed one is printed as Python has it
         number = super().__new__(cls, shortest(exact, dtype))
         number.exact, number.dtype = exact, dtype
         return number

@@ -23,7 +23,7 @@ from sphinx_jaxpr.ext.assets import STATIC, STYLE
 from sphinx_jaxpr.ext.config import OPTIONS
 from sphinx_jaxpr.program.glossary.formats import FORMATS
 from sphinx_jaxpr.tracing.grammar import DTYPES, KEYS
-from sphinx_jaxpr.tracing.request import RESERVED
+from sphinx_jaxpr.tracing.request import RESERVED, RESERVED_LABELS
 from sphinx_jaxpr.tracing.specs import TRANSFORMS
 
 #: What each variable of the style sheet colours.
@@ -148,7 +148,11 @@ def reserved_words() -> str:
     """Every name that a block or a label can't have."""
     soft = ", ".join(f"`{word}`" for word in sorted(RESERVED))
     hard = ", ".join(f"`{word}`" for word in sorted(set(keyword.kwlist) - RESERVED))
-    return f"Words of the path language: {soft}.\n\nPython's keywords: {hard}."
+    labels = ", ".join(f"`{word}`" for word in sorted(RESERVED_LABELS))
+    return (
+        f"Words of the path language: {soft}.\n\nThese can be names, but not labels: {labels}."
+        f"\n\nPython's keywords: {hard}."
+    )
 
 
 def dtype_table() -> str:

@@ -308,7 +308,20 @@ def glossary_problem(value: Any) -> str:
         texts = [name, definition] if is_term else [name, *definition.values()]
         if why := _of_each("text", texts, _text_problem):
             return why
+        if not is_term and "kind" in definition and (why := _kind_problem(definition["kind"])):
+            return f"must give {shorten(name)} {why}"
     return ""
+
+
+def _kind_problem(kind: str) -> str:
+    """What is wrong with the kind of a primitive, or ``""``."""
+    from ..program.glossary.kinds import KINDS, MEANT_KINDS  # few projects define primitives
+
+    if kind in KINDS:
+        return ""
+    meant = MEANT_KINDS.get(kind.lower(), "")
+    near = f", did you mean {meant!r}?" if meant else nearest(kind, KINDS)
+    return f"a kind of the list, not {shorten(kind)}{near} (the kinds: {', '.join(KINDS)})"
 
 
 def transforms_problem(value: Any) -> str:

@@ -76,3 +76,24 @@ def all_dtypes() -> tuple[str, ...]:
     """All names of JAX's own dtypes, short and long, the shortest first."""
     names = {*_ALL, *map(long_dtype, _ALL)}
     return tuple(sorted(names, key=lambda name: (len(name), name)))
+
+
+#: Bytes of one key; of other generators nothing is known.
+_KEY_BYTES: Final = {"key<fry>": 8, "key<rbg>": 16, "key<urbg>": 16}
+_BITS: Final = re.compile(r"(?:bf|[fiuc])(\d+)(?:_\w+)?")
+
+
+def itemsize(name: str) -> int | None:
+    """The bytes of one element as JAX counts them, ``None`` where that is unknown.
+
+    An array of a dtype with less than 8 bits has one byte for each element.
+
+    >>> [itemsize(name) for name in ("bf16", "i4", "bool", "c64", "key<fry>")]
+    [2, 1, 1, 8, 8]
+    """
+    name = short_dtype(name)
+    if name in ("bool", "float0"):
+        return 0 if name == "float0" else 1
+    if name in _ALL and (bits := _BITS.fullmatch(name)):
+        return max(int(bits[1]) // 8, 1)
+    return _KEY_BYTES.get(name)

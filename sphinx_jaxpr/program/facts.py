@@ -17,13 +17,49 @@ from .model import Equation, EquationFacts, Parameter, Printed, Program
 # --- the facts
 
 
+class Weak(NamedTuple):
+    """Which values of one program are weakly typed, by their positions.
+
+    ``results`` and ``literals`` (operands that are literals) have pairs of an equation's
+    position and their own in it; ``outputs`` are outputs of the program that are literals.
+    """
+
+    constants: tuple[int, ...] = ()
+    inputs: tuple[int, ...] = ()
+    results: tuple[tuple[int, int], ...] = ()
+    literals: tuple[tuple[int, int], ...] = ()
+    outputs: tuple[int, ...] = ()
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Weak:
+        """Read what :meth:`to_json` wrote."""
+        return cls(
+            tuple(data.get("constants", ())),
+            tuple(data.get("inputs", ())),
+            tuple((equation, position) for equation, position in data.get("results", ())),
+            tuple((equation, position) for equation, position in data.get("literals", ())),
+            tuple(data.get("outputs", ())),
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data, without what is empty: few values are weakly typed."""
+        parts = {
+            "constants": list(self.constants),
+            "inputs": list(self.inputs),
+            "results": [list(pair) for pair in self.results],
+            "literals": [list(pair) for pair in self.literals],
+            "outputs": list(self.outputs),
+        }
+        return {name: part for name, part in parts.items() if part}
+
+
 @dataclass(frozen=True, slots=True)
 class ProgramFacts:
     """What the object knows of one program.
 
     ``inputs`` and ``outputs`` are printed short types, ``constants`` such types with
     their bytes.  ``unused`` are positions of equations without effects whose results
-    nothing needs.
+    nothing needs.  ``weak`` is ``None`` in recordings that are older than this fact.
     """
 
     inputs: tuple[str, ...]
@@ -32,6 +68,7 @@ class ProgramFacts:
     effects: tuple[str, ...]
     unused: tuple[int, ...]
     equations: tuple[EquationFacts, ...]
+    weak: Weak | None = None
 
 
 #: A line of the user's code, as (file, line, function).
@@ -66,6 +103,7 @@ class Facts:
                     "outputs": list(program.outputs),
                     "effects": list(program.effects),
                     "unused": list(program.unused),
+                    **({} if program.weak is None else {"weak": program.weak.to_json()}),
                     "equations": [
                         [
                             row.primitive,
@@ -118,6 +156,7 @@ def _program(data: Mapping[str, Any], sources: tuple[tuple[str, int, str], ...])
                 data["equations"]
             )
         ),
+        Weak.from_json(data["weak"]) if "weak" in data else None,
     )
 
 

@@ -256,7 +256,7 @@ def _facts(value: Any) -> None:
 
     def program(value: Any) -> None:
         fields = _dict(value)
-        _fields(fields, {**_TYPES, "equations": equations})
+        _fields(fields, {**_TYPES, "equations": equations, "weak": _weak}, _NEWER)
         for index in fields["unused"]:
             try:
                 _between(index, 0, len(fields["equations"]) - 1)
@@ -265,6 +265,12 @@ def _facts(value: Any) -> None:
                 raise
 
     _fields(facts, {"programs": _each(program), "sources": _each(_row(_text, _count, _text))})
+
+
+def _weak(value: Any) -> None:
+    """Positions: whatever they are, paths look for a value at each of its own."""
+    if value != {}:  # usually nothing is weakly typed
+        _fields(_dict(value), _WEAK, _WEAK)
 
 
 def _is_usual(row: Any, sources: int, programs: int) -> bool:
@@ -351,6 +357,17 @@ _TYPES: Final[Mapping[str, _Check]] = {
     "effects": _TEXTS,
     "unused": _each(_count),
 }
+_POSITIONS: Final = _each(_count)
+_PLACES: Final = _each(_row(_count, _count))
+_WEAK: Final[Mapping[str, _Check]] = {
+    "constants": _POSITIONS,
+    "inputs": _POSITIONS,
+    "results": _PLACES,
+    "literals": _PLACES,
+    "outputs": _POSITIONS,
+}
+#: Facts of programs that older recordings don't have.
+_NEWER: Final = frozenset(["weak"])
 _FRAME: Final[Mapping[str, _Check]] = {
     "file": _text,
     "line": _count,

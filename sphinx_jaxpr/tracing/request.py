@@ -26,6 +26,13 @@ RESERVED: Final = frozenset(
     consts effects variables added reshaped kept removed error type message""".split()
 )
 
+#: Words that can't be labels alone: facts and functions of the path language, after which
+#: functions of a project are often named.
+RESERVED_LABELS: Final = frozenset(
+    """size bytes value weak varying read_count kind index contracts flops
+    carry xs cond_consts body_consts branch operands residuals reads depends""".split()
+)
+
 
 @dataclass(frozen=True)
 class Request:
@@ -232,6 +239,8 @@ def check_chain(chain: Chain, third_party: Mapping[str, str]) -> str:
                     f"unknown option {shorten(key)} of {step.name!r}{nearest(key, options)}"
                     f" (it takes: {listed})"
                 )
+    if chain.label in RESERVED_LABELS:
+        return _reserved(chain.label, "label")
     return check_name(chain.label, "label")
 
 
@@ -268,8 +277,12 @@ def check_name(name: str, subject: str) -> str:
     if not (name.isascii() and name.isidentifier()):
         return f"{subject} {shorten(name)} is not an ASCII identifier (letters, digits and _)"
     if keyword.iskeyword(name) or name in RESERVED:
-        return f"{subject} {name!r} is a reserved word, try {name + '_'!r}"
+        return _reserved(name, subject)
     return ""
+
+
+def _reserved(name: str, subject: str) -> str:
+    return f"{subject} {name!r} is a reserved word, try {name + '_'!r}"
 
 
 def local_name(target: str) -> str:

@@ -7,6 +7,7 @@ those of which the reference says that they are errors.
 from __future__ import annotations
 
 import keyword
+import math
 import random
 from collections.abc import Callable, Iterator
 from contextlib import suppress
@@ -17,6 +18,7 @@ from .adapter import NAME
 from .corpus import Traced
 from .costs import parts
 from .facts import Aligned
+from .phases import is_store
 from .reading import Program, Refused, Unsure, Uses, truth
 from .report import Report
 
@@ -128,6 +130,14 @@ class Writer:
             f"sum(e.uses for e in {self.some()})",
             f"max(e.uses for e in {self.some()})",
             f"len([e for e in {self.some()} if {self.of_equation()}])",
+            f"{self.operand()}.size",
+            f"{self.operand()}.bytes",
+            f"sum(v.bytes for v in {path}.variables)",
+            f"max(v.size for v in {path}.variables)",
+            f"len([v for v in {path}.variables if v.weak])",
+            f"len({self.operand()}.varying)",
+            f"{self.equation()}.read_count",
+            self.literal,
             self.size,
             self.parameter,
             self.part,
@@ -168,6 +178,23 @@ class Writer:
             raise Retry
         return f"{equation}.params[{bracket(self.dice.choice(names))}]"
 
+    def literal(self) -> str:
+        """The number of a literal that is no NaN and no infinity."""
+        path, program = self.program()
+        found = [
+            f"{path}[{place}].inputs[{position}].value"
+            for place, equation in enumerate(program.items)
+            for position, value in enumerate(equation.inputs)
+            if value.origin == "literal" and not value.bare
+        ]
+        if not found:
+            raise Retry
+        one = self.dice.choice(found)
+        number = self.value(one)
+        if isinstance(number, bool) or not math.isfinite(number):
+            raise Retry
+        return one
+
     def quiet(self, expression: str) -> Any:
         try:
             return self.value(expression)
@@ -182,6 +209,8 @@ class Writer:
             lambda: (f"{self.operand()}.dtype", DTYPES),
             lambda: (f"{self.operand()}.origin", ORIGINS),
             lambda: (f"{self.phased()}.phase", PHASES),
+            lambda: (f"{self.equation()}.kind", ["elementwise", "call", "collective", "shape"]),
+            lambda: (f"{self.operand()}.type", ["f32[4]", "float32[4, 4]", "i32[]", "bool[3]"]),
         )
 
     def phased(self) -> str:
@@ -205,6 +234,9 @@ class Writer:
             f'any(v.origin == "{self.dice.choice(ORIGINS)}" for v in e.inputs) and e.inputs',
             f"all(v.dtype in ({_listed(self.dice.sample(DTYPES, 2))}) for v in e.outputs)",
             f"e.outputs[0].shape[:1] == ({self.pick(1, 3, 4, 8)},)",
+            f'e.kind {self.pick("==", "!=")} "{self.pick("elementwise", "shape", "call")}"',
+            "any(v.weak for v in e.inputs) and e.inputs",
+            f"e.read_count {self.dice.choice(SIGNS)} {self.dice.randrange(3)}",
         )
 
     # -- the rules on what says nothing
@@ -213,7 +245,7 @@ class Writer:
         """Whether a condition on equations asks about operands of an equation without any."""
         if "e.inputs" in condition and "len(" not in condition:
             return any(not e.raw.invars for e in self.value(equations))
-        return any(not e.raw.outvars for e in self.value(equations)) and "e.outputs" in condition
+        return "e.outputs" in condition and any(not _shows(e) for e in self.value(equations))
 
 
 class Claims(Writer):
@@ -299,6 +331,8 @@ class Claims(Writer):
             return f"{{e.uses for e in {some}}} == {{{', '.join(map(str, self.changed(value)))}}}"
         if kind == 1:
             one = f"{{v.dtype for e in {some} for v in e.outputs}}"
+            if not all(map(_shows, self.value(some))):
+                raise Retry
             value = {str(word) for word in self.value(one)}
             names = {"f32": "float32", "i32": "int32", "bf16": "bfloat16"}
             words = [self.pick(word, names.get(word, word)) for word in sorted(value)]
@@ -336,6 +370,8 @@ class Claims(Writer):
             f"{value} in {path}.{'inputs' if len(program.inputs) else 'variables'}",
             f"{one} in {path}[{bracket(self.dice.choice(program.items).primitive)}]",
             f"{one} == {two}",
+            f"{one}.index {self.dice.choice(SIGNS)} {two}.index",
+            f"{one}.index {self.dice.choice(SIGNS)} {self.dice.randrange(len(program.items))}",
         )
 
     def of_same(self) -> str:
@@ -393,6 +429,11 @@ class Claims(Writer):
         return f"{one} {self.pick('==', '!=')} {value!r}"
 
 
+def _shows(equation: Any) -> bool:
+    """Whether an equation has results; JAX may print a store with one or without."""
+    return bool(equation.raw.outvars) and not is_store(equation.raw, equation.program.body)
+
+
 def _simple(value: Any) -> bool:
     if isinstance(value, tuple):
         return len(value) < 20 and all(map(_simple, value))
@@ -440,6 +481,11 @@ class Refusals(Writer):
             lambda: f'{self.phased()}.phase != "{self.pick("backward", "forwards")}"',
             f'{self.operand()}.origin != "{self.pick("argument", "const", "output")}"',
             f'{self.operand()}.dtype != "{self.pick("flaot32", "f33", "single")}"',
+            f'{self.operand()}.type != "{self.pick("flaot32[4]", "f33[]", "jnp.f32[]", "f32")}"',
+            f'{self.equation()}.kind != "{self.pick("colective", "loop", "matmul")}"',
+            f'not any(e.kind == "colective" for e in {path})',
+            f'{self.operand()}.varying != ("no_such_axis",)',
+            f'"no_such_axis" not in {self.operand()}.varying',
             f'"{self.pick("lenght", "axiss", "branchs")}" not in {self.equation()}.params',
             f"not {path}[{wrong}]",
         )
@@ -461,6 +507,15 @@ class Refusals(Writer):
             f"{self.dice.randrange(9)} not in ops({path})",
             f"{self.equation()}.dtype {sign} (8,)",
             f'{self.equation()}.uses not in ("one", "two")',
+            f"{self.operand()}.type {sign} (8,)",
+            f"{self.operand()}.type {sign} 8",
+            f'{shaped}.size {sign} "8"',
+            f'{shaped}.bytes {sign} "f32"',
+            f"{shaped}.weak {sign} {self.dice.randrange(2)}",
+            f'{shaped}.varying {sign} "data"',
+            f"{self.equation()}.kind {sign} 1",
+            lambda: f'{self.literal()} {sign} "0.1"',
+            f"{self.equation()}.index {sign} (0,)",
         )
 
     def of_nothing(self) -> str:
@@ -527,6 +582,8 @@ class Refusals(Writer):
             f"any(e in {other} for e in {NAME})",
             f"not any(e in {other} for e in {NAME})",
             f"{one} not in [e for e in {other}]",
+            f"{one}.index < {two}.index",
+            f"{one}.index != {two}.index + 1",
         )
 
     def of_many(self) -> str:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
+
+import numpy as np
 
 from .corpus import Traced
 from .costs import CONTRACTING, RESULTS, WORDS
@@ -110,6 +113,11 @@ class Facts:
         self.each("calls", "e.calls", lambda e: e.calls, shared=True)
         self.each("phase", "e.phase", lambda e: e.phase)
         self.costs()
+        self.each("read_count", "[v.read_count for v in e.outputs]", _reads)
+        self.each("read_count", "e.read_count", lambda e: sum(_reads(e)))
+        self.each("kind", "e.kind", lambda e: e.kind)
+        self.each("index", "e.index", lambda e: e.index)
+        self.literals()
         self.parameters()
         self.one("effects", f"{path}.effects", program.effects)
         self.selections()
@@ -162,6 +170,29 @@ class Facts:
                     mine = Refused if oracle is Refused else error
             count = len(oracle) if isinstance(oracle, tuple) else 1
             self.report.check(kind, f"{self.where}[{place}] {expression}", mine, oracle, count)
+
+    def literals(self) -> None:
+        """Each number by its digits, as NumPy has them and in full, and not by another's."""
+        for place, equation in enumerate(self.program.items):
+            for position, value in enumerate(equation.inputs):
+                if not is_literal(value.thing) or value.bare:
+                    continue
+                where = f"{self.path}[{place}].inputs[{position}].value"
+                try:
+                    number = value.value
+                except Refused:
+                    self.one_of("value", where, Refused)
+                    continue
+                for claim, holds in _claims(where, number):
+                    self.one_of("value", claim, holds)
+
+    def one_of(self, kind: str, expression: str, oracle: Any) -> None:
+        """A claim about one value, whose path has its equation's in it."""
+        try:
+            product = self.ask(expression)
+        except ValueError as error:
+            product = Refused if oracle is Refused else error
+        self.report.check(kind, f"{self.where}: {expression}", product, oracle)
 
     def values(self) -> None:
         """Identity: each operand is the value that the object says."""
@@ -337,9 +368,35 @@ def _uses(value: Any) -> int:
     return len(value.uses)
 
 
+def _reads(equation: Equation) -> tuple[int, ...]:
+    return tuple(value.read_count for value in _made(equation))
+
+
+def _claims(path: str, number: Any) -> list[tuple[str, bool]]:
+    """Claims about the number of a literal."""
+    if not isinstance(number, float):
+        other = not number if isinstance(number, bool) else number + 1
+        return [(f"{path} == {number}", True), (f"{path} == {other}", False)]
+    if not math.isfinite(number):
+        return [(f'{path} == "{float(number)}"', True), (f"{path} == 1.5", False)]
+    scalar = np.asarray(float(number)).astype(number.dtype)[()]
+    beside = float(number) + abs(float(number)) + 1
+    return [
+        (f"{path} == {number.exact!r}", True),
+        (f"{path} == {float(str(scalar))!r}", True),
+        (f"{path} == {beside!r}", False),
+        (f"{path} < {beside!r}", number < beside),
+    ]
+
+
 _OF_VALUES: dict[str, Callable[[Any], Any]] = {
     "shape": lambda value: value.shape,
     "dtype": lambda value: str(value.dtype),
+    "type": lambda value: value.type,
+    "size": lambda value: value.size,
+    "bytes": lambda value: value.bytes,
+    "weak": lambda value: value.weak,
+    "varying": lambda value: value.varying,
 }
 
 

@@ -17,6 +17,7 @@ from functools import cached_property
 from typing import Any
 
 from . import costs
+from . import quantities
 from .phases import (
     UNKNOWN,
     Phases,
@@ -104,6 +105,50 @@ class Value:
         if found is None:
             raise Refused(f"{self.thing.aval} has no dtype")
         return Dtype(short(found))
+
+    def _known(self, found: Any, noun: str) -> Any:
+        if self.bare:
+            raise Unsure("no type is printed")
+        if found is None:
+            raise Refused(f"{self.thing.aval} has no {noun}")
+        return found
+
+    @property
+    def type(self) -> quantities.Type:
+        found = quantities.type_of(self.thing.aval, short)
+        if found is None:
+            raise Unsure("each JAX prints these in its own way")
+        return self._known(found, "type")
+
+    @property
+    def size(self) -> int:
+        return self._known(quantities.size_of(self.thing.aval), "size")
+
+    @property
+    def bytes(self) -> int:
+        return self._known(quantities.bytes_of(self.thing.aval), "bytes")
+
+    @property
+    def weak(self) -> bool:
+        return self._known(bool(getattr(self.thing.aval, "weak_type", False)), "weak type")
+
+    @property
+    def varying(self) -> quantities.Axes:
+        if id(self.program.body) in self.program.world.untracked and not is_literal(self.thing):
+            raise Refused("not recorded")
+        return self._known(quantities.varying_of(self.thing.aval), "axes")
+
+    @property
+    def value(self) -> Any:
+        if not is_literal(self.thing):
+            raise Refused("not a literal")
+        return self._known(quantities.number_of(self.thing), "number")
+
+    @property
+    def read_count(self) -> int:
+        if is_literal(self.thing):
+            raise Refused("a literal")
+        return sum(v is self.thing for e in self.program.body.eqns for v in e.invars)
 
     @property
     def origin(self) -> str:
@@ -380,6 +425,25 @@ class Block(Program):
         return variants[name] if name in variants else super().__getattr__(name)
 
     @cached_property
+    def untracked(self) -> set[int]:
+        """The bodies at any depth of each ``shard_map`` that does not check what varies."""
+        found: set[int] = set()
+        todo = [(self.body, False)]
+        seen: set[tuple[int, bool]] = set()
+        while todo:
+            body, inside = todo.pop()
+            if (id(body), inside) in seen:
+                continue
+            seen.add((id(body), inside))
+            if inside:
+                found.add(id(body))
+            for equation in body.eqns:
+                unchecked = equation.params.get("check_vma") is False
+                for value in params_of(equation).values():
+                    todo += [(body_of(p), inside or unchecked) for p in programs_in(value)]
+        return found
+
+    @cached_property
     def has_phases(self) -> bool:
         return any(e.phase for e in self.all)
 
@@ -506,6 +570,26 @@ class Equation:
     @property
     def dtype(self) -> Dtype:
         return self.outputs.only().dtype
+
+    type = property(lambda self: self.outputs.only().type)
+    size = property(lambda self: self.outputs.only().size)
+    bytes = property(lambda self: self.outputs.only().bytes)
+    weak = property(lambda self: self.outputs.only().weak)
+    varying = property(lambda self: self.outputs.only().varying)
+
+    @property
+    def read_count(self) -> int:
+        return sum(v.read_count for v in self.outputs)
+
+    @property
+    def index(self) -> int:
+        return self.place
+
+    @property
+    def kind(self) -> str:
+        if self.primitive not in quantities.KIND_OF:
+            raise Unsure(f"{self.primitive}: its kind")
+        return quantities.KIND_OF[self.primitive]
 
     @property
     def uses(self) -> Uses:

@@ -67,6 +67,16 @@ class Meanings:
         """The primitives that the project explains."""
         return [*self.terms_of, *self.defined]
 
+    @cached_property
+    def own_kinds(self) -> dict[str, str]:
+        """The kinds of primitives as the project defines them, also by their other names."""
+        kinds = {}
+        for name, definition in self.defined.items():
+            if kind := definition.get("kind"):
+                aliases = definition.get("aliases", "").replace(",", " ").split()
+                kinds.update(dict.fromkeys([name, *aliases], kind))
+        return kinds
+
     @property
     def digest(self) -> str:
         """A digest that changes with anything that may change a link."""

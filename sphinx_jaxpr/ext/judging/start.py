@@ -87,7 +87,9 @@ def start(
     ids = ShownIds()
     meanings = Meanings(settings.glossary, app.env, app.builder)
     declared = domain.all_directives
-    scopes = Scopes(session, directives, declared, meanings.own_primitives, shows)
+    scopes = Scopes(
+        session, directives, declared, meanings.own_primitives, shows, meanings.own_kinds
+    )
     appearances = scopes.appearances
     lists = domain.visible_lists(app.tags)
     addresses = Addresses(session, meanings, app.builder, ids, appearances.pages, lists)

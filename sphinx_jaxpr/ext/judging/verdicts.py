@@ -365,7 +365,8 @@ class VerdictCache:
         """
         page, statement, inside = question.page, question.statement, question.inside
         if page not in self._contexts:
-            facts = [__version__, self.scopes.versions, self.scopes.vocabulary(page)]
+            vocabulary = self.scopes.vocabulary(page)
+            facts = [__version__, self.scopes.versions, vocabulary, dict(self.scopes.own_kinds)]
             self._contexts[page] = digest(facts)
         lines = "line" in words_of(question.text)  # which programs don't show
         key = [self._contexts[page], statement.role, statement.expression]

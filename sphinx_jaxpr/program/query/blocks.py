@@ -11,8 +11,10 @@ from typing import Any, Final
 
 from ..facts import NO_NAMES, Aligned, Facts, InputNames, align
 from ..matching.match import Match, match
-from ..model import Equation, EquationFacts, Printed, Program, Variable
+from ..model import Equation, EquationFacts, Printed, Program, Variable, programs
 from ..text import clipped
+from .type_texts import axes_in, plain_type
+from .weakness import Weakness, weakness
 
 INPUT: Final = "input"
 CONSTANT: Final = "constant"
@@ -25,6 +27,12 @@ MAX_CALLS: Final = 10**9
 
 #: Before the bracket of a type: the dtype, what its keys are of, and the memory space.
 _DTYPE: Final = re.compile(r"(?P<dtype>[A-Za-z]\w*)(?P<of><[^<>\[\]{}]*>)?(?:<[^<>\[\]{}]*>)*\[")
+
+#: Parameters whose texts name axes of meshes, in quotes.
+_WITH_AXES: Final = frozenset({"mesh", "axes", "axis_name", "manual_axes", "newly_manual_axes"})
+_QUOTED: Final = re.compile(r"'([^'\s]+)'")
+#: Parameters by which `shard_map` records over what its values vary, or does not.
+_CHECKS: Final = ("check_vma", "check_rep")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -71,6 +79,55 @@ class QueryBlock:
         return frozenset(filter(None, map(dtype_of, kinds)))
 
     @cached_property
+    def types(self) -> frozenset[str]:
+        """The types of the values at any depth, without names of axes."""
+        return frozenset(map(plain_type, filter(None, self._printed_types)))
+
+    @cached_property
+    def _printed_types(self) -> frozenset[str]:
+        every = programs(self.printed) if self.printed else []
+        bound = (v for p in every for v in (*p.constants, *p.inputs))
+        made = (v for p in every for e in p.equations for v in e.outputs)
+        literals = (o.type for p in every for e in p.equations for o in e.inputs)
+        return frozenset((*map(self.index.type_of, (*bound, *made)), *literals))
+
+    @cached_property
+    def axes(self) -> tuple[str, ...]:
+        """The axes of its meshes, in the order of each mesh; other named axes behind them."""
+        text = self.printed.text if self.printed else ""
+        equations = self.printed.walk() if self.printed else ()
+        values = [
+            text[parameter.start : parameter.end]
+            for equation in equations
+            for parameter in sorted(equation.parameters, key=lambda p: p.name != "mesh")
+            if parameter.name in _WITH_AXES
+        ]
+        quoted = [name for value in values for name in _QUOTED.findall(value)]
+        typed = sorted(name for kind in self._printed_types for name in axes_in(kind))
+        return tuple(dict.fromkeys([*quoted, *typed]))
+
+    @cached_property
+    def untracked(self) -> frozenset[int]:
+        """Variables in bodies of ``shard_map`` whose types do not say over what they vary."""
+        if self.printed is None or self.printed.program is None:
+            return frozenset()
+        bodies: dict[int, Program] = {}
+        for equation in self.printed.walk():
+            values = {p.name: self.printed.text_of(p) for p in equation.parameters}
+            if equation.primitive == "shard_map" and "False" in map(values.get, _CHECKS):
+                bodies |= {body.start: body for body in self.index.deep(self.index.held(equation))}
+        bound = (v for p in bodies.values() for v in (*p.constants, *p.inputs))
+        made = (v for p in bodies.values() for e in p.equations for v in e.outputs)
+        return frozenset(v.index for v in (*bound, *made))
+
+    @cached_property
+    def weakness(self) -> Weakness:
+        """Which of its values are weakly typed, as far as that is known."""
+        if self.printed is None:
+            return Weakness({}, {})
+        return weakness(self.printed, self.aligned, self.facts)
+
+    @cached_property
     def parameters(self) -> frozenset[str]:
         """The names of the parameters at any depth, printed or not."""
         printed = self.printed.walk() if self.printed else ()
@@ -107,6 +164,8 @@ class BlockIndex:
         self.home: dict[int, Program] = {}  # equation -> the program that lists it
         self.made: dict[int, tuple[str, Equation | None]] = {}  # variable -> its origin
         self.readers: dict[int, list[Equation]] = {}  # variable -> equations that read it
+        self.reads: Counter[int] = Counter()  # variable -> operands that are it
+        self.position: dict[int, int] = {}  # equation -> its position in that program
         self.has_phases = any(row.phase for row in self.facts.values())
         self.first: dict[int, Program] = {}  # index in the facts -> the first of its texts
         self.everything: dict[int, list[Equation]] = {}  # program -> its own and all inside
@@ -124,10 +183,13 @@ class BlockIndex:
         """Note what makes each variable of a program, and where its equations are."""
         self.made.update((v.index, (INPUT, None)) for v in program.inputs)
         self.made.update((v.index, (CONSTANT, None)) for v in program.constants)
-        for equation in program.equations:
+        for position, equation in enumerate(program.equations):
             self.home[equation.start] = program
+            self.position[equation.start] = position
             self.made.update((v.index, (EQUATION, equation)) for v in equation.outputs)
-            for index in {o.variable.index for o in equation.inputs if o.variable is not None}:
+            read = [o.variable.index for o in equation.inputs if o.variable is not None]
+            self.reads.update(read)
+            for index in {*read}:
                 self.readers.setdefault(index, []).append(equation)
 
     def count(self, whole: Program, every: list[Program]) -> None:
@@ -158,9 +220,23 @@ class BlockIndex:
 
     def used_by(self, program: Program) -> list[int]:
         """The programs that the equations of a program hold or name."""
-        members = (m for e in program.equations for p in e.parameters for m in p.members)
-        programs = [self.member(member) for member in members]
-        return [inner.start for inner in programs if inner is not None]
+        return [inner.start for e in program.equations for inner in self.held(e)]
+
+    def held(self, equation: Equation) -> list[Program]:
+        """The programs that an equation holds or names."""
+        members = [self.member(m) for p in equation.parameters for m in p.members]
+        return [inner for inner in members if inner is not None]
+
+    def deep(self, programs: Iterable[Program]) -> list[Program]:
+        """Programs and all inside them, each once."""
+        reached: dict[int, Program] = {}
+        todo = list(programs)
+        while todo:
+            program = todo.pop()
+            if program.start not in reached:
+                reached[program.start] = program
+                todo += [inner for e in program.equations for inner in self.held(e)]
+        return list(reached.values())
 
     def merge(self, programs: Iterable[int]) -> None:
         """Texts of one program are used as often as all of them.

@@ -13,6 +13,8 @@ from typing import Any, Final
 from .base import Asking, Version, View, ordered, version, words
 from .equivalence import same
 from .evidence import Idle, Nothing, emptiness, idle, reason_of
+from .fact_words import AxisName, AxisNames
+from .marked_numbers import LiteralNumber
 from .parameter_values import Given, GivenSet, Size, SymbolicSize, is_flag
 from .scope import BlockView
 from .syntax import PathError
@@ -56,16 +58,16 @@ def number_of(value: Any) -> Any:
 
 def sets_of(left: Any, right: Any) -> tuple[Any, Any]:
     """Two sides, where one is a set from a parameter and the other a set, as sets."""
-    if isinstance(left, GivenSet) and isinstance(right, (frozenset, GivenSet)):
+    if isinstance(left, (GivenSet, AxisNames)) and isinstance(right, (frozenset, GivenSet)):
         left = frozenset(left)
-    if isinstance(right, GivenSet) and isinstance(left, frozenset):
+    if isinstance(right, (GivenSet, AxisNames)) and isinstance(left, frozenset):
         right = frozenset(right)
     return left, right
 
 
 def settled(value: Any) -> Any:
     """A value as an element of what compares its elements: uses are numbers there."""
-    if isinstance(value, tuple) and value and not isinstance(value, Given):
+    if isinstance(value, tuple) and value and not isinstance(value, (Given, AxisNames)):
         return tuple(settled(item) for item in value)
     return number_of(program_of(value))
 
@@ -266,6 +268,9 @@ class _Comparison:
         first, second = program_of(first), program_of(second)
         if first is None or second is None:
             return first is second
+        for axes, other in ((first, second), (second, first)):
+            if isinstance(axes, AxisNames):
+                return self.axes(axes, other)
         if GivenSet in (type(first), type(second)):  # a set is written as a list, too
             first, second = (frozenset(v) if isinstance(v, tuple) else v for v in (first, second))
         sides = _sequence(first), _sequence(second)
@@ -303,10 +308,27 @@ class _Comparison:
             return bool(left == right)
         if any(numbers) and any(texts):
             text, number = (left, right) if texts[0] else (right, left)
+            if isinstance(number, LiteralNumber):
+                return number.is_called(str(text))
             named = isinstance(number, Size) and not _is_number(text)
             if named or isinstance(text, SymbolicSize):
                 return False
         raise self.never(left, right)
+
+    def axes(self, axes: AxisNames, other: Any) -> bool:
+        """The axes over which a value varies with a list or a set of names."""
+        if isinstance(other, str):
+            name = words(other)[:40]
+            raise self.never(axes, other, f'; write `== ("{name}",)` or `"{name}" in ...`')
+        if not isinstance(other, (tuple, frozenset)):
+            raise self.never(axes, other)
+        for name in other:
+            if not isinstance(name, str) or (
+                isinstance(name, Word) and not isinstance(name, AxisName)
+            ):
+                raise self.never(axes, other)
+            AxisName.check(str(name), self.asking)
+        return axes.means(other)
 
     def given(self, left: Any, right: Any) -> bool:
         """A value of a parameter with anything; only a dtype must be one."""

@@ -13,6 +13,7 @@ from typing import Any
 from ..dtypes import is_dtype, short_dtype
 from ..glossary.glossary import Gathered
 from .base import Asking
+from .marked_numbers import LiteralNumber, Position
 from .vocabulary import Dtype, PartWord, Word
 
 
@@ -133,6 +134,8 @@ def plain(value: Any) -> Any:
         return str(value)
     if isinstance(value, GivenFloat):
         return float(value)
-    if isinstance(value, (GivenInt, Size)):
+    if isinstance(value, LiteralNumber):
+        return float(value)
+    if isinstance(value, (GivenInt, Size, Position)):
         return int(value)
     return value

@@ -28,7 +28,8 @@ class Scope:
     are names that count as known beside those of the built-in definitions;
     ``left_out`` are blocks that the page has, and this build does not show.
     ``lets`` are expressions by the names that others may use for them; one with
-    the name of a block is never looked up.
+    the name of a block is never looked up.  ``kinds`` are those of primitives that a
+    project defines.
     """
 
     blocks: Mapping[str, QueryBlock]
@@ -38,6 +39,7 @@ class Scope:
     # What messages suggest, where `blocks` are only those that the expression can mean.
     names: Iterable[str] = ()
     lets: Mapping[str, str] = field(default_factory=dict)
+    kinds: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod
     def of(cls, programs: NamedPrograms, versions: Mapping[str, str] | None = None) -> Scope:

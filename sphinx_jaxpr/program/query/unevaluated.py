@@ -20,6 +20,7 @@ from .base import Version
 from .blocks import PHASES
 from .derived.operands import OF_OPERANDS, misplaced
 from .equality import versions
+from .fact_words import ArrayType, AxisName, Kind
 from .lets import BrokenLet, needed, parsed
 from .scope import BlockView
 from .syntax import FUNCTIONS, VERSIONS, NoProgram, PathError, nearest
@@ -45,8 +46,13 @@ _OF_ATTRIBUTES: Final[dict[str, _Vocabulary]] = {
     "phase": Phase,
     "origin": Origin,
     "dtype": Dtype,
+    "type": ArrayType,
+    "kind": Kind,
+    "varying": AxisName,
     "params": ParameterName,
 }
+#: Those with words as elements, not in one text.
+_COLLECTIONS: Final = frozenset({"params", "varying"})
 _OF_ERRORS: Final = ("type", "message")
 #: What a path may point at.
 _PROGRAM: Final = "a program"
@@ -59,9 +65,13 @@ _OF_SORTS: Final[dict[str, tuple[str, ...]]] = {
     _VALUE: OF_VALUES,
     _FACT: (),
 }
-_FACTS: Final = frozenset(
-    {"shape", "dtype", "phase", "origin", "text", "line", "primitive", "contracts", "flops"}
-)
+_FACTS: Final = frozenset({*OF_EQUATIONS, *OF_VALUES}) - {
+    "params",
+    "inputs",
+    "outputs",
+    "uses",
+    "calls",
+}
 #: How parameters end that are dtypes: ``new_dtype``, ``preferred_element_type``.
 _OF_DTYPES: Final = ("dtype", "element_type")
 #: Functions that give the elements of what they take.
@@ -350,7 +360,7 @@ class Unevaluated:
         """Whether a part is one text, in which ``in`` looks for a part of it."""
         match node:
             case ast.Attribute(attr=name):
-                return name in _OF_ATTRIBUTES and name != "params"
+                return name in _OF_ATTRIBUTES and name not in _COLLECTIONS
             case ast.Name(id=name):
                 return name in self.bound or isinstance(self.let(node), str)
             case ast.Subscript(slice=key):
@@ -364,6 +374,8 @@ class Unevaluated:
                 return self.vocabulary_of_let(name)
             case ast.Name(id=name):
                 return self.bound.get(name)
+            case ast.Attribute(value=ast.Attribute(attr="error")):
+                return None  # any type, any message
             case ast.Attribute(attr=name):
                 return _OF_ATTRIBUTES.get(name)
             case ast.Call(func=ast.Name(id="ops")):

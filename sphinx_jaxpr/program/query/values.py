@@ -9,6 +9,7 @@ from typing import Any, Final
 from ..facts import NO_NAMES, InputNames
 from ..model import Equation, Operand, Program, Variable
 from ..text import plural, similar
+from . import value_facts
 from .base import Asking, View
 from .blocks import INPUT, LITERAL, QueryBlock, dtype_of, shape_of
 from .parameter_values import sizes
@@ -204,6 +205,16 @@ def of_equation(path: str, name: str) -> str:
     return f"`{path}` is a program; `.{name}` belongs to one equation, as in `{path}[0].{name}`"
 
 
+def of_value(path: str, name: str, inputs: Sequence[Operand]) -> str:
+    """That something is asked of an equation, and one of its values has it."""
+    literals = [n for n, operand in enumerate(inputs) if operand.variable is None]
+    position = literals[0] if literals and name == "value" else 0
+    return (
+        f"`{path}` is an equation; `.{name}` belongs to one value, as in"
+        f" `{path}.inputs[{position}].{name}`"
+    )
+
+
 def no_attribute(view: View, name: str, names: Iterable[str]) -> str:
     """The message about a missing attribute, with those that exist."""
     names = tuple(names)
@@ -216,7 +227,9 @@ def no_attribute(view: View, name: str, names: Iterable[str]) -> str:
 
 #: Names of inputs that a message lists.
 MOST_NAMES: Final = 12
-OF_VALUES: Final = ("shape", "dtype", "origin", "uses", "text")
+OF_VALUES: Final = tuple(
+    "shape dtype type size bytes weak varying origin value uses read_count text".split()
+)
 
 
 class Value(View):
@@ -280,6 +293,22 @@ class Value(View):
                 return shape(self.path, self.type)
             case "dtype":
                 return dtype(self.path, self.type)
+            case "type" | "size" | "bytes":
+                return value_facts.of_type(name, self.path, self.type)
+            case "varying":
+                return value_facts.varying(self.block, self.path, self.type, self.index)
+            case "weak":
+                asking.spend(1)
+                start = self.operand.start if self.operand is not None else -1
+                return value_facts.weak(self.block, self.path, self.index, start)
+            case "value":
+                if self.variable is not None or self.operand is None:
+                    raise value_facts.not_literal(self.path, self.origin)
+                return value_facts.literal_value(self.path, self.operand.text, self.type)
+            case "read_count":
+                if self.variable is None:
+                    raise PathError(f"`{self.path}` is a literal: only variables are read")
+                return self.block.index.reads[self.variable.index]
             case "origin":
                 return self.origin
             case "text" if self.variable is None and self.operand is not None:

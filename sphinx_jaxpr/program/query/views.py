@@ -8,6 +8,7 @@ from typing import Any
 
 from ..facts import NO_NAMES, InputNames
 from ..glossary.glossary import builtin, printed_value
+from ..glossary.kinds import kind_of
 from ..matching.match import ADDED, KEPT, RESHAPED
 from ..model import Equation, Parameter, Program
 from ..renames import table
@@ -15,16 +16,21 @@ from . import values
 from .base import Asking, View
 from .blocks import PHASES, QueryBlock
 from .derived import flops, operands
+from .fact_words import Kind
+from .marked_numbers import Position
 from .parameter_values import freeze, plain
 from .syntax import PathError
+from .value_facts import OF_TYPES
 from .values import Value, Values
 from .vocabulary import PRINTED, ParametersView, Primitive, near_primitive
 
 CHANGES = frozenset({ADDED, KEPT, RESHAPED})
+#: What an equation has of its only output.
+OF_OUTPUTS = frozenset({"shape", "dtype", "weak", "varying", *OF_TYPES})
 OF_EQUATIONS = (
     tuple(
-        "shape dtype params phase inputs outputs uses text line calls primitive"
-        " contracts flops".split()
+        "shape dtype type size bytes weak varying params phase kind index inputs outputs uses"
+        " read_count text line calls primitive contracts flops".split()
     )
     + operands.OF_OPERANDS
 )
@@ -102,12 +108,18 @@ class EquationView(View):
         equation, path = self.equation, f"{self.path}.{name}"
         asking.spend(3 + 3 * len(equation.inputs) + 3 * len(equation.outputs))
         match name:
-            case "shape" | "dtype":
+            case _ if name in OF_OUTPUTS:
                 if len(equation.outputs) != 1:
                     count = len(equation.outputs)
                     raise PathError(values.of_one(f"{self.path}.outputs", name, count, "output"))
-                kind = self.block.index.type_of(equation.outputs[0])
-                return (values.shape if name == "shape" else values.dtype)(self.path, kind)
+                output = OperandView(self.block, self.path, equation.outputs[0])
+                return output.attribute(name, asking)
+            case "kind":
+                return self.kind(asking)
+            case "index":
+                return self.position()
+            case "read_count":
+                return sum(self.block.index.reads[v.index] for v in equation.outputs)
             case "params":
                 asking.spend(16 * len(equation.parameters))
                 return self.parameters(path)
@@ -160,6 +172,25 @@ class EquationView(View):
         if word == operands.BRANCH:
             return OperandView(self.block, path, things[0])
         return Values(self.block, path, things, OperandView)
+    def kind(self, asking: Asking) -> Kind:
+        """What sort of operation its primitive is; an error where nobody knows."""
+        name = self.equation.primitive
+        entry = builtin().entry(name)
+        defined = asking.kinds.get(name) or (entry.kind if entry else "")
+        kind = kind_of(name, defined, (p.name for p in self.equation.parameters))
+        if not kind:
+            raise PathError(
+                f"the kind of `{name}` is unknown; declare it in `jaxpr_glossary`, as in"
+                f' `{{"{name}": {{"meaning": "...", "kind": "elementwise"}}}}`'
+            )
+        return Kind(kind)
+
+    def position(self) -> Position:
+        """Its position in the program that lists it."""
+        index = self.block.index
+        start = self.equation.start
+        home = index.meant(index.home[start])
+        return Position(index.position[start], (id(self.block), home.start), f"{self.path}.index")
 
     def parameters(self, path: str) -> ParametersView:
         """The parameters: the object's where there are facts, else the printed ones."""
@@ -204,6 +235,8 @@ class EquationView(View):
             raise PathError(
                 f"`{name}` is a parameter without a printed program: `{self.path}.params[{name}]`"
             )
+        if name in values.OF_VALUES:
+            raise PathError(values.of_value(self.path, name, self.equation.inputs))
         raise PathError(values.no_attribute(self, name, (*holding, *OF_EQUATIONS)))
 
     def words(self) -> str:

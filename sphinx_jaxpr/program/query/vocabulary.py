@@ -148,7 +148,7 @@ class PartWord(str):
             asking.spend(len(words))
             asking.pieces[key] = frozenset(word[self.span] for word in words)
         if text not in asking.pieces[key]:
-            near = _near(text, sorted(asking.pieces[key] - {""}))
+            near = near_word(text, sorted(asking.pieces[key] - {""}))
             raise PathError(
                 f'no {self.kind.what} has "{text[:80]}" in this place'
                 + (f' (did you mean "{near}"?)' if near else "")
@@ -164,7 +164,7 @@ def part_of(word: Word, index: slice | int) -> str:
     return part
 
 
-def _unknown(noun: str, text: str, near: str, listed: Iterable[str] = ()) -> PathError:
+def unknown_word(noun: str, text: str, near: str, listed: Iterable[str] = ()) -> PathError:
     """``unknown phase `backward` (did you mean `transpose`?)``, and what there is."""
     message = f"unknown {noun} `{text[:80]}`"
     if near:
@@ -173,7 +173,7 @@ def _unknown(noun: str, text: str, near: str, listed: Iterable[str] = ()) -> Pat
     return PathError(f"{message}; expected one of {names}" if names else message)
 
 
-def _near(text: str, words: Iterable[str]) -> str:
+def near_word(text: str, words: Iterable[str]) -> str:
     """The most similar word, or ``""``; of equals the one with the same beginning."""
     near = [word for word in similar(text, words, count=5) if _ratio(text, word) > 0.6]
     return max(near, key=lambda word: _likeness(text, word), default="")
@@ -279,7 +279,7 @@ class Primitive(Word):
         if entry is not None:
             raise PathError(f"`{text}` is not a primitive; JAX prints `{entry.name}`")
         near = near_primitive(text, asking)
-        error = _unknown("primitive", text, near)
+        error = unknown_word("primitive", text, near)
         if not near:
             error = PathError(f"{error}; declare your own in `jaxpr_glossary`")
         raise error
@@ -305,13 +305,13 @@ def near_primitive(text: str, asking: Asking) -> str:
     if text in PRINTED:
         return PRINTED[text]
     here = {name for block in asking.mentioned for name in block.primitives}
-    return _near(text, sorted(here | asking.primitives))
+    return near_word(text, sorted(here | asking.primitives))
 
 
 # -- phases, origins ----------------------------------------------------------------------
 
 
-class _Listed(Word):
+class Listed(Word):
     """A word out of a short list; ``meant`` are words that authors write instead."""
 
     __slots__ = ()
@@ -321,10 +321,10 @@ class _Listed(Word):
     @classmethod
     def check(cls, text: str, asking: Asking) -> None:
         if text not in cls.words:
-            near = cls.meant.get(text.lower(), _near(text.lower(), cls.words)) or (
+            near = cls.meant.get(text.lower(), near_word(text.lower(), cls.words)) or (
                 '""' if text.lower() in cls.meant else ""
             )
-            raise _unknown(cls.what, text, near, cls.words)
+            raise unknown_word(cls.what, text, near, cls.words)
 
     @classmethod
     def check_part(cls, text: str, asking: Asking) -> None:
@@ -336,7 +336,7 @@ class _Listed(Word):
         return cls.words
 
 
-class Phase(_Listed):
+class Phase(Listed):
     """A phase of differentiation; empty where an equation has none."""
 
     __slots__ = ()
@@ -359,7 +359,7 @@ class Phase(_Listed):
     }
 
 
-class Origin(_Listed):
+class Origin(Listed):
     """Where a value comes from."""
 
     __slots__ = ()
@@ -408,7 +408,9 @@ class Dtype(Word):
         if not any(short_dtype(text) in block.dtypes for block in asking.mentioned):
             bare = text.rpartition(".")[2]
             near = bare if is_dtype(bare) and bare != text else MEANT_DTYPES.get(bare.lower(), "")
-            raise _unknown("dtype", text, near or short_dtype(_near(bare.lower(), all_dtypes())))
+            raise unknown_word(
+                "dtype", text, near or short_dtype(near_word(bare.lower(), all_dtypes()))
+            )
 
     @classmethod
     def check_part(cls, text: str, asking: Asking) -> None:
@@ -438,8 +440,8 @@ class ParameterName(Word):
         blocks = asking.mentioned
         if text not in table().spoken and not any(text in block.parameters for block in blocks):
             here = {name for block in blocks for name in block.parameters}
-            near = _near(text, sorted(here)) or _near(text, sorted(table().spoken))
-            raise _unknown("parameter", text, near)
+            near = near_word(text, sorted(here)) or near_word(text, sorted(table().spoken))
+            raise unknown_word("parameter", text, near)
 
     @classmethod
     def known(cls, asking: Asking) -> Iterable[str]:

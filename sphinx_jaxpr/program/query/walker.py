@@ -83,7 +83,8 @@ class Walker:
             self.lets, self.walkers = outer.lets, outer.walkers
         else:
             named = frozenset(mentioned(expression, scope.lets)) | {inside}
-            self.asking = Asking(scope.blocks, _primitives() | scope.primitives, named)
+            known = _primitives() | scope.primitives
+            self.asking = Asking(scope.blocks, known, named, kinds=scope.kinds)
 
     def run(self) -> Any:
         """The value of the whole expression; raises :exc:`PathError` with its offset."""

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
-from ...program.facts import Facts, ProgramFacts
+from ...program.facts import Facts, ProgramFacts, Weak
 from ...program.model import EquationFacts, Plain
 from ...tracing.folders import is_project_file
 from ...tracing.masking import mask
@@ -260,7 +260,32 @@ class _Walk:
             effects=effects(jaxpr),
             unused=tuple(position for position, row in enumerate(rows) if row.unused),
             equations=tuple(row.facts() for row in rows),
+            weak=weak(body),
         )
+
+
+def weak(body: Any) -> Weak:
+    """Which values of a program are weakly typed; its text does not say."""
+    results, literals = list[tuple[int, int]](), list[tuple[int, int]]()
+    for position, equation in enumerate(body.eqns):
+        results += [(position, n) for n in _weak_positions(equation.outvars)]
+        literals += [(position, n) for n in _weak_positions(equation.invars, literals=True)]
+    return Weak(
+        tuple(_weak_positions(body.constvars)),
+        tuple(_weak_positions(body.invars)),
+        tuple(results),
+        tuple(literals),
+        tuple(_weak_positions(body.outvars, literals=True)),
+    )
+
+
+def _weak_positions(values: Sequence[Any], literals: bool = False) -> list[int]:
+    """The positions of what is weakly typed: of all values, or of those that are literals."""
+    return [
+        position
+        for position, value in enumerate(values)
+        if getattr(value.aval, "weak_type", False) and (not literals or hasattr(value, "val"))
+    ]
 
 
 def _is_foreign(body: Any) -> bool:

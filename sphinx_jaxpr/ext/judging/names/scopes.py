@@ -34,8 +34,8 @@ class Scopes:
     """Names and programs for all pages of a build; a program is read on first use.
 
     ``directives`` are those that this build shows, ``declared`` all of the project, both by
-    page; ``own_primitives`` are those that the project explains.  ``shows`` place blocks on
-    further pages.
+    page; ``own_primitives`` are those that the project explains, ``own_kinds`` their kinds.
+    ``shows`` place blocks on further pages.
     """
 
     def __init__(
@@ -45,11 +45,13 @@ class Scopes:
         declared: Mapping[str, list[DirectiveRecord]],
         own_primitives: Iterable[str] = (),
         shows: Mapping[str, list[ShowRecord]] | None = None,
+        own_kinds: Mapping[str, str] | None = None,
     ) -> None:
         self.session = session
         self.directives = directives
         self.declared = declared
         self.own_primitives = tuple(own_primitives)
+        self.own_kinds = own_kinds or {}
         self.project = ProjectNames(directives)
         self.appearances = Appearances(self.project, shows or {})
         self._vocabulary: dict[str, list[str]] = {}
@@ -141,6 +143,7 @@ class Scopes:
             self.left_out(page, text),
             self.visible(page, inside),
             lets or {},
+            self.own_kinds,
         )
 
     # -- primitives

@@ -16,8 +16,7 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property
 from typing import Any
 
-from . import costs
-from . import quantities
+from . import costs, quantities
 from .phases import (
     UNKNOWN,
     Phases,

@@ -23,6 +23,22 @@ def long_dtype(name: str) -> str:
     return _LONG[match[1]] + match[2] if match else name
 
 
+#: Bytes of an element where the name of its dtype doesn't end with its bits.
+_SIZES: Final = {"bool": 1, "float0": 0, "key<fry>": 8, "key<rbg>": 16, "key<urbg>": 16}
+_BITS: Final = re.compile(r"(?:bf|f|i|u|c)(\d+)(?:_\w+)?")
+
+
+def item_size(dtype: str) -> int | None:
+    """Bytes of an element, by the short name of its dtype; ``None`` where they are unknown.
+
+    Elements of less than 8 bits take a byte each, as numpy and ml_dtypes store them.
+    """
+    if dtype in _SIZES:
+        return _SIZES[dtype]
+    bits = _BITS.fullmatch(dtype)
+    return max(int(bits[1]), 8) // 8 if bits else None
+
+
 _FLOATS: Final = (
     "f16 f32 f64 bf16 f4_e2m1fn f6_e2m3fn f6_e3m2fn f8_e3m4 f8_e4m3 f8_e4m3fn"
     " f8_e4m3fnuz f8_e4m3b11fnuz f8_e5m2 f8_e5m2fnuz f8_e8m0fnu"

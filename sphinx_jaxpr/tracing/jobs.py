@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from .request import Request
 
 #: Raised when the meaning of a request or of a result changes.
-SCHEMA: Final = 6
+SCHEMA: Final = 7
 
 #: Seconds from which a time counts as unlimited: some systems can't wait longer.
 MAX_SECONDS: Final = 1_000_000

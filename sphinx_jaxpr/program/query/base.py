@@ -39,6 +39,7 @@ class Asking:
     hints: list[str] = field(default_factory=list)
     steps: int = MAX_STEPS
     pieces: dict[Any, frozenset[str]] = field(default_factory=dict)  # of words, by what they are
+    flows: dict[Any, Any] = field(default_factory=dict)  # what depends on a thing, by its key
 
     def spend(self, steps: int) -> None:
         """Count work; an expression that takes too much ends."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
@@ -9,6 +10,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Final
 
+from ..dtypes import item_size
 from ..facts import NO_NAMES, Aligned, Facts, InputNames, align
 from ..matching.match import Match, match
 from ..model import Equation, EquationFacts, Printed, Program, Variable
@@ -29,7 +31,7 @@ _DTYPE: Final = re.compile(r"(?P<dtype>[A-Za-z]\w*)(?P<of><[^<>\[\]{}]*>)?(?:<[^
 
 @dataclass(frozen=True, eq=False, repr=False)
 class QueryBlock:
-    """A named program: the text as parsed, the facts of its object, names of its inputs.
+    """A named program: the text as parsed, the facts of its object, names of its leaves.
 
     ``base`` is the untransformed block of a variant.  ``error`` is (type, message) where
     the page shows an error instead of a program; ``failed`` says that the block should
@@ -43,6 +45,7 @@ class QueryBlock:
     base: QueryBlock | None = None
     error: tuple[str, str] | None = None
     failed: bool = False
+    outputs: InputNames = NO_NAMES
 
     def __repr__(self) -> str:
         state = f"{self.error[0]}" if self.error else repr(self.printed).strip("<>")
@@ -106,6 +109,7 @@ class BlockIndex:
         self.calls: dict[int, int] = {}  # program -> how often it is used
         self.home: dict[int, Program] = {}  # equation -> the program that lists it
         self.made: dict[int, tuple[str, Equation | None]] = {}  # variable -> its origin
+        self.binding: dict[int, Program] = {}  # variable -> the program that binds it
         self.readers: dict[int, list[Equation]] = {}  # variable -> equations that read it
         self.has_phases = any(row.phase for row in self.facts.values())
         self.first: dict[int, Program] = {}  # index in the facts -> the first of its texts
@@ -124,9 +128,11 @@ class BlockIndex:
         """Note what makes each variable of a program, and where its equations are."""
         self.made.update((v.index, (INPUT, None)) for v in program.inputs)
         self.made.update((v.index, (CONSTANT, None)) for v in program.constants)
+        self.binding.update((v.index, program) for v in (*program.constants, *program.inputs))
         for equation in program.equations:
             self.home[equation.start] = program
             self.made.update((v.index, (EQUATION, equation)) for v in equation.outputs)
+            self.binding.update((v.index, program) for v in equation.outputs)
             for index in {o.variable.index for o in equation.inputs if o.variable is not None}:
                 self.readers.setdefault(index, []).append(equation)
 
@@ -220,6 +226,14 @@ def _reached(start: int, inner: Mapping[int, Iterable[int]]) -> set[int]:
         reached |= more
         todo.extend(more)
     return reached
+
+
+def bytes_of(kind: str) -> int | None:
+    """The bytes of a value of a printed type; ``None`` where they are unknown."""
+    sizes, item = shape_of(kind), item_size(dtype_of(kind))
+    if sizes is None or item is None or not all(isinstance(size, int) for size in sizes):
+        return None
+    return math.prod(sizes) * item
 
 
 def dtype_of(kind: str) -> str:

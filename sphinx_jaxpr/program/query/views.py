@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from keyword import iskeyword
 from typing import Any
 
 from ..facts import NO_NAMES
@@ -15,6 +14,7 @@ from . import values
 from .base import Asking, View
 from .blocks import PHASES, QueryBlock
 from .parameter_values import freeze, plain
+from .residuals import residuals
 from .syntax import PathError
 from .values import Value, Values
 from .vocabulary import PRINTED, ParametersView, Primitive, near_primitive
@@ -25,7 +25,7 @@ OF_EQUATIONS = tuple(
 )
 OF_PROGRAMS = tuple(
     "all inputs outputs consts effects variables calls text added reshaped kept removed error"
-    " forward tangent transpose recomputed".split()
+    " forward tangent transpose recomputed residuals".split()
 )
 
 
@@ -313,8 +313,7 @@ class Equations(View):
         """The equations of a primitive, by any of its names."""
         present = {e.primitive for e in self.equations}
         real = table().present_names(word, present)
-        key = word if word.isidentifier() and not iskeyword(word) else f'"{word}"'
-        path = f"{self.path}[{key}]"
+        path = self.path + values.bracket(word)
         chosen = [e for e in self.equations if e.primitive in real]
         selected = Equations(self.block, path, chosen, self, word, ("primitive", word))
         for other in real:
@@ -399,9 +398,13 @@ class ProgramView(Equations):
                 names = block.inputs if self.is_whole else NO_NAMES
                 return Values(block, path, self.program.inputs, OperandView, names)
             case "outputs":
-                return Values(block, path, self.program.outputs, OperandView)
+                names = block.outputs if self.is_whole else NO_NAMES
+                return Values(block, path, self.program.outputs, OperandView, names)
             case "consts":
                 return Values(block, path, self.program.constants, OperandView)
+            case "residuals":
+                kept = residuals(block, self.program, self.path)
+                return Values(block, path, kept, OperandView)
             case "variables":
                 return Values(block, path, values.variables(self.program), OperandView)
             case "effects":

@@ -8,13 +8,15 @@ from __future__ import annotations
 
 from functools import cached_property
 
-from .program.facts import Aligned, Facts, InputNames, input_names
+from .program.facts import Aligned, Facts, InputNames, input_names, output_names
 from .program.matching import summary
 from .program.matching.match import Match
 from .program.matching.summary import SummaryPart
-from .program.model import Equation, Printed
+from .program.model import Equation, Printed, Variable
 from .program.parser.parser import parse
-from .program.query.blocks import BlockIndex, QueryBlock
+from .program.query.blocks import BlockIndex, QueryBlock, bytes_of
+from .program.query.residuals import residuals
+from .program.query.syntax import PathError
 from .tracing import result
 from .tracing.result import Result, TracedProgram, TraceError
 
@@ -106,7 +108,9 @@ class TracedBlock:
         if self.printed.program is None:
             return QueryBlock(self.name, None)
         base = self.base.query if self.base is not None else None
-        return QueryBlock(self.name, self.printed, self.facts, self.inputs, base)
+        return QueryBlock(
+            self.name, self.printed, self.facts, self.inputs, base, outputs=self.outputs
+        )
 
     @property
     def aligned(self) -> Aligned:
@@ -130,6 +134,14 @@ class TracedBlock:
             return InputNames()
         count = len(self.printed.program.inputs) if self.printed.program is not None else 0
         return input_names(self.result.args, self.result.inputs, count)
+
+    @property
+    def outputs(self) -> InputNames:
+        """The names of the results."""
+        program = self.printed.program
+        if self.result is None or program is None:
+            return InputNames()
+        return output_names(self.result.outputs, len(program.outputs))
 
     # -- descriptions
 
@@ -156,14 +168,25 @@ class TracedBlock:
 
     @cached_property
     def header(self) -> list[SummaryPart]:
-        """First the counts of equations, then how the transform acted."""
+        """First the counts of equations, then how the transform acted, and what it keeps."""
         if not self.has_program:
             return []
         base = self.shown_base
+        kept = summary.keeps([bytes_of(self.index.type_of(value)) for value in self.kept])
         if base is None:
-            return summary.acted(self.printed, None, self.match, self.aligned.programs)
+            return summary.acted(self.printed, None, self.match, self.aligned.programs) + kept
         programs = self.aligned.programs, base.aligned.programs
-        return summary.acted(self.printed, base.printed, self.match, *programs)
+        return summary.acted(self.printed, base.printed, self.match, *programs) + kept
+
+    @property
+    def kept(self) -> tuple[Variable, ...]:
+        """What the program keeps for its backward part; nothing where that is unknown."""
+        if self.query.printed is None or self.printed.program is None:
+            return ()
+        try:
+            return residuals(self.query, self.printed.program, self.name)
+        except PathError:
+            return ()
 
     @property
     def header_words(self) -> list[str]:

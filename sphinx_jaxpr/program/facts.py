@@ -12,7 +12,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, NamedTuple, TypeAlias
 
-from .model import Equation, EquationFacts, Parameter, Printed, Program
+from .flows import from_rows, to_rows
+from .model import Equation, EquationFacts, EquationFlow, Kept, Parameter, Printed, Program
 
 # --- the facts
 
@@ -59,7 +60,11 @@ class ProgramFacts:
 
     ``inputs`` and ``outputs`` are printed short types, ``constants`` such types with
     their bytes.  ``unused`` are positions of equations without effects whose results
-    nothing needs.  ``weak`` is ``None`` in recordings that are older than this fact.
+    nothing needs.  ``weak`` are those that are weakly typed.  ``kept`` are the values that its
+    backward part reads and did not make, ``None`` where it has no such part.  ``flows`` has, by
+    position, the equations of which not each result depends on each operand, and all with
+    programs inside.  ``weak`` and ``flows`` are ``None`` in what an older release recorded,
+    which knows none of the three.
     """
 
     inputs: tuple[str, ...]
@@ -69,6 +74,8 @@ class ProgramFacts:
     unused: tuple[int, ...]
     equations: tuple[EquationFacts, ...]
     weak: Weak | None = None
+    kept: Kept | None = None
+    flows: Mapping[int, EquationFlow] | None = None
 
 
 #: A line of the user's code, as (file, line, function).
@@ -98,6 +105,8 @@ class Facts:
         return {
             "programs": [
                 {
+                    **({} if program.kept is None else {"kept": [list(p) for p in program.kept]}),
+                    **({} if program.flows is None else {"flows": to_rows(program.flows)}),
                     "inputs": list(program.inputs),
                     "constants": [list(pair) for pair in program.constants],
                     "outputs": list(program.outputs),
@@ -157,6 +166,8 @@ def _program(data: Mapping[str, Any], sources: tuple[tuple[str, int, str], ...])
             )
         ),
         Weak.from_json(data["weak"]) if "weak" in data else None,
+        tuple((owner, index) for owner, index in data["kept"]) if "kept" in data else None,
+        from_rows(data["flows"]) if "flows" in data else None,
     )
 
 
@@ -319,6 +330,15 @@ class InputNames(NamedTuple):
 
 
 NO_NAMES: Final = InputNames()
+#: What JAX calls the result of a function.
+RESULT: Final = "result"
+
+
+def output_names(leaves: Sequence[str] | None, count: int) -> InputNames:
+    """The names of the ``count`` results of a program, which JAX calls ``result['w']``."""
+    if leaves is None or len(leaves) != count:
+        return NO_NAMES
+    return InputNames((RESULT,) * count, tuple(leaves), (RESULT,))
 
 
 def input_names(args: _Names | None, inputs: _Names | None, count: int) -> InputNames:

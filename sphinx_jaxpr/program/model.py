@@ -363,3 +363,34 @@ class EquationFacts(NamedTuple):
     parameters: Mapping[str, Plain]
     programs: Mapping[str, tuple[int, ...]]
     unused: bool = False
+
+
+# --- what flows through an equation, and what a program keeps
+
+
+class Reached(NamedTuple):
+    """The operands that reach a value, as bits of a number: the lowest stands for the first.
+
+    ``is_certain`` is false where each of them may or may not reach it.
+    """
+
+    operands: int
+    is_certain: bool
+
+
+class EquationFlow(NamedTuple):
+    """Which operands reach each result, and each reference that is written to.
+
+    ``writes`` has the position of a reference among the operands with what reaches it.
+    """
+
+    outputs: tuple[Reached, ...]
+    writes: tuple[tuple[int, Reached], ...] = ()
+
+
+#: Values of a program: the position of an equation, or one of these, and a position in it.
+CONSTANTS: Final = -2
+INPUTS: Final = -1
+Kept: TypeAlias = "tuple[tuple[int, int], ...]"
+#: In place of values that can't be listed.
+UNKNOWN: Final[Kept] = ((-3, 0),)

@@ -199,6 +199,15 @@ def plural(count: int, noun: str, more: str = "") -> str:
     return f"{count} {noun if count == 1 else more or f'{noun}s'}"
 
 
+def size_words(size: int) -> str:
+    """Bytes for people: ``64 bytes``, ``24.6 kB``."""
+    if size < 1000:
+        return plural(size, "byte")
+    units = ("kB", "MB", "GB", "TB")
+    power = next((n for n in range(len(units)) if round(size / 1000 ** (n + 1), 1) < 1000), 3)
+    return f"{size / 1000 ** (power + 1):.1f} {units[power]}"
+
+
 def expect(value: object, kinds: type | tuple[type, ...], expected: str) -> None:
     """Raise :exc:`TypeError` where a caller hands over another kind of thing."""
     if not isinstance(value, kinds):

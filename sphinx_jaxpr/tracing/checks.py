@@ -10,6 +10,8 @@ import math
 from collections.abc import Callable, Container, Iterable, Mapping
 from typing import Any, Final
 
+from ..program.flows import REACHED
+from ..program.model import UNKNOWN
 from ..program.text import is_plain
 from .result import ErrorKind, Needs, TraceError
 
@@ -227,6 +229,11 @@ def _by_name(item: _Check) -> _Check:
     return check_object
 
 
+def _reached(value: Any) -> None:
+    if type(value) is not str or not REACHED.fullmatch(value):
+        raise Unfit("is not a set of operands")
+
+
 def _inner(programs: int) -> _Check:
     return _by_name(_each(lambda index: _between(index, 0, programs - 1)))
 
@@ -256,7 +263,7 @@ def _facts(value: Any) -> None:
 
     def program(value: Any) -> None:
         fields = _dict(value)
-        _fields(fields, {**_TYPES, "equations": equations, "weak": _weak}, _NEWER)
+        _fields(fields, {**_TYPES, "equations": equations, **_NEWER}, _NEWER)
         for index in fields["unused"]:
             try:
                 _between(index, 0, len(fields["equations"]) - 1)
@@ -366,8 +373,14 @@ _WEAK: Final[Mapping[str, _Check]] = {
     "literals": _PLACES,
     "outputs": _POSITIONS,
 }
-#: Facts of programs that older recordings don't have.
-_NEWER: Final = frozenset(["weak"])
+_PLACE: Final = _row(lambda owner: _between(owner, UNKNOWN[0][0], _MOST), _count)
+_WRITES: Final = _each(_row(_count, _reached))
+#: What older releases did not record.
+_NEWER: Final[Mapping[str, _Check]] = {
+    "weak": _weak,
+    "kept": _each(_PLACE),
+    "flows": _each(_row(_count, _each(_reached), _WRITES)),
+}
 _FRAME: Final[Mapping[str, _Check]] = {
     "file": _text,
     "line": _count,
@@ -406,6 +419,7 @@ _COMMON: Final[Mapping[str, _Check]] = {
     "call": _text,
     "args": _PAIRS,
     "inputs": _PAIRS,
+    "outputs": _TEXTS,
     "mesh": _text,
     "settings": _PAIRS,
 }
@@ -415,7 +429,7 @@ _PROGRAM: Final[Mapping[str, _Check]] = {
     "constants": _SIZES,
     "facts": _facts,
 }
-_OPTIONAL: Final = frozenset(["source", "mesh", "settings"])
+_OPTIONAL: Final = frozenset(["outputs", "source", "mesh", "settings"])
 
 
 # --- replies of the worker

@@ -227,7 +227,8 @@ class Result:
 
     ``call`` makes the program; ``args`` has each argument with its type, ``inputs``
     for each input the argument and the leaf.  Both are ``None`` if an error came
-    before they were known.  ``settings`` are those of JAX that were not at their defaults.
+    before they were known.  ``outputs`` has for each result JAX's name of the leaf, where the
+    tree is known.  ``settings`` are those of JAX that were not at their defaults.
     """
 
     jax: str = ""
@@ -239,6 +240,7 @@ class Result:
     source: FunctionSource | None = None
     program: TracedProgram | None = None
     error: TraceError | None = None
+    outputs: tuple[str, ...] | None = None
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Self:
@@ -265,6 +267,7 @@ class Result:
             FunctionSource.from_json(source) if source else None,
             program,
             TraceError.from_json(error) if error else None,
+            tuple(data["outputs"]) if "outputs" in data else None,
         )
 
     def to_json(self) -> JsonObject:
@@ -279,6 +282,8 @@ class Result:
         for name in ("args", "inputs"):
             if (pairs := getattr(self, name)) is not None:
                 data[name] = [list(pair) for pair in pairs]
+        if self.outputs is not None:
+            data["outputs"] = list(self.outputs)
         if self.settings:
             data["settings"] = [list(pair) for pair in self.settings]
         if self.source is not None:

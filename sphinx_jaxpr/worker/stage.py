@@ -25,7 +25,8 @@ class Stage:
     ``names`` has one name per argument.  ``call`` is a Python expression for
     ``fn`` (``jax.grad(lambda x: f(x).sum())``); ``applied`` is that function
     applied to its names (``f(x, n=3)``).  ``tangents`` are the positions of
-    arguments that a transform, this one or one before, introduced as tangents.
+    arguments that a transform, this one or one before, introduced as tangents;
+    ``cotangents`` the same for cotangents.
     ``own`` has the author's name for an argument if the call uses another;
     ``trees`` the structures of the objects that the page names, and the source of each.
     """
@@ -36,6 +37,7 @@ class Stage:
     call: str
     applied: str
     tangents: frozenset[int] = frozenset()
+    cotangents: frozenset[int] = frozenset()
     result: Any = field(default=None, repr=False)  # abstract; None until computed
     like: Stage | None = field(default=None, repr=False)  # a stage with the same result
     own: Mapping[str, str] = field(default_factory=dict)
@@ -92,6 +94,7 @@ class Stage:
     def after(self, before: Stage) -> Stage:
         """This stage after one whose arguments its own begin with; those keep their roles."""
         self.tangents |= before.tangents
+        self.cotangents |= before.cotangents
         self.own = {**before.own, **self.own}
         self.trees = before.trees
         return self

@@ -8,7 +8,7 @@ import re
 import sys
 import textwrap
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 from types import CodeType, FunctionType, ModuleType
@@ -17,6 +17,7 @@ from typing import Any
 import jax
 from jax.sharding import AbstractMesh
 
+from ..program.facts import RESULT
 from ..tracing.grammar import Aval, Name, Ref, Step, nearest
 from ..tracing.jobs import PAGE
 from ..tracing.request import Request
@@ -156,7 +157,7 @@ class Tracer:
             self.partial = replace(self.partial, source=_source(value))
         if is_jaxpr(value) and not request.steps and not request.jit:
             self.partial = replace(self.partial, call=name, args=(), inputs=_own_names(value))
-            return replace(self.partial, program=_program(value, ()))
+            return replace(self.partial, program=_program(value, (), ()))
         with self._mesh(request, module), hinting(request):
             stage = self._stage(request, value, module, name)
             pairs = zip(stage.known_as, stage.args, strict=True)
@@ -164,8 +165,9 @@ class Tracer:
             self.partial = replace(self.partial, call=stage.call, args=args)
             jaxpr, out = jax.make_jaxpr(stage.fn, return_shape=True)(*stage.args)
             stage.result = results(jaxpr, out)
-            self.partial = replace(self.partial, inputs=stage.inputs)
-            return replace(self.partial, program=_program(jaxpr, _tangents(stage)))
+            self.partial = replace(self.partial, inputs=stage.inputs, outputs=_leaves(out))
+            places = _places(stage, stage.tangents), _places(stage, stage.cotangents)
+            return replace(self.partial, program=_program(jaxpr, *places))
 
     def around(self, request: Request) -> list[str]:
         """Names of the modules of the text that contains a request."""
@@ -355,20 +357,26 @@ def _source_lines(fn: Any) -> FunctionSource | None:
     return FunctionSource(textwrap.dedent("".join(lines)).rstrip(), file, first)
 
 
-def _tangents(stage: Stage) -> set[int]:
-    """Positions among the flattened inputs that a transform introduced as tangents."""
+def _leaves(out: Any) -> tuple[str, ...]:
+    """JAX's own name of each leaf of a result: ``result['w']``."""
+    paths = jax.tree_util.tree_flatten_with_path(out)[0]
+    return tuple(RESULT + jax.tree_util.keystr(path) for path, _ in paths)
+
+
+def _places(stage: Stage, arguments: Container[int]) -> set[int]:
+    """The positions among the flattened inputs of some arguments."""
     places: set[int] = set()
     offset = 0
     for position, arg in enumerate(stage.args):
         count = len(jax.tree.leaves(arg))
-        if position in stage.tangents:
+        if position in arguments:
             places.update(range(offset, offset + count))
         offset += count
     return places
 
 
-def _program(jaxpr: Any, tangents: Iterable[int]) -> TracedProgram:
-    collected = facts.collect(jaxpr, tangents)
+def _program(jaxpr: Any, tangents: Iterable[int], cotangents: Iterable[int]) -> TracedProgram:
+    collected = facts.collect(jaxpr, tangents, cotangents)
     return TracedProgram(_text(jaxpr), facts.effects(jaxpr), collected.captured, collected.facts)
 
 

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final, TypeAlias
 
 from ..model import Equation, EquationFacts, Printed, Program, Variable, programs
-from ..text import expect, plural
+from ..text import expect, plural, size_words
 from .match import ADDED, KEPT, RESHAPED, Match
 from .numbering import bare
 
@@ -296,6 +296,18 @@ def acted(
         adds = parts.pop(0).text.partition(", ")[2]
         first = SummaryPart("grows", first.text + (f", {adds}" if adds else ""))
     return [first, *parts]
+
+
+def keeps(sizes: Sequence[int | None]) -> list[SummaryPart]:
+    """What a program keeps for its backward part, from the bytes of each value.
+
+    A size that is unknown leaves out all of them.
+    """
+    if not sizes:
+        return []
+    known = [size for size in sizes if size is not None]
+    total = f", {size_words(sum(known))}" if len(known) == len(sizes) else ""
+    return [SummaryPart("keeps", f"{plural(len(sizes), 'value')}{total}, for the backward part")]
 
 
 def summarize(match: Match) -> str:

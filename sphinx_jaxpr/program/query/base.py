@@ -41,6 +41,7 @@ class Asking:
     pieces: dict[Any, frozenset[str]] = field(default_factory=dict)  # of words, by what they are
     totals: dict[tuple[int, int], int] = field(default_factory=dict)  # FLOPs, by block and program
     kinds: Mapping[str, str] = field(default_factory=dict)  # of primitives, as a project has them
+    flows: dict[Any, Any] = field(default_factory=dict)  # what depends on a thing, by its key
 
     def spend(self, steps: int) -> None:
         """Count work; an expression that takes too much ends."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
@@ -9,6 +10,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Final
 
+from ..dtypes import itemsize
 from ..facts import NO_NAMES, Aligned, Facts, InputNames, align
 from ..matching.match import Match, match
 from ..model import Equation, EquationFacts, Printed, Program, Variable, programs
@@ -37,7 +39,7 @@ _CHECKS: Final = ("check_vma", "check_rep")
 
 @dataclass(frozen=True, eq=False, repr=False)
 class QueryBlock:
-    """A named program: the text as parsed, the facts of its object, names of its inputs.
+    """A named program: the text as parsed, the facts of its object, names of its leaves.
 
     ``base`` is the untransformed block of a variant.  ``error`` is (type, message) where
     the page shows an error instead of a program; ``failed`` says that the block should
@@ -51,6 +53,7 @@ class QueryBlock:
     base: QueryBlock | None = None
     error: tuple[str, str] | None = None
     failed: bool = False
+    outputs: InputNames = NO_NAMES
 
     def __repr__(self) -> str:
         state = f"{self.error[0]}" if self.error else repr(self.printed).strip("<>")
@@ -163,6 +166,7 @@ class BlockIndex:
         self.calls: dict[int, int] = {}  # program -> how often it is used
         self.home: dict[int, Program] = {}  # equation -> the program that lists it
         self.made: dict[int, tuple[str, Equation | None]] = {}  # variable -> its origin
+        self.binding: dict[int, Program] = {}  # variable -> the program that binds it
         self.readers: dict[int, list[Equation]] = {}  # variable -> equations that read it
         self.reads: Counter[int] = Counter()  # variable -> operands that are it
         self.position: dict[int, int] = {}  # equation -> its position in that program
@@ -183,10 +187,12 @@ class BlockIndex:
         """Note what makes each variable of a program, and where its equations are."""
         self.made.update((v.index, (INPUT, None)) for v in program.inputs)
         self.made.update((v.index, (CONSTANT, None)) for v in program.constants)
+        self.binding.update((v.index, program) for v in (*program.constants, *program.inputs))
         for position, equation in enumerate(program.equations):
             self.home[equation.start] = program
             self.position[equation.start] = position
             self.made.update((v.index, (EQUATION, equation)) for v in equation.outputs)
+            self.binding.update((v.index, program) for v in equation.outputs)
             read = [o.variable.index for o in equation.inputs if o.variable is not None]
             self.reads.update(read)
             for index in {*read}:
@@ -296,6 +302,14 @@ def _reached(start: int, inner: Mapping[int, Iterable[int]]) -> set[int]:
         reached |= more
         todo.extend(more)
     return reached
+
+
+def bytes_of(kind: str) -> int | None:
+    """The bytes of a value of a printed type; ``None`` where they are unknown."""
+    sizes, item = shape_of(kind), itemsize(dtype_of(kind))
+    if sizes is None or item is None or not all(isinstance(size, int) for size in sizes):
+        return None
+    return math.prod(sizes) * item
 
 
 def dtype_of(kind: str) -> str:

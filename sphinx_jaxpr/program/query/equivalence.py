@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, Final
 
 from ..model import Equation, Operand, Program, Variable
 from .base import Asking
@@ -12,24 +13,26 @@ from .syntax import PathError
 from .views import Equations, EquationView, Programs, ProgramView
 
 
-def same(first: Any, second: Any, asking: Asking) -> bool:
-    """Whether second things of a program are equal up to variable names.
+def same(first: Any, second: Any, asking: Asking, shapes: bool = True) -> bool:
+    """Whether two things of a program are equal up to variable names.
 
-    Two programs have the same inputs, equations and results; where first of them is
+    Two programs have the same inputs, equations and results; where one of them is
     a list of equations, only the equations count.  Wiring, types, parameters and
-    nested programs all count.
+    nested programs all count; without ``shapes`` neither shapes nor the numbers of
+    parameters that are about shapes and axes do.
     """
     first, second = _unpacked(first), _unpacked(second)
     if isinstance(first, ProgramView) and isinstance(second, ProgramView):
-        left = _Reader(first.block, asking).program(first.program)
-        right = _Reader(second.block, asking).program(second.program)
-        if left != right and _listed(first, asking) == _listed(second, asking):
+        left = _Reader(first.block, asking, shapes).program(first.program)
+        right = _Reader(second.block, asking, shapes).program(second.program)
+        listed = (_listed(view, asking, shapes) for view in (first, second))
+        if left != right and next(listed) == next(listed):
             asking.hint(
                 f"the equations are the same, inputs or results are not: compare only them by"
-                f" `same({first.path}[:], {second.path}[:])`"
+                f" `same({first.path}[:], {second.path}[:]{'' if shapes else ', shapes=False'})`"
             )
         return left == right
-    return _listed(first, asking) == _listed(second, asking)
+    return _listed(first, asking, shapes) == _listed(second, asking, shapes)
 
 
 def _unpacked(thing: Any) -> Any:
@@ -47,17 +50,31 @@ def _unpacked(thing: Any) -> Any:
     raise PathError("`same` compares programs, lists of equations, or equations")
 
 
-def _listed(thing: Equations | None, asking: Asking) -> list[str]:
+def _listed(thing: Equations | None, asking: Asking, shapes: bool) -> list[str]:
     if thing is None:
         return []
-    return _Reader(thing.block, asking).equations(thing.equations)
+    return _Reader(thing.block, asking, shapes).equations(thing.equations)
+
+
+#: Parameters that say how large something is, or which of its axes are meant.
+ABOUT_SHAPES: Final = frozenset(
+    """shape new_sizes sizes slice_sizes axis axes dimension dimensions broadcast_dimensions
+    dimension_numbers permutation start_indices limit_indices strides padding_config length
+    axis_size axis_index_groups split_axis concat_axis all_gather_dimension scatter_dimension
+    window_dimensions window_strides padding base_dilation window_dilation lhs_dilation
+    rhs_dilation sharding out_sharding
+    in_shardings out_shardings in_specs out_specs in_layouts out_layouts""".split()
+)
+_SHAPE: Final = re.compile(r"\[[^\[\]]*\]")
+_WORD: Final = re.compile(r"[A-Za-z_]\w*")
 
 
 class _Reader:
     """Writes a program as tokens in which variables are numbers."""
 
-    def __init__(self, block: QueryBlock, asking: Asking) -> None:
+    def __init__(self, block: QueryBlock, asking: Asking, shapes: bool) -> None:
         self.block = block
+        self.shapes = shapes
         self.asking = asking
         self.numbers: dict[int, int] = {}
         self.count = 0
@@ -106,20 +123,25 @@ class _Reader:
             else:
                 text = self.block.index.text[parameter.start : parameter.end]
                 self.asking.spend(len(text) // 50)
-                key.append(" ".join(text.split()))
+                counts = self.shapes or parameter.name not in ABOUT_SHAPES
+                key.append(" ".join(text.split() if counts else _WORD.findall(text)))
         return key
+
+    def type(self, kind: str) -> str:
+        """A printed type as far as it counts."""
+        return kind if self.shapes else _SHAPE.sub("[]", kind)
 
     def bind(self, variables: Iterable[Variable]) -> None:
         for variable in variables:
             self.asking.spend(1)
             self.numbers[variable.index] = self.count
-            self.tokens.append(f"{self.count}:{variable.type}")
+            self.tokens.append(f"{self.count}:{self.type(variable.type)}")
             self.count += 1
 
     def read(self, operand: Operand) -> None:
         self.asking.spend(1)
         if operand.variable is None:
-            self.tokens.append(f"{operand.text}:{operand.type}")
+            self.tokens.append(f"{operand.text}:{self.type(operand.type)}")
             return
         index = operand.variable.index
         if index not in self.numbers:

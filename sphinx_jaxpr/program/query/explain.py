@@ -11,7 +11,7 @@ from ..text import expect
 from .base import View, words
 from .equality import elements, program_of
 from .scope import NamedPrograms, Scope
-from .syntax import PathError, nearest, parse
+from .syntax import PathError, named_arguments, nearest, parse
 from .views import Equations, EquationView
 from .walker import Walker
 
@@ -78,7 +78,7 @@ class _Explainer:
             case ast.Call(func=ast.Name(id="all" | "any" as name), args=[argument]):
                 return self.quantified(name, argument)
             case ast.Call(func=ast.Name(id="same"), args=[one, two]):
-                return self.different(one, two)
+                return self.different(one, two, named_arguments(node).get("shapes", True))
             case ast.Compare():
                 return self.compared(node)
             case ast.Name(id=name) if self.walker.is_let(name) and name not in self.walker.bound:
@@ -196,14 +196,14 @@ class _Explainer:
             return f"{name} ({', '.join(parts)})"
         return name
 
-    def different(self, first: ast.expr, second: ast.expr) -> list[str]:
+    def different(self, first: ast.expr, second: ast.expr, shapes: bool) -> list[str]:
         views = [program_of(self.walker.visit(node)) for node in (first, second)]
         texts = [_texts(view) for view in views]
         if texts[0] is not None and texts[1] is not None and texts[0] != texts[1]:
             return [_of_lists(self.segment(first), texts[0], self.segment(second), texts[1])]
         pairs = [_equations(view) for view in views]
         for left, right in zip(*pairs, strict=False):
-            if not self.walker.same(left, right):
+            if not self.walker.same(left, right, shapes):
                 return [f"the first difference is {brief(left)} and {brief(right)}"]
         return ["the equations are the same, but inputs, results or the wiring differ"]
 

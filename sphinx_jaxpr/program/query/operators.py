@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import ast
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from .base import Asking, View, words
+from .dependence import depends, reads
 from .equality import SIGNS, aligned, elements, kind, number_of, program_of, sets_of, settled, weigh
 from .equivalence import same
 from .evidence import Idle, Nothing, drawn, emptiness, idle, listing, pile, reason_of, verdict_of
@@ -118,8 +119,10 @@ def _of_sets(sign: str, first: Any, second: Any, asking: Asking) -> Any:
 # -- functions ----------------------------------------------------------------------------
 
 
-def call(name: str, arguments: list[Any], asking: Asking) -> Any:
-    """A function by its name; its name was checked when the expression was read."""
+def call(
+    name: str, arguments: list[Any], asking: Asking, named: Mapping[str, bool] | None = None
+) -> Any:
+    """A function by its name; names were checked when the expression was read."""
     least, most, function = _FUNCTIONS[name]
     if not least <= len(arguments) <= most:
         takes = str(least) if least == most else f"{least} to {most}"
@@ -128,7 +131,7 @@ def call(name: str, arguments: list[Any], asking: Asking) -> Any:
         word = "argument" if takes == "1" else "arguments"
         raise PathError(f"`{name}` takes {takes} {word}, not {len(arguments)}")
     try:
-        return function(arguments, asking)
+        return function(arguments, asking, **(named or {}))
     except (TypeError, ValueError, OverflowError) as error:
         if isinstance(error, PathError):
             raise
@@ -265,16 +268,24 @@ def _is_display(value: Any, name: str, answer: bool) -> bool:
     return type(value) is tuple and answer == (name == "all")
 
 
-def _same(arguments: list[Any], asking: Asking) -> bool | Idle:
+def _same(arguments: list[Any], asking: Asking, shapes: bool = True) -> bool | Idle:
     left, right = map(program_of, arguments)
     reasons = reason_of(left), reason_of(right)
     if any(reasons):  # of a program and a list only the equations count
         reasons = reasons[0] or emptiness(left), reasons[1] or emptiness(right)
-    answer = same(left, right, asking)
+    answer = same(left, right, asking, shapes)
     return idle(answer, reasons[0], stays=True) if reasons[0] and reasons[1] else answer
 
 
-_Function = Callable[[list[Any], Asking], Any]
+def _reads(arguments: list[Any], asking: Asking) -> bool:
+    return reads(*arguments, asking)
+
+
+def _depends(arguments: list[Any], asking: Asking) -> bool:
+    return depends(*arguments, asking)
+
+
+_Function = Callable[..., Any]
 #: Of each function the least and the largest number of arguments, and what it does.
 _FUNCTIONS: Final[dict[str, tuple[int, int, _Function]]] = {
     "len": (1, 1, _len),
@@ -289,4 +300,6 @@ _FUNCTIONS: Final[dict[str, tuple[int, int, _Function]]] = {
     "round": (1, 2, _round),
     "ops": (1, 1, _ops),
     "same": (2, 2, _same),
+    "reads": (2, 2, _reads),
+    "depends": (2, 2, _depends),
 }

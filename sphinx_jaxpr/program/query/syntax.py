@@ -28,7 +28,11 @@ MAX_DEPTH: Final = 50
 MAX_BITS: Final = 128
 
 #: What may be called.  These are reserved: no block can have such a name.
-FUNCTIONS: Final = frozenset("len all any set sum min max sorted abs round ops same".split())
+FUNCTIONS: Final = frozenset(
+    "len all any set sum min max sorted abs round ops same reads depends".split()
+)
+#: Arguments that are named, each `True` or `False`.
+NAMED_ARGUMENTS: Final = {"same": ("shapes",)}
 VERSIONS: Final = frozenset({"jax", "jaxlib", "python"})
 
 _ALLOWED: Final = (
@@ -279,6 +283,22 @@ def _call(node: ast.Call) -> str:
     if name not in FUNCTIONS:
         listed = ", ".join(sorted(FUNCTIONS))
         return f"there is no function `{words(name)}`{nearest(name, FUNCTIONS)} (all: {listed})"
-    if node.keywords:
-        return f"`{name}` takes no named arguments"
+    return next(filter(None, (_keyword(name, keyword) for keyword in node.keywords)), "")
+
+
+def named_arguments(node: ast.Call) -> dict[str, bool]:
+    """The named arguments of a call, which were checked."""
+    return {k.arg or "": k.value.value for k in node.keywords if isinstance(k.value, ast.Constant)}
+
+
+def _keyword(function: str, keyword: ast.keyword) -> str:
+    """Why a named argument is not allowed, or ``""``."""
+    named = NAMED_ARGUMENTS.get(function, ())
+    if not named:
+        return f"`{function}` takes no named arguments"
+    if keyword.arg not in named:
+        near = nearest(keyword.arg or "", named) or f" (it takes {backquoted(named[0])})"
+        return f"`{function}` has no argument {backquoted(keyword.arg or '**')}{near}"
+    if not (isinstance(keyword.value, ast.Constant) and isinstance(keyword.value.value, bool)):
+        return f"`{keyword.arg}` of `{function}` is `True` or `False`"
     return ""

@@ -77,7 +77,7 @@ _OF_DTYPES: Final = ("dtype", "element_type")
 #: Functions that give the elements of what they take.
 _PASSING: Final = frozenset({"set", "sorted", "min", "max"})
 #: Brackets behind these take names of their own.
-_NAMED: Final = frozenset({"params", "inputs"})
+_NAMED: Final = frozenset({"params", "inputs", "outputs"})
 
 
 class Unevaluated:
@@ -264,17 +264,17 @@ class Unevaluated:
         taken = inner.attr if isinstance(inner, ast.Attribute) else ""
         if taken == "params" or isinstance(owner, ParametersView):
             ParameterName.check(word, self.asking)
-        elif taken == "inputs" and isinstance(inner, ast.Attribute):
-            self.input(inner.value, word)
+        elif taken in ("inputs", "outputs") and isinstance(inner, ast.Attribute):
+            self.leaf(inner.value, taken, word)
         elif taken not in _NAMED and not self.vocabulary(inner):
             Primitive.check(word, self.asking)
 
-    def input(self, node: ast.expr, word: str) -> None:
-        """The name of an input of a block, which every JAX gives alike."""
+    def leaf(self, node: ast.expr, side: str, word: str) -> None:
+        """The name of an input or output of a block, which every JAX gives alike."""
         block = self.blocks.get(self.block(node)) if self.block(node) else None
         if block is not None and block.printed is not None and block.printed.program is not None:
-            inputs = BlockView(block).program().attribute("inputs", self.asking)
-            inputs.item(word, self.asking)
+            leaves = BlockView(block).program().attribute(side, self.asking)
+            leaves.item(word, self.asking)
 
     def sort(self, node: ast.expr) -> str:
         """What a path points at, as far as its words say: a key of `_OF_SORTS`, or ``""``."""
@@ -296,7 +296,7 @@ class Unevaluated:
 
     def sort_of_attribute(self, sort: str, name: str) -> str:
         """The sort of ``.name`` of a thing of ``sort``; ``""`` if unclear."""
-        if name in ("consts", "variables") and sort == _PROGRAM:
+        if name in ("consts", "variables", "residuals") and sort == _PROGRAM:
             return _VALUE
         if name in OF_OPERANDS:
             return _VALUE if sort == _EQUATION else ""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from keyword import iskeyword
 from typing import Any, Final
 
 from ..facts import NO_NAMES, InputNames
@@ -190,6 +191,12 @@ def slice_text(key: slice) -> str:
     """A slice as written."""
     parts = ["" if part is None else str(part) for part in (key.start, key.stop)]
     return f"[{':'.join(parts)}{'' if key.step is None else f':{key.step}'}]"
+
+
+def bracket(word: str) -> str:
+    """A primitive in brackets, quoted where it is a keyword or no identifier."""
+    is_plain = word.isidentifier() and not iskeyword(word)
+    return f"[{word}]" if is_plain else f'["{word}"]'
 
 
 def of_one(path: str, name: str, count: int, noun: str) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from keyword import iskeyword
 from typing import Any
 
 from ..facts import NO_NAMES, InputNames
@@ -19,6 +18,7 @@ from .derived import flops, operands
 from .fact_words import Kind
 from .marked_numbers import Position
 from .parameter_values import freeze, plain
+from .residuals import residuals
 from .syntax import PathError
 from .value_facts import OF_TYPES
 from .values import Value, Values
@@ -36,7 +36,7 @@ OF_EQUATIONS = (
 )
 OF_PROGRAMS = tuple(
     "all inputs outputs consts effects variables calls flops text added reshaped kept removed error"
-    " forward tangent transpose recomputed".split()
+    " forward tangent transpose recomputed residuals".split()
 )
 
 
@@ -172,6 +172,7 @@ class EquationView(View):
         if word == operands.BRANCH:
             return OperandView(self.block, path, things[0])
         return Values(self.block, path, things, OperandView)
+
     def kind(self, asking: Asking) -> Kind:
         """What sort of operation its primitive is; an error where nobody knows."""
         name = self.equation.primitive
@@ -386,8 +387,7 @@ class Equations(View):
         """The equations of a primitive, by any of its names."""
         present = {e.primitive for e in self.equations}
         real = table().present_names(word, present)
-        key = word if word.isidentifier() and not iskeyword(word) else f'"{word}"'
-        path = f"{self.path}[{key}]"
+        path = self.path + values.bracket(word)
         chosen = [e for e in self.equations if e.primitive in real]
         selected = Equations(self.block, path, chosen, self, word, ("primitive", word))
         for other in real:
@@ -490,9 +490,13 @@ class ProgramView(Equations):
             case "inputs":
                 return Values(block, path, self.program.inputs, OperandView, self.names())
             case "outputs":
-                return Values(block, path, self.program.outputs, OperandView)
+                names = block.outputs if self.is_whole else NO_NAMES
+                return Values(block, path, self.program.outputs, OperandView, names)
             case "consts":
                 return Values(block, path, self.program.constants, OperandView)
+            case "residuals":
+                kept = residuals(block, self.program, self.path)
+                return Values(block, path, kept, OperandView)
             case "variables":
                 return Values(block, path, values.variables(self.program), OperandView)
             case "flops":

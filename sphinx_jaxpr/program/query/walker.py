@@ -23,7 +23,7 @@ from .lets import BrokenLet, LetCycle, mentioned, needed, parsed
 from .operators import MAX_ITEMS, binary, call, make_set, number, truth
 from .parameter_values import is_flag
 from .scope import BlockView, Scope
-from .syntax import FUNCTIONS, VERSIONS, Expression, NoProgram, PathError, nearest
+from .syntax import FUNCTIONS, VERSIONS, Expression, NoProgram, PathError, named_arguments, nearest
 from .values import Values
 from .views import OF_PROGRAMS, Equations
 from .vocabulary import Word, part_of
@@ -113,9 +113,9 @@ class Walker:
         """Whether a part counts as true."""
         return truth(self.visit(node))
 
-    def same(self, left: Any, right: Any) -> bool:
+    def same(self, left: Any, right: Any, shapes: bool) -> bool:
         """:func:`.equivalence.same` in this evaluation."""
-        return same(left, right, self.asking)
+        return same(left, right, self.asking, shapes)
 
     def visit(self, node: ast.expr) -> Any:
         """The value of a node; an error gets the offset of the innermost one."""
@@ -141,7 +141,8 @@ class Walker:
             case ast.Subscript(value=inner, slice=key):
                 return self.item(self.visit(inner), key, self.expression.segment(inner))
             case ast.Call(func=ast.Name(id=name), args=arguments):
-                return call(name, [self.visit(argument) for argument in arguments], self.asking)
+                listed = [self.visit(argument) for argument in arguments]
+                return call(name, listed, self.asking, named_arguments(node))
             case ast.Compare():
                 return self.comparison(node)
             case ast.BoolOp(op=operator, values=values):

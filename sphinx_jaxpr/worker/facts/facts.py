@@ -21,8 +21,9 @@ from ...program.facts import Facts, ProgramFacts, Weak
 from ...program.model import EquationFacts, Plain
 from ...tracing.folders import is_project_file
 from ...tracing.masking import mask
+from .flows import Flows
 from .jaxprs import HeldJaxpr, is_dtype, open_jaxpr, parameters_of, primitive_name, short_type
-from .phases import phases
+from .phases import Phases, phases
 from .stacks import differentiates
 
 #: The folder of this package, whose own frames are not the user's.
@@ -99,9 +100,11 @@ class Collected(NamedTuple):
     captured: Sizes
 
 
-def collect(jaxpr: Any, tangent_inputs: Iterable[int] = ()) -> Collected:
-    """The facts of ``jaxpr``; ``tangent_inputs`` are positions of its inputs."""
-    return _Walk().run(jaxpr, frozenset(tangent_inputs))
+def collect(
+    jaxpr: Any, tangent_inputs: Iterable[int] = (), cotangent_inputs: Iterable[int] = ()
+) -> Collected:
+    """The facts of ``jaxpr``; tangents and cotangents are positions of its inputs."""
+    return _Walk().run(jaxpr, frozenset(tangent_inputs), frozenset(cotangent_inputs))
 
 
 @dataclass(slots=True)
@@ -138,20 +141,23 @@ class _Walk:
         self.stacks: dict[int, Any] = {}  # name stacks, by id
         self.types: dict[int, str] = {}  # printed types, by the id of the aval: many share one
         self.held = HeldJaxpr()
+        self.flows = Flows(self.held)
+        self.phases = Phases()
         self.captured: dict[Any, tuple[str, int]] = {}  # by identity
         self.kept: list[Any] = []  # keeps ids alive
         self.sources: dict[Source, Source] = {}
         self.traces: dict[int, Source | None] = {}
         self.files: dict[str, bool] = {}  # whether they are the user's
 
-    def run(self, jaxpr: Any, tangents: frozenset[int]) -> Collected:
+    def run(self, jaxpr: Any, tangents: frozenset[int], cotangents: frozenset[int]) -> Collected:
         # A queue, not recursion: a program may be nested deeper than Python's stack.
         queue: _Queue = deque()
         self.program(jaxpr, None, queue)
         while queue:
             self.fill(*queue.popleft(), queue)
         if any(map(differentiates, self.stacks.values())):  # otherwise there are no phases
-            for equation, phase in phases(jaxpr, tangents, self.primitives, self.held).items():
+            self.phases = phases(jaxpr, tangents, cotangents, self.primitives, self.held)
+            for equation, phase in self.phases.of.items():
                 for row in self.rows[equation]:
                     row.phase = phase
         programs = map(self.facts_of, self.programs, self.equations)
@@ -261,6 +267,8 @@ class _Walk:
             unused=tuple(position for position, row in enumerate(rows) if row.unused),
             equations=tuple(row.facts() for row in rows),
             weak=weak(body),
+            kept=self.phases.kept(body),
+            flows=self.flows.of(jaxpr),
         )
 
 

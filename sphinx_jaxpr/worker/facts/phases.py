@@ -1,283 +1,36 @@
-"""The phase of every equation of a jaxpr, from the inputs that are tangents.
+"""The phase of every equation of a jaxpr, and what its backward part keeps.
 
-Marks follow the data: from operands to the programs inside an equation, and to its results.
-
-Marks on operands flow through the programs inside an equation to its results.  Reads
-attributes only and imports no JAX.  A mark is a set of bits; a value has
-the bits of everything that it depends on.  The primitive's meaning, never position alone,
-decides which operand is which input of a program.  Where that is unknown, whatever
-depends on a marked operand is marked with :data:`MAYBE`.
+Phases follow from name stacks and from the inputs that are tangents.  What the backward part
+reads and did not make was kept for it: see :class:`Phases`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterable, Sequence
-from typing import Any, Final, NamedTuple, TypeAlias
+from collections.abc import Generator, Iterable
+from dataclasses import dataclass, field
+from typing import Any, Final, TypeAlias
 
-from .jaxprs import HeldJaxpr, is_reference, open_jaxpr, parameters_of, primitive_name, short_type
+from ...program.model import CONSTANTS, INPUTS, UNKNOWN, Kept
+from .jaxprs import HeldJaxpr, is_reference, open_jaxpr, primitive_name
+from .marks import (
+    DOUBT,
+    FREE,
+    MADE,
+    MAYBE,
+    OWN,
+    SURE,
+    Answer,
+    Ask,
+    Marks,
+    flow,
+    plain,
+    union,
+    unsure_of,
+)
 from .stacks import REMAT, Context
 
-# --- how marks on operands reach the programs inside an equation, and its results
-
-SURE: Final = 1
-MAYBE: Final = 2
-#: The first bit that callers may use.
-FREE: Final = 2
-
-Marks: TypeAlias = tuple[int, ...]
-
-
-class Ask(NamedTuple):
-    """What a program makes of marked inputs; ``slot`` tells the programs of an equation apart."""
-
-    slot: tuple[str, int]
-    program: Any
-    inputs: Marks
-
-
-class Answer(NamedTuple):
-    """Marks of the outputs, and of the inputs at the end: references are written to."""
-
-    outputs: Marks
-    inputs: Marks
-
-
-#: Asks about programs; its value has the marks of the results, and those of the operands.
-Flow: TypeAlias = Generator[Ask, Answer, Answer]
-_Programs: TypeAlias = dict[str, list[Any]]
-
-
-def flow(equation: Any, operands: Marks, programs: dict[str, list[Any]]) -> Flow:
-    """From the marks of an equation's operands through its programs to its results."""
-    propagate = _KNOWN.get(primitive_name(equation))
-    if propagate is None:
-        propagate = _call if _is_like_a_call(equation, programs) else _unknown
-    return propagate(equation, operands, programs)
-
-
-def union(marks: Sequence[int]) -> int:
-    """All marks of several values."""
-    joined = 0
-    for mark in marks:
-        joined |= mark
-    return joined
-
-
-def unsure_of(mark: int) -> int:
-    """Marks that may or may not arrive."""
-    return (mark & ~SURE) | MAYBE if mark else 0
-
-
-def _or(first: Sequence[int], second: Sequence[int]) -> Marks:
-    return tuple(a | b for a, b in zip(first, second, strict=True))
-
-
-def _written(equation: Any, operands: Marks, mark: int) -> Marks:
-    """The operands after an unknown program that may write ``mark`` to references."""
-    if not mark or not any(map(is_reference, equation.invars)):
-        return operands
-    return tuple(
-        operand | mark if is_reference(var) else operand
-        for operand, var in zip(operands, equation.invars, strict=True)
-    )
-
-
-def plain(equation: Any, operands: Marks) -> Answer:
-    """Marks of an equation without programs: every result depends on every operand."""
-    mark = union(operands)
-    return Answer((mark,) * len(equation.outvars), _written(equation, operands, mark))
-
-
-def _unknown(equation: Any, operands: Marks, programs: _Programs) -> Flow:
-    """Claim nothing, since a marked operand may go anywhere."""
-    mark = union(operands)
-    unsure = unsure_of(mark)
-    for name, held in programs.items():
-        for index, program in enumerate(held):
-            inputs = (unsure,) * len(open_jaxpr(program).invars)
-            yield Ask((name, index), program, inputs)
-    single = len(equation.outvars) == 1
-    outputs = (mark if single else unsure,) * len(equation.outvars)
-    return Answer(outputs, _written(equation, operands, unsure))
-
-
-def _is_like_a_call(equation: Any, programs: _Programs) -> bool:
-    """Whether each program takes the operands as they are and returns the results."""
-
-    def types(variables: Sequence[Any]) -> list[str]:
-        return [short_type(var.aval) for var in variables]
-
-    wanted = types(equation.invars), types(equation.outvars)
-    bodies = [open_jaxpr(program) for held in programs.values() for program in held]
-    return all((types(body.invars), types(body.outvars)) == wanted for body in bodies)
-
-
-def _call(equation: Any, operands: Marks, programs: _Programs) -> Flow:
-    """The operands are the inputs, and the outputs are the results."""
-    results: Marks = (0,) * len(equation.outvars)
-    for name, held in programs.items():
-        for index, program in enumerate(held):
-            body = open_jaxpr(program)
-            free = len(body.invars) == len(operands) and len(body.outvars) == len(results)
-            if not free:
-                return (yield from _unknown(equation, operands, programs))
-            answer = yield Ask((name, index), program, operands)
-            results = _or(results, answer.outputs)
-            operands = _or(operands, answer.inputs)
-    return Answer(results, operands)
-
-
-def _cond(equation: Any, operands: Marks, programs: _Programs) -> Flow:
-    """The first operand chooses a branch, so every result depends on it."""
-    results: Marks = (operands[0],) * len(equation.outvars)
-    for index, program in enumerate(programs["branches"]):
-        answer = yield Ask(("branches", index), program, operands[1:])
-        results = _or(results, answer.outputs)
-        operands = (operands[0], *_or(operands[1:], answer.inputs))
-    return Answer(results, operands)
-
-
-def _scan(equation: Any, operands: Marks, programs: _Programs) -> Flow:
-    """Pass the carries through the body until no mark changes."""
-    counts = _scan_counts(parameters_of(equation), len(operands))
-    if counts is None:
-        return (yield from _unknown(equation, operands, programs))
-    first, carries = counts
-    while True:
-        answer = yield Ask(("jaxpr", 0), programs["jaxpr"][0], operands)
-        again = list(_or(operands, answer.inputs))
-        for index in range(carries):
-            again[first + index] |= answer.outputs[index]
-        if tuple(again) == operands:
-            break
-        operands = tuple(again)
-    carried = _or(operands[first : first + carries], answer.outputs[:carries])
-    return Answer((*carried, *answer.outputs[carries:]), operands)
-
-
-def _scan_counts(params: Any, operands: int) -> tuple[int, int] | None:
-    """How many constants and carries a ``scan`` has."""
-    if "num_consts" in params and "num_carry" in params:
-        return int(params["num_consts"]), int(params["num_carry"])
-    # Newer JAX has a tree of the operands instead, in three parts.
-    try:
-        constants, carries, stacked = (len(list(part.vals)) for part in params["ft_in"].unpack())
-    except (KeyError, AttributeError, TypeError, ValueError):
-        return None
-    return (constants, carries) if constants + carries + stacked == operands else None
-
-
-def _while(equation: Any, operands: Marks, programs: _Programs) -> Flow:
-    """Constants of the condition, those of the body, carries; both programs end with these."""
-    of_cond = int(parameters_of(equation)["cond_nconsts"])
-    of_body = int(parameters_of(equation)["body_nconsts"])
-    consts, own = operands[:of_cond], operands[of_cond : of_cond + of_body]
-    carries = operands[of_cond + of_body :]
-    body, condition = programs["body_jaxpr"][0], programs["cond_jaxpr"][0]
-    while True:
-        answer = yield Ask(("body_jaxpr", 0), body, (*own, *carries))
-        asked = yield Ask(("cond_jaxpr", 0), condition, (*consts, *carries))
-        again_own = _or(own, answer.inputs[:of_body])
-        again = _or(_or(carries, answer.inputs[of_body:]), answer.outputs)
-        if (again, again_own) == (carries, own):
-            break
-        carries, own = again, again_own
-    # The condition decides how often the body runs.
-    decided = union(asked.outputs)
-    return Answer(tuple(carry | decided for carry in carries), (*consts, *own, *carries))
-
-
-def _reducer(equation: Any, operands: Marks, programs: _Programs) -> Flow:
-    """A program that combines elements: either of its inputs may derive from any of them."""
-    mark = union(operands)
-    for name, held in programs.items():
-        for index, program in enumerate(held):
-            yield Ask((name, index), program, (mark,) * len(open_jaxpr(program).invars))
-    return Answer((mark,) * len(equation.outvars), operands)
-
-
-def _linear_solve(equation: Any, operands: Marks, programs: _Programs) -> Flow:
-    """Constants of each program in turn, then the right-hand side."""
-    try:
-        counts = [int(count) for count in parameters_of(equation)["const_lengths"]]
-        inner = programs["jaxprs"]
-        names = ["matvec", "vecmat", "solve", "transpose_solve"]
-        held = [getattr(parameters_of(equation)["jaxprs"], name) for name in names]
-    except (KeyError, TypeError, ValueError, AttributeError):
-        return (yield from _unknown(equation, operands, programs))
-    if len(counts) != len(held):
-        return (yield from _unknown(equation, operands, programs))
-    side = operands[sum(counts) :]
-    results: Marks = (0,) * len(equation.outvars)
-    starts = [sum(counts[:index]) for index in range(len(counts))]
-    for name in ("solve", "matvec", "vecmat", "transpose_solve"):
-        index = names.index(name)
-        program = held[index]
-        if program is None:
-            continue
-        consts = operands[starts[index] : starts[index] + counts[index]]
-        inputs = (*consts, *side)
-        if len(open_jaxpr(program).invars) != len(inputs):
-            return (yield from _unknown(equation, operands, programs))
-        answer = yield Ask(("jaxprs", [p is program for p in inner].index(True)), program, inputs)
-        if name == "solve":
-            results = answer.outputs[: len(results)]
-            # The other programs are applied to the unknown of the system.
-            if len(side) == len(results):
-                side = _or(side, results)
-    return Answer(results, operands)
-
-
-def _pallas(equation: Any, operands: Marks, programs: _Programs) -> Flow:
-    """The kernel's inputs are references: to operands, to results, to scratch memory."""
-    kernel = programs["jaxpr"][0]
-    size, results = len(open_jaxpr(kernel).invars), len(equation.outvars)
-    spare = size - len(operands)
-    if spare < results:
-        return (yield from _unknown(equation, operands, programs))
-    inputs = (*operands, *(0,) * spare)
-    while True:  # one step of the grid may read what another one wrote
-        answer = yield Ask(("jaxpr", 0), kernel, inputs)
-        if answer.inputs == inputs:
-            break
-        inputs = answer.inputs
-    made = inputs[len(operands) : len(operands) + results]
-    return Answer(made, operands)
-
-
-def _run_state(equation: Any, operands: Marks, programs: _Programs) -> Flow:
-    """The results are the final contents of the references."""
-    body = programs["jaxpr"][0]
-    count = len(operands)
-    if count != len(equation.outvars) or count != len(open_jaxpr(body).invars):
-        return (yield from _unknown(equation, operands, programs))
-    answer = yield Ask(("jaxpr", 0), body, operands)
-    return Answer(answer.inputs, operands)
-
-
-_Kind: TypeAlias = Callable[[Any, Marks, _Programs], Flow]
-_CALLS = (
-    "jit pjit closed_call core_closed_call core_call call remat remat2 checkpoint custom_jvp_call"
-    " custom_vjp_call custom_vjp_call_jaxpr shard_map xla_pmap composite custom_dce_call"
-    " custom_vmap_call linear_call"
-).split()
-_REDUCERS = (
-    "reduce reduce_window scatter scatter-add scatter_add scatter-mul scatter_mul scatter-min"
-    " scatter_min scatter-max scatter_max scatter-sub scatter_sub scatter-apply"
-).split()
-_KNOWN: dict[str, _Kind] = {
-    **dict.fromkeys(_CALLS, _call),
-    **dict.fromkeys(_REDUCERS, _reducer),
-    "cond": _cond,
-    "scan": _scan,
-    "while": _while,
-    "custom_linear_solve": _linear_solve,
-    "pallas_call": _pallas,
-    "run_state": _run_state,
-}
-
-
-# --- the phase of every equation: forward, tangent, transpose, recomputed, or none
+#: The phases of the backward part.
+BACKWARD: Final = frozenset({"transpose", "recomputed"})
 
 _Key: TypeAlias = tuple[int, Context, Marks]
 # Asks for a program in a context, and whether to record what is found.
@@ -285,26 +38,68 @@ _Visit: TypeAlias = tuple[Any, Context, Marks, bool]
 _Run: TypeAlias = Generator[_Visit, Answer, Answer]
 
 
-def phases(
-    jaxpr: Any, tangents: Iterable[int], primitives: Iterable[str], held: HeldJaxpr
-) -> dict[int, str]:
-    """The phase of each equation at any depth, by its ``id``.
+@dataclass
+class Phases:
+    """What became of a walk through a program and all inside it.
 
-    ``tangents`` are positions of inputs; ``primitives`` all that the programs use.
+    ``of`` has the phase of each equation, by its ``id``: forward, tangent, transpose,
+    recomputed, or none.  ``reads`` has for each program, by its ``id``, the values that an
+    equation of the backward part reads and that part did not make, as ids of the equation
+    and of the value.  ``doubtful`` are programs of which that is unknown.
+    """
+
+    of: dict[int, str] = field(default_factory=dict)
+    reads: dict[int, set[tuple[int, int]]] = field(default_factory=dict)
+    doubtful: set[int] = field(default_factory=set)
+
+    def kept(self, body: Any) -> Kept | None:
+        """The values that a program keeps for its backward part, in the order of its text.
+
+        ``None`` where there is no such part; :data:`UNKNOWN` where it may read others, too.
+        """
+        if not any(self.of.get(id(equation)) in BACKWARD for equation in body.eqns):
+            return None
+        if id(body) in self.doubtful:
+            return UNKNOWN
+        reads = self.reads.get(id(body), ())
+        kept = {value for equation, value in reads if self.of.get(equation) in BACKWARD}
+        listed = [(CONSTANTS, body.constvars), (INPUTS, body.invars)]
+        listed += [(position, equation.outvars) for position, equation in enumerate(body.eqns)]
+        return tuple(
+            (owner, index)
+            for owner, variables in listed
+            for index, var in enumerate(variables)
+            if id(var) in kept
+        )
+
+
+def phases(
+    jaxpr: Any,
+    tangents: Iterable[int],
+    cotangents: Iterable[int],
+    primitives: Iterable[str],
+    held: HeldJaxpr,
+) -> Phases:
+    """The phases of a program and of all inside it.
+
+    ``tangents`` and ``cotangents`` are positions of inputs; ``primitives`` all that the
+    programs use.
     """
     work = _Phases(held, not REMAT.isdisjoint(primitives))
     body = open_jaxpr(jaxpr)
-    wanted = frozenset(tangents)
-    marks = tuple(SURE if index in wanted else 0 for index in range(len(body.invars)))
+    varying, seeds = frozenset(tangents), frozenset(cotangents)
+    marks = tuple(
+        SURE * (index in varying) | MADE * (index in seeds) for index in range(len(body.invars))
+    )
     work.visit((body, Context(), marks, True))
-    return work.phases
+    return work.result
 
 
 class _Phases:
     def __init__(self, held: HeldJaxpr, has_remat: bool) -> None:
         self.held = held
         self.has_remat = has_remat
-        self.phases: dict[int, str] = {}
+        self.result = Phases()
         self.answers: dict[_Key, Answer] = {}
         self.written: set[_Key] = set()
         self.contexts: dict[tuple[Context, int, bool, bool], Context] = {}
@@ -333,29 +128,45 @@ class _Phases:
         key = (id(body), context, inputs)
         marks = {id(var): mark for var, mark in zip(body.invars, inputs, strict=True)}
         for equation in body.eqns:
-            operands = tuple([marks.get(id(operand), 0) for operand in equation.invars])
+            operands = tuple(
+                [MADE if hasattr(o, "val") else marks.get(id(o), 0) for o in equation.invars]
+            )
             here = self.context(context, equation)
             if self.held.of(equation):
                 answer = yield from self.equation(equation, here, operands, write)
             else:
                 answer = plain(equation, operands)
-            made = _levels(here.between)
+            made = _levels(here.between) | MADE * bool(here.backward or here.seeds)
             if made or any(answer.outputs):
                 for var, mark in zip(equation.outvars, answer.outputs, strict=True):
-                    marks[id(var)] = mark | made
+                    marks[id(var)] = (mark & ~OWN) | made
             if answer.inputs != operands:
-                marks.update(zip(map(id, equation.invars), answer.inputs, strict=True))
+                for var, mark in zip(equation.invars, answer.inputs, strict=True):
+                    if is_reference(var):  # which was written to
+                        marks[id(var)] = (mark & ~OWN) | (marks.get(id(var), 0) & OWN)
             if write:
-                phase = _phase(here, operands)
-                if self.phases.setdefault(id(equation), phase) != phase:
-                    self.phases[id(equation)] = ""
+                self.write(body, equation, here, operands)
         ends = (
-            tuple(marks.get(id(var), 0) for var in some) for some in (body.outvars, body.invars)
+            tuple([MADE if hasattr(v, "val") else marks.get(id(v), 0) for v in some])
+            for some in (body.outvars, body.invars)
         )
         answer = self.answers[key] = Answer(*ends)
         if write:
             self.written.add(key)
         return answer
+
+    def write(self, body: Any, equation: Any, here: Context, operands: Marks) -> None:
+        """Record the phase of an equation, and what it reads of what was kept for it."""
+        phase = _phase(here, operands)
+        if self.result.of.setdefault(id(equation), phase) != phase:
+            self.result.of[id(equation)] = ""
+        if not here.backward:
+            return
+        for var, mark in zip(equation.invars, operands, strict=True):
+            if mark & DOUBT:
+                self.result.doubtful.add(id(body))
+            elif not mark & MADE:
+                self.result.reads.setdefault(id(body), set()).add((id(equation), id(var)))
 
     def context(self, around: Context, equation: Any) -> Context:
         """The context of an equation; many share a stack."""

@@ -14,15 +14,18 @@ from typing import Any, Final, NamedTuple
 REMAT: Final = frozenset({"remat", "remat2", "checkpoint"})
 
 _REMATTED: Final = "rematted_computation"
-# Scopes that ``jacfwd`` and ``hessian`` are put into: between the two of a level,
-# JAX makes the tangents that go into the function.
-_SCOPE: Final = re.compile(r"sphinx-jaxpr-(outside|inside)-(\d+)")
+# Scopes that ``jacfwd``, ``jacrev`` and ``hessian`` are put into: between the two of a level,
+# JAX makes the tangents that go into the function, or the cotangents of its results.
+_SCOPE: Final = re.compile(r"sphinx-jaxpr-(outside|inside|around|within)-(\d+)")
 _TRANSFORMS: Final = frozenset({"jvp", "transpose", "vmap", "pmap", "shard_map", "jit", "pjit"})
 _WORD: Final = re.compile(r"([\w.]+)\((?=.*\))|[^/()]+")
 
 
 def scope(side: str, level: int) -> str:
-    """The name of a scope: ``outside`` or ``inside`` a transform that creates tangents."""
+    """The name of a scope: ``outside`` or ``inside`` a transform that creates tangents.
+
+    ``around`` and ``within`` are the same for one that creates cotangents.
+    """
     return f"sphinx-jaxpr-{side}-{level}"
 
 
@@ -31,8 +34,8 @@ class Context(NamedTuple):
 
     ``backward`` is ``"transpose"``, ``"recomputed"`` or ``""``; ``linear`` whether
     JAX differentiates forward here; ``outside`` and ``inside`` have a bit for each
-    level of :func:`scope` entered; ``in_remat``: what is inside is the program of a
-    remat that was differentiated.
+    level of :func:`scope` entered, ``around`` and ``within`` too; ``in_remat``: what is
+    inside is the program of a remat that was differentiated.
     """
 
     backward: str = ""
@@ -40,6 +43,13 @@ class Context(NamedTuple):
     outside: int = 0
     inside: int = 0
     in_remat: bool = False
+    around: int = 0
+    within: int = 0
+
+    @property
+    def seeds(self) -> int:
+        """The levels at which cotangents are created here."""
+        return self.around & ~self.within
 
     @property
     def between(self) -> int:
@@ -54,6 +64,7 @@ class Context(NamedTuple):
         """
         backward, linear = self.backward, self.linear
         outside, inside = self.outside, self.inside
+        around, within = self.around, self.within
         before, differentiated_twice = "", False
         for is_transform, name in items(name_stack):
             if is_transform and name == "transpose":
@@ -63,10 +74,13 @@ class Context(NamedTuple):
                 linear = linear or name == "jvp"
                 # What JAX differentiates here takes the tangents created before.
                 inside |= outside * (name == "jvp")
+                within |= around * (name == "jvp")
             elif match := _SCOPE.fullmatch(name):
                 bit = 1 << int(match[2])
                 outside |= bit * (match[1] == "outside")
                 inside |= bit * (match[1] == "inside")
+                around |= bit * (match[1] == "around")
+                within |= bit * (match[1] == "within")
                 continue
             elif name == _REMATTED:
                 # JAX's own scope begins the stacks inside a remat; where a second
@@ -77,7 +91,7 @@ class Context(NamedTuple):
                 if first or (dissolved and dissolves):
                     backward = "recomputed"
             before = "transform" if is_transform else "scope"
-        return Context(backward, linear, outside, inside, again)
+        return Context(backward, linear, outside, inside, again, around, within)
 
 
 def differentiates(name_stack: Any) -> bool:

@@ -58,7 +58,7 @@ def _by_position(
     name: str, prepared: Callable[[Stage, Options], Stage]
 ) -> Callable[[Stage, Options], Stage]:
     """A transform of JAX that takes ``argnums``, applied to the prepared stage."""
-    transform = getattr(jax, name)
+    transform = _WITH_SCOPES.get(name) or getattr(jax, name)
 
     def differentiate(stage: Stage, options: Options) -> Stage:
         stage.need(name)
@@ -66,9 +66,8 @@ def _by_position(
         _refuse_refs(stage, where, name)
         inner = prepared(stage, options)
         options_text = "" if where == 0 else f", argnums={where}"
-        apply = _with_tangents_known(transform) if name in _MAKES_TANGENTS else transform
         return Stage.of(
-            apply(inner.fn, argnums=where),
+            transform(inner.fn, argnums=where),
             stage.args,
             stage.names,
             f"jax.{name}({inner.call}{options_text})",
@@ -77,22 +76,33 @@ def _by_position(
     return differentiate
 
 
-#: Transforms that create all basis tangents and push them through the function.
-_MAKES_TANGENTS = frozenset({"jacfwd", "hessian"})
-
-
-def _with_tangents_known(transform: Callable[..., Any]) -> Callable[..., Any]:
+def _between_scopes(transform: Callable[..., Any], outer: str, inner: str) -> Callable[..., Any]:
     """``transform`` in a named scope, and what it differentiates in another one.
 
-    The values that JAX creates between the two are tangents.  Scopes don't change the text.
+    The values that JAX creates between the two are tangents, or cotangents.  Scopes don't
+    change the text.
     """
 
     def apply(fn: Callable[..., Any], **options: Any) -> Callable[..., Any]:
         level = next(_LEVELS)
-        inner = _scoped(fn, scope("inside", level))
-        return _scoped(transform(inner, **options), scope("outside", level))
+        scoped = _scoped(fn, scope(inner, level))
+        return _scoped(transform(scoped, **options), scope(outer, level))
 
     return apply
+
+
+_JACFWD = _between_scopes(jax.jacfwd, "outside", "inside")
+_JACREV = _between_scopes(jax.jacrev, "around", "within")
+
+
+def _hessian(fn: Callable[..., Any], argnums: Any) -> Callable[..., Any]:
+    """As :func:`jax.hessian` is made."""
+    made: Callable[..., Any] = _JACFWD(_JACREV(fn, argnums=argnums), argnums=argnums)
+    return made
+
+
+#: Transforms that create a basis of all tangents, or cotangents.
+_WITH_SCOPES = {"jacfwd": _JACFWD, "jacrev": _JACREV, "hessian": _hessian}
 
 
 def _scoped(fn: Callable[..., Any], name: str) -> Callable[..., Any]:
@@ -198,9 +208,11 @@ def vjp(stage: Stage, options: Options) -> Stage:
         at = tuple(values[i] for i in where)
         return jax.vjp(_closed(stage, where, values), *at)[1](values[-1])
 
-    return Stage.written(
+    made = Stage.written(
         run,
         [*stage.args, jax.tree.map(_tangent, stage.out)],
         [*stage.names, cotangent],
         f"jax.vjp({inner.call}, {primals})[1]({cotangent})",
     )
+    made.cotangents = frozenset({len(stage.args)})
+    return made

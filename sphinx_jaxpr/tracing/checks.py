@@ -391,6 +391,7 @@ _COMMON: Final[Mapping[str, _Check]] = {
     "inputs": _PAIRS,
     "mesh": _text,
     "settings": _PAIRS,
+    "undifferentiated": _PAIRS,
 }
 _PROGRAM: Final[Mapping[str, _Check]] = {
     "text": _text,
@@ -398,7 +399,7 @@ _PROGRAM: Final[Mapping[str, _Check]] = {
     "constants": _SIZES,
     "facts": _facts,
 }
-_OPTIONAL: Final = frozenset(["source", "mesh", "settings"])
+_OPTIONAL: Final = frozenset(["source", "mesh", "settings", "undifferentiated"])
 
 
 # --- replies of the worker

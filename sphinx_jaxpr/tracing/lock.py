@@ -23,7 +23,7 @@ from .grammar import Aval, Call, Mesh, Name, Ref, Value
 from .packs import Seen, read_seen, seen
 from .request import Request
 from .result import Result
-from .specs import nested_source
+from .specs import call_source, nested_source
 
 # --- the files of the lock
 
@@ -107,8 +107,8 @@ def written(value: Value) -> str:
             return text
         case Aval() | Ref():
             return str(value)
-        case Call(name, items):
-            return f"{name}({', '.join(map(written, items))})"
+        case Call():
+            return call_source(value, written)
     return nested_source(value, written) or repr(value)
 
 

@@ -164,8 +164,12 @@ def encode(value: Value | Mesh) -> Any:
             return {"ref": encode(inner)}
         case Mesh(axes, types):
             return {"mesh": [list(pair) for pair in axes], "types": list(types)}
-        case Call(name, items):
-            return {"call": name, "items": [encode(item) for item in items]}
+        case Call(name, items, keywords):
+            return {
+                "call": name,
+                "items": [encode(item) for item in items],
+                **({"named": [[key, encode(item)] for key, item in keywords]} if keywords else {}),
+            }
         case tuple():
             return {"tuple": [encode(item) for item in value]}
         case list():
@@ -195,7 +199,8 @@ def decode(data: Any) -> Any:
     if "mesh" in data:
         return Mesh(tuple((axis, size) for axis, size in data["mesh"]), tuple(data["types"]))
     if "call" in data:
-        return Call(data["call"], tuple(decode(item) for item in data["items"]))
+        named = tuple((key, decode(item)) for key, item in data.get("named", ()))
+        return Call(data["call"], tuple(decode(item) for item in data["items"]), named)
     if "tuple" in data:
         return tuple(decode(item) for item in data["tuple"])
     if "dict" in data:

@@ -7,12 +7,14 @@ transform starts there.  Its function is entered in ``worker/transforms/table.py
 from __future__ import annotations
 
 import difflib
+import re
 import string
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
 from ..program.dtypes import DTYPES, KEYS, MEANT_DTYPES
+from ..program.text import shorten
 
 # --- the values
 
@@ -90,10 +92,16 @@ class Mesh:
 
 @dataclass(frozen=True)
 class Call:
-    """A name with arguments, as in ``save_only_these_names("a")``."""
+    """A name with arguments: ``save_only_these_names("a")``, ``Model(w=f32[2,3])``."""
 
     name: str
     arguments: tuple[Value, ...]
+    keywords: tuple[tuple[str, Value], ...] = ()
+
+    @property
+    def values(self) -> list[Value]:
+        """All arguments, however they are passed."""
+        return [*self.arguments, *(value for _, value in self.keywords)]
 
 
 Value: TypeAlias = (
@@ -202,6 +210,8 @@ _SHORT: Final[dict[str, str]] = {
     **{long: short for short, long in DTYPES.items()},
     **MEANT_DTYPES,
 }
+#: A spec behind a colon, as in ``x: f32[2,3]``.
+_SPEC: Final = re.compile(r":\s*([\w.]+(?:<\w+>)?\[[\w\s,@()]*\])")
 _ENDLESS: Final = {"inf": "inf", "infinity": "inf", "nan": "nan"}
 
 
@@ -233,19 +243,38 @@ def meant_name(name: str) -> str:
 
 def meant_call(value: Any) -> str:
     """The value that a call means, ``""`` if there is none: ``float("-inf")``."""
-    if isinstance(value, Call) and value.name == "float" and len(value.arguments) == 1:
-        text = str(value.arguments[0]).strip().lower()
+    if isinstance(value, Call) and value.name == "float" and len(value.values) == 1:
+        text = str(value.values[0]).strip().lower()
         sign = "-" if text.startswith("-") else ""
         if number := _ENDLESS.get(text.lstrip("+-"), ""):
             return f"{sign}{number}"
     return ""
 
 
-def separating(rest: str) -> str:
-    """A hint for a character that is found instead of a comma."""
+def meant_array(value: Any) -> str:
+    """The array whose shape a tuple of numbers looks like, ``""`` if it does not."""
+    if not isinstance(value, (tuple, list)) or not value:
+        return ""
+    sizes = [size for size in value if type(size) is int and size > 0]
+    return str(Aval("f32", tuple(sizes))) if len(sizes) == len(value) else ""
+
+
+def call_source(call: Call, source: Callable[[Any], str], name: str = "") -> str:
+    """A call as Python source, of a function with another ``name`` if one is given."""
+    listed = [source(value) for value in call.arguments]
+    listed += [f"{key}={source(value)}" for key, value in call.keywords]
+    return f"{name or call.name}({', '.join(listed)})"
+
+
+def separating(before: str, rest: str) -> str:
+    """A hint for a character that is found instead of a comma, behind the text ``before``."""
     if rest.startswith("@"):
         return "; mesh axes follow a dimension, as in f32[4@a,8]"
     if rest.startswith(":"):
+        name = re.split(r"[,\n]", before)[-1].strip()
+        spec = _SPEC.match(rest)
+        if name.isidentifier() and spec is not None:
+            return f"; write {shorten(f'{name}={spec[1]}')[1:-1]}"
         return "; a name is joined with '=', as in x=f32[8]"
     if rest.startswith("{"):
         return "; a mutable array is written Ref{f32[3]}"

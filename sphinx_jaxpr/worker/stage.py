@@ -27,7 +27,8 @@ class Stage:
     applied to its names (``f(x, n=3)``).  ``tangents`` are the positions of
     arguments that a transform, this one or one before, introduced as tangents.
     ``own`` has the author's name for an argument if the call uses another;
-    ``trees`` the structures of the objects that the page names, and the source of each.
+    ``trees`` the structures of the objects that the page names, and the source of each;
+    ``made`` the words in ``call`` for objects that the page makes, and the source of each.
     """
 
     fn: Callable[..., Any]
@@ -40,6 +41,17 @@ class Stage:
     like: Stage | None = field(default=None, repr=False)  # a stage with the same result
     own: Mapping[str, str] = field(default_factory=dict)
     trees: tuple[tuple[Any, str], ...] = ()
+    made: tuple[tuple[str, str], ...] = ()
+    #: Leaves that a transform left out of differentiation, each with its type.
+    undifferentiated: Pairs = ()
+
+    @property
+    def source(self) -> str:
+        """``call`` as an expression that needs no other: what the page makes is made first."""
+        if not self.made:
+            return self.call
+        words, sources = zip(*self.made, strict=True)
+        return f"(lambda {', '.join(words)}: {self.call})({', '.join(sources)})"
 
     @classmethod
     def of(
@@ -93,7 +105,10 @@ class Stage:
         """This stage after one whose arguments its own begin with; those keep their roles."""
         self.tangents |= before.tangents
         self.own = {**before.own, **self.own}
-        self.trees = before.trees
+        self.trees, self.made = before.trees, before.made
+        self.undifferentiated = tuple(
+            dict.fromkeys((*before.undifferentiated, *self.undifferentiated))
+        )
         return self
 
     @property

@@ -17,7 +17,7 @@ from typing import Any
 import jax
 from jax.sharding import AbstractMesh
 
-from ..tracing.grammar import Aval, Name, Ref, Step, nearest
+from ..tracing.grammar import Aval, Call, Name, Ref, Step, nearest
 from ..tracing.jobs import PAGE
 from ..tracing.request import Request
 from ..tracing.result import ErrorKind, FunctionSource, Pairs, Result, TracedProgram
@@ -91,7 +91,7 @@ def _holds_array(value: Any) -> bool:
         return any(map(_holds_array, value))
     if isinstance(value, dict):
         return any(map(_holds_array, value.values()))
-    return isinstance(value, (Aval, Ref))
+    return isinstance(value, (Aval, Ref, Call))
 
 
 # --- requests
@@ -161,7 +161,10 @@ class Tracer:
             stage = self._stage(request, value, module, name)
             pairs = zip(stage.known_as, stage.args, strict=True)
             args = tuple((names, describe(arg)) for names, arg in pairs)
-            self.partial = replace(self.partial, call=stage.call, args=args)
+            left_out = stage.undifferentiated
+            self.partial = replace(
+                self.partial, call=stage.source, args=args, undifferentiated=left_out
+            )
             jaxpr, out = jax.make_jaxpr(stage.fn, return_shape=True)(*stage.args)
             stage.result = results(jaxpr, out)
             self.partial = replace(self.partial, inputs=stage.inputs)
@@ -263,7 +266,8 @@ class Tracer:
         after = Stage.of(made[0], args, names, call)
         if same:
             return after.after(stage)
-        after.trees = stage.trees
+        after.trees, after.made = stage.trees, stage.made
+        after.undifferentiated = stage.undifferentiated
         return after
 
 

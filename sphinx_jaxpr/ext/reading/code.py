@@ -279,9 +279,9 @@ def _names_in(value: Any) -> Iterator[str]:
     match value:
         case Name(text):
             yield text
-        case Call(name, items):
+        case Call(name):
             yield name
-            yield from _names_in(list(items))
+            yield from _names_in(value.values)
         case tuple() | list():
             for item in value:
                 yield from _names_in(item)

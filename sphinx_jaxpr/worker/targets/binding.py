@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 import keyword
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
@@ -212,9 +213,11 @@ def bind(
     static: Sequence[tuple[str | int, Value]],
     names_of: ReachableNames,
     mesh: Any = None,
+    source: str = "",
 ) -> Stage:
     """The target as a function of the traced arguments alone.
 
+    ``call_name`` is what messages call it, ``source`` its Python source if that is another.
     ``mesh`` is the mesh that specs such as ``f32[4@a,8]`` are split over.
     """
     callee = callee_of(fn, call_name)
@@ -234,14 +237,15 @@ def bind(
     values = SpecifiedArguments(specs, labels, bound, names_of, mesh, trees).all()
     order = [name for name, _ in plan if name in values]
     mixed = {name: values[name] for name in order if is_mixed(values[name])}
-    hidden = {*_USED, call_name.partition(".")[0], *roots_of(fixed.values())}
+    source = source or call_name
+    hidden = {*_USED, re.split(r"\W", source, maxsplit=1)[0], *roots_of(fixed.values())}
     if mixed:  # the call contains what the page says of these
         hidden |= {"hasattr", *roots_of(given.values())}
     safe = _safe(order, labels, hidden)
     made: dict[str, str] = {}
     if not bound and not mixed and not any(by_name for _, by_name in plan):
         traced = [values[name] for name in order]
-        stage = Stage.of(fn, traced, [safe[name] for name in order], call_name)
+        stage = Stage.of(fn, traced, [safe[name] for name in order], source)
     else:
         sources = {name: text for name, (_, text) in bound.items()} | safe
         for name, tree in mixed.items():
@@ -253,7 +257,7 @@ def bind(
             trees.append((jax.tree.structure(only_arrays(tree)), ONLY_ARRAYS.format(whole)))
         fixed_values = {name: value for name, (value, _) in bound.items()}
         target = _Bound(fn, plan, order, fixed_values, mixed)
-        stage = _written(target, call_name, sources, values, safe)
+        stage = _written(target, source, sources, values, safe)
     stage.trees = tuple(trees)
     stage.made = tuple(made.items())
     stage.own = {safe[name]: labels[name] for name in order if safe[name] != labels[name]}

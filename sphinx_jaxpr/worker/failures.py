@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.machinery
 import linecache
 import os
+import re
 import traceback
 from collections.abc import Sequence
 from dataclasses import replace
@@ -164,7 +165,7 @@ def describe(
     ``mro`` holds the names of the exception's classes, so that ``raises:
     TypeError`` accepts a subclass.
     """
-    message = message_of(error)
+    message = _without_places(message_of(error), package_folder)
     if is_a(error, RequestError):  # its message is enough
         return replace(report_of(error), message=message)
     trace = BaseException.__dict__["__traceback__"].__get__(error)
@@ -209,6 +210,12 @@ def message_of(error: BaseException) -> str:
         text = syntax.msg
     text = printable(text.strip())
     return text if len(text) <= MAX_MESSAGE else text[:MAX_MESSAGE] + "..."
+
+
+def _without_places(message: str, package_folder: str) -> str:
+    """A message in which JAX names no line of this package, whose functions wrap the page's."""
+    ours = re.escape(os.path.join(package_folder, ""))
+    return re.sub(rf"( (at|in|on line|from))? {ours}[^\s:]*:\d+(:\d+)?( \([^)\n]*\))?", "", message)
 
 
 def printable(text: str) -> str:

@@ -6,6 +6,7 @@ import functools
 import inspect
 import keyword
 import re
+import typing
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
@@ -138,7 +139,8 @@ class Callee:
         problem = RequestError(
             ErrorKind.OPTION,
             f"no spec for {', '.join(map(repr, missing))} of {self};"
-            f" write args as in {', '.join(f'{name}=f32[8]' for name in missing)}",
+            f" write args as in {', '.join(f'{name}=f32[8]' for name in missing)}"
+            f"{_as_factory(fn, missing)}",
             option="args",
         )
         if not self.claimed:
@@ -155,6 +157,32 @@ class Callee:
                 raise
 
         return called
+
+
+def _as_factory(fn: Callable[..., Any], missing: Sequence[str]) -> str:
+    """A hint if a function says that it returns functions: a page may want one of these."""
+    try:
+        result = inspect.get_annotations(inspect.unwrap(fn), eval_str=True).get("return")
+        fields = typing.get_type_hints(result) if _is_named_tuple(result) else {}
+    except Exception:  # an annotation may be any code
+        return ""
+    names = [name for name, kind in fields.items() if _is_function_type(kind)]
+    if not names and not _is_function_type(result):
+        return ""
+    then = f" and then: {' or '.join(names)}" if names else ""
+    given = ", ".join(f"{name}=..." for name in missing)
+    return f"; it returns functions: to trace one, write make: {given}{then}"
+
+
+def _is_named_tuple(kind: Any) -> bool:
+    return isinstance(kind, type) and issubclass(kind, tuple) and hasattr(kind, "_fields")
+
+
+def _is_function_type(kind: Any) -> bool:
+    origin = typing.get_origin(kind) or kind
+    return origin is Callable or (
+        isinstance(kind, type) and "__call__" in vars(kind) and getattr(kind, "_is_protocol", False)
+    )
 
 
 def callee_of(fn: Callable[..., Any], call_name: str) -> Callee:

@@ -21,6 +21,8 @@ from .reach import Unreachable
 
 #: How many functions of an object a message lists.
 _LISTED: Final = 6
+#: Modules of numbers, texts and arrays, whose methods nobody traces.
+_PLAIN: Final = ("builtins", "numpy", "jax", "jaxlib")
 
 
 class Made(NamedTuple):
@@ -103,7 +105,7 @@ def _part(whole: Any, then: str, source: str, names: OptionNames) -> tuple[Any, 
         try:
             value = names.follow(value, step, True, names.module.__name__)
         except Unreachable as error:
-            listed = _functions(value)
+            listed = _functions(value) if "did you mean" not in str(error) else []
             has = f"; its functions: {', '.join(listed)}" if listed else ""
             raise _refused("then", f"{_returned(value, before)}, which {error}{has}") from None
         text = f"{text}.{step}"
@@ -128,6 +130,8 @@ def _functions(value: Any) -> list[str]:
         return [name for name, item in zip(fields, value, strict=False) if callable(item)]
     if isinstance(value, (tuple, list)):
         return [str(number) for number, item in enumerate(value) if callable(item)][:_LISTED]
+    if type(value).__module__.partition(".")[0] in _PLAIN:
+        return []
     members = {**vars(type(value)), **getattr(value, "__dict__", {})}
     return [
         name

@@ -53,9 +53,11 @@ class OptionNames(ReachableNames):
         try:
             return super().find(path, called=called)
         except Unreachable as error:
-            if error.inside != "":
-                raise
-            return self._beside(path, called, error)
+            if error.inside == "":
+                return self._beside(path, called, error)
+            first, _, rest = path.partition(".")
+            hint = _hint(first, rest) if error.inside == first and first not in _ALWAYS else ""
+            raise Unreachable(f"{error}{hint}", error.inside, error.module) from None
 
     def _beside(self, path: str, called: bool, missing: Unreachable) -> tuple[Any, ModuleType]:
         """What a name means that no module of the target has."""

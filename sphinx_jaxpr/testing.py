@@ -33,7 +33,7 @@ from .program.query.scope import Scope
 from .program.query.syntax import PathError
 from .program.query.views import Uses
 from .program.text import clipped, spelled_all
-from .tracing.making import meant
+from .tracing.making import called_target
 from .tracing.options import TraceOptions, names_function, read_options
 from .tracing.request import Request, check_name, local_name, variants
 from .tracing.result import Result
@@ -121,9 +121,9 @@ def assert_claims(
     ``function`` is a callable, or ``"package.module:function"``.  The arguments are one
     text of specs as in the option ``args``, or arrays, ``jax.ShapeDtypeStruct`` and trees
     of these, of which only the types matter.  ``transforms``, ``static``, ``mesh``, ``make``
-    and ``then`` are written as in the directive ``jaxpr-transform``; claims are expressions of the language
-    of paths, in which the function has its own name, or ``name``.  The result can evaluate further
-    expressions.
+    and ``then`` are written as in the directive ``jaxpr-transform``; claims are expressions of
+    the language of paths, in which the function has its own name, or ``name``.  The result can
+    evaluate further expressions.
     """
     __tracebackhide__ = True
     traced = trace(
@@ -170,7 +170,7 @@ def trace(
     try:
         if isinstance(function, str):
             if not names_function(function):
-                if (called := meant(function)) is not None:
+                if (called := called_target(function)) is not None:
                     raise ValueError(f"{function!r}: {called.hint('{}={!r}')}")
                 raise ValueError(
                     f"{function!r} does not name a function; expected package.module:name"

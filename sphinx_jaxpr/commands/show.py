@@ -21,7 +21,7 @@ from ..program.text import on_one_line
 from ..tracing import client, fingerprint
 from ..tracing.grammar import nearest, shorten
 from ..tracing.jobs import Job, seconds
-from ..tracing.making import meant
+from ..tracing.making import called_target
 from ..tracing.masking import PathMasker
 from ..tracing.options import OPEN_WORDS, names_function, narrowed, read_open, read_options
 from ..tracing.request import Request, check_name, is_target, local_name, variants
@@ -216,7 +216,7 @@ def run(options: argparse.Namespace) -> int:
 def _requests(options: argparse.Namespace) -> list[tuple[str, Request]]:
     """The requests by label: the function itself, then its variants."""
     if not names_function(options.target):
-        if (called := meant(options.target)) is not None:
+        if (called := called_target(options.target)) is not None:
             raise UsageError(f"{shorten(options.target)}: {called.hint('--{} {!r}')}")
         raise UsageError(
             f"{shorten(options.target)} does not name a function; expected package.module:function"

@@ -72,7 +72,7 @@ class MeantCall(NamedTuple):
         return f"a target is not called; write {self.target} with {options}"
 
 
-def meant(text: str) -> MeantCall | None:
+def called_target(text: str) -> MeantCall | None:
     """The options for a target that is written as a call, if it can be read as one."""
     match = _CALLED.fullmatch(text.strip())
     if match is None or not is_target(match[1]):

@@ -11,7 +11,7 @@ from docutils import nodes
 
 from ...program.text import shorten
 from ...tracing.jobs import PAGE, seconds
-from ...tracing.making import meant
+from ...tracing.making import called_target
 from ...tracing.options import (
     SHOW_WORDS,
     TraceOptions,
@@ -184,7 +184,7 @@ class JaxprTransform(BlockDirective):
                 f"{shorten(argument)} does not name a function; expected package.module:qualname,"
                 f" as in {self._form('package.module:function')}"
             )
-            if (called := meant(argument)) is not None:
+            if (called := called_target(argument)) is not None:
                 problem = f"{shorten(argument)} does not name a function: {called.hint()}"
             if is_bare(resolved):  # if the page has code, that is known once all is read
                 self.without_code = problem

@@ -165,28 +165,40 @@ class Transform:
 
 _ARGNUMS: Final = {"argnums": "first argument"}
 _SUMMED: Final = {**_ARGNUMS, "sum": "True"}
+_INTEGERS: Final = {"allow_int": "False"}
 
 #: The built-in transforms by name: what a page may write, what the worker has a function
 #: for, and what the reference lists.
 TRANSFORMS: Final[Mapping[str, Transform]] = {
     "jit": Transform({}, "`jax.jit`: the program becomes one equation around a nested one."),
     "grad": Transform(
-        _SUMMED,
+        {**_SUMMED, **_INTEGERS},
         "`jax.grad`. A result that is not a scalar is summed first, and the call in the header"
-        " says so; with `sum=False` JAX's own error comes through.",
+        " says so; with `sum=False` JAX's own error comes through. Integers, flags and random keys"
+        " inside an argument are left out of differentiation, and the block lists them; with"
+        " `allow_int=True` their gradients are JAX's zeros of type `float0`.",
     ),
-    "value_and_grad": Transform(_SUMMED, "`jax.value_and_grad`, with the same sum."),
-    "hessian": Transform(_SUMMED, "`jax.hessian`, with the same sum."),
+    "value_and_grad": Transform(
+        {**_SUMMED, **_INTEGERS}, "`jax.value_and_grad`, with the same sum and the same integers."
+    ),
+    "hessian": Transform(
+        _SUMMED, "`jax.hessian`, with the same sum; integers and keys are left out."
+    ),
     "jvp": Transform(
-        _ARGNUMS, "`jax.jvp`: a tangent for each argument of `argnums` becomes an argument."
+        _ARGNUMS,
+        "`jax.jvp`: a tangent for each argument of `argnums` becomes an argument, of type `float0`"
+        " for integers and keys.",
     ),
     "vjp": Transform(_ARGNUMS, "`jax.vjp`: the cotangent of the result becomes the last argument."),
     "linearize": Transform(
         _ARGNUMS,
         "`jax.linearize`, its linear function applied to tangents that become arguments.",
     ),
-    "jacfwd": Transform(_ARGNUMS, "`jax.jacfwd`."),
-    "jacrev": Transform(_ARGNUMS, "`jax.jacrev`."),
+    "jacfwd": Transform(_ARGNUMS, "`jax.jacfwd`; integers and keys are left out, as of `grad`."),
+    "jacrev": Transform(
+        {**_ARGNUMS, **_INTEGERS},
+        "`jax.jacrev`; integers and keys are left out, as of `grad`.",
+    ),
     "vmap": Transform(
         {
             "in_axes": "first argument, axis 0",

@@ -21,6 +21,7 @@ from ..tracing.grammar import Aval, Call, Name, Ref, Step, nearest
 from ..tracing.jobs import PAGE
 from ..tracing.request import Request
 from ..tracing.result import ErrorKind, FunctionSource, Pairs, Result, TracedProgram
+from ..tracing.specs import meant_array
 from .avals import NO_MESH, current, mesh_of, plain, results, under
 from .facts import facts
 from .facts.jaxprs import is_jaxpr, open_jaxpr
@@ -74,7 +75,7 @@ def hinting(request: Request) -> Iterator[None]:
     try:
         yield
     except Exception as error:
-        if hint := _static_hint(error, request):
+        if hint := _static_hint(error, request) or _shape_hint(request):
             error.add_note(Hint(hint))
         raise
 
@@ -93,6 +94,15 @@ def _static_hint(error: Exception, request: Request) -> str:
         listed = ", ".join(f"{name}={source_text(value)[:40]}" for name, value in plain)
         return f"args are traced; give what the function needs as it is in static: {listed}"
     return "args are traced; give what must not be in static" if sure else ""
+
+
+def _shape_hint(request: Request) -> str:
+    """A hint for tuples of numbers that may have been meant as shapes."""
+    shapes = [(name, value) for name, value in request.args if meant_array(value)]
+    if not shapes:
+        return ""
+    specs = ", ".join(f"{name}={meant_array(v)}" if name else meant_array(v) for name, v in shapes)
+    return f"{source_text(shapes[0][1])} is a tuple of numbers; for an array write {specs}"
 
 
 def _holds_array(value: Any) -> bool:

@@ -391,12 +391,12 @@ def _next_free(
     needed = [n for n in free if callee.parameters[n].default is inspect.Parameter.empty]
     if left == len(needed):
         return needed[0]
-    spec = source_text(args[number][1])
+    spec = shorten(source_text(args[number][1]))[1:-1]
     listed = " or ".join(map(repr, free))
     raise RequestError(
         ErrorKind.OPTION,
-        f"the spec {shorten(spec)[1:-1]} without a name follows one with a name, so it may be for"
-        f" {listed} of {callee}; name it, as in {free[0]}={shorten(spec)[1:-1]}",
+        f"args: {spec} has no name and follows a spec with one, so it may be for {listed} of"
+        f" {callee}; name it, as in {free[0]}={spec}",
         option="args",
     )
 

@@ -66,10 +66,10 @@ class SpecifiedArguments:
         self.mesh = mesh if mesh is not None else only_mesh(leaves)
         self.labels, self.fixed, self.names, self.trees = labels, fixed, names, trees
         self.own = {labels[name]: name for name in specs}
-        self.made: dict[str, Any] = {}
+        self.made: dict[str, object] = {}
         self.open: list[str] = []  # the arguments that are being made
 
-    def all(self) -> dict[str, Any]:
+    def all(self) -> dict[str, object]:
         """Every argument by the name of its parameter."""
         return {name: self.of(name) for name in self.specs}
 
@@ -136,7 +136,7 @@ class _TracedCall:
             result = jax.tree.unflatten(structure, leaves)
         except Exception as error:
             text = words(source_text(call), 60)
-            error.add_note(Hint(f"{text} raised it, which makes the argument {self.subject!r}"))
+            error.add_note(Hint(f"raised by {text}, which makes the argument {self.subject!r}"))
             raise
         if structure == jax.tree.structure(0) and not is_traceable(leaves[0]):
             raise refused(self.subject, _no_tree(call.name, leaves[0]))

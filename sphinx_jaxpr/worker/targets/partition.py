@@ -1,8 +1,9 @@
 """Trees that hold more than arrays: the rest of them is static.  Imports JAX.
 
-A tree that JAX takes is traced as JAX takes it.  In a tree with a leaf that JAX refuses (a
-function, a string) only the arrays are traced and everything else is static, numbers too, as in
-``equinox.filter_jit``.  The traced tree has ``None`` for what is static.
+A tree that JAX takes is traced as JAX takes it.  Where an object in it, such as a module, has a
+leaf that JAX refuses (a function, a string), only the arrays of the tree are traced and everything
+else is static, numbers too, as in ``equinox.filter_jit``.  The traced tree has ``None`` for what is
+static.  Such a leaf in a dict, a list or a tuple is a mistake, which JAX reports.
 """
 
 from __future__ import annotations
@@ -27,9 +28,11 @@ def is_traceable(leaf: Any) -> bool:
 
 
 def is_mixed(tree: Any) -> bool:
-    """Whether a tree holds leaves that JAX refuses; an argument that is one such leaf does not."""
-    leaves, structure = jax.tree.flatten(tree)
-    return structure != jax.tree.structure(0) and not all(map(is_traceable, leaves))
+    """Whether objects in a tree hold leaves that JAX refuses, and nothing else there does."""
+    parts = jax.tree.leaves(tree, is_leaf=lambda node: type(node) not in (dict, list, tuple))
+    leaf = jax.tree.structure(0)
+    refused = [part for part in parts if not all(map(is_traceable, jax.tree.leaves(part)))]
+    return bool(refused) and all(jax.tree.structure(part) != leaf for part in refused)
 
 
 def types_in(tree: Any) -> Any:

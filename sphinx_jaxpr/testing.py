@@ -33,8 +33,7 @@ from .program.query.scope import Scope
 from .program.query.syntax import PathError
 from .program.query.views import Uses
 from .program.text import clipped, spelled_all
-from .tracing.making import called_target
-from .tracing.options import TraceOptions, names_function, read_options
+from .tracing.options import TraceOptions, called_target, names_function, read_options
 from .tracing.request import Request, check_name, local_name, variants
 from .tracing.result import Result
 

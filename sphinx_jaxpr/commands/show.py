@@ -21,9 +21,15 @@ from ..program.text import on_one_line
 from ..tracing import client, fingerprint
 from ..tracing.grammar import nearest, shorten
 from ..tracing.jobs import Job, seconds
-from ..tracing.making import called_target
 from ..tracing.masking import PathMasker
-from ..tracing.options import OPEN_WORDS, names_function, narrowed, read_open, read_options
+from ..tracing.options import (
+    OPEN_WORDS,
+    called_target,
+    names_function,
+    narrowed,
+    read_open,
+    read_options,
+)
 from ..tracing.request import Request, check_name, is_target, local_name, variants
 from ..tracing.result import ErrorKind, Result, describe, error_parts
 from .usage import FAILED, WRONG, ArgumentKeywords, UsageError

@@ -11,10 +11,10 @@ from docutils import nodes
 
 from ...program.text import shorten
 from ...tracing.jobs import PAGE, seconds
-from ...tracing.making import called_target
 from ...tracing.options import (
     SHOW_WORDS,
     TraceOptions,
+    called_target,
     is_bare,
     names_function,
     narrowed,

@@ -422,6 +422,7 @@ _COMMON: Final[Mapping[str, _Check]] = {
     "outputs": _TEXTS,
     "mesh": _text,
     "settings": _PAIRS,
+    "undifferentiated": _PAIRS,
 }
 _PROGRAM: Final[Mapping[str, _Check]] = {
     "text": _text,
@@ -429,7 +430,7 @@ _PROGRAM: Final[Mapping[str, _Check]] = {
     "constants": _SIZES,
     "facts": _facts,
 }
-_OPTIONAL: Final = frozenset(["outputs", "source", "mesh", "settings"])
+_OPTIONAL: Final = frozenset(["outputs", "source", "mesh", "settings", "undifferentiated"])
 
 
 # --- replies of the worker

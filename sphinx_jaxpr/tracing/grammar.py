@@ -25,6 +25,7 @@ from .specs import (
     meant_call,
     meant_dtype,
     separating,
+    unfit,
 )
 
 # --- tokens and values
@@ -59,6 +60,8 @@ _DIGITS = frozenset("0123456789")
 _NUMERIC = _DIGITS | frozenset("+-.")
 #: Most shapes: numbers that are surely small enough, and nothing else.
 _PLAIN_SHAPE = re.compile(r"\[([0-9]{1,18}(?:, *[0-9]{1,18})*)?\]")
+#: What is written of ``f32(128,64)`` behind the dtype.
+_SIZES = re.compile(r"\(([0-9 ,]+)\)")
 _ESCAPE = re.compile(r"\\(.)", re.DOTALL)
 _WORDS: Final[dict[str, bool | float | None]] = {
     "True": True,
@@ -69,6 +72,8 @@ _WORDS: Final[dict[str, bool | float | None]] = {
 }
 _SINGLE = frozenset({"True", "False", "None"})
 _INFINITE = re.compile(r"[+-](inf|nan)\b(?![.(\[])")
+#: The rest of ``module:name``; a spec behind a colon is meant as that of an argument.
+_MEMBER = re.compile(r":[^\W\d]\w*(?:\.[^\W\d]\w*)*(?![\w\[<{])")
 
 
 def quoted(text: str) -> str:
@@ -153,7 +158,7 @@ class Reader:
         if self.offset >= len(self.text):
             return False
         if not separated:
-            hint = separating(self.text[self.offset :])
+            hint = separating(self.text[: self.offset], self.text[self.offset :])
             raise GrammarError(f"expected ',' before {self.rest()}{hint}", self.offset)
         self.started = True
         return True
@@ -224,7 +229,7 @@ class Reader:
             if (sign := self.signed()) is not None:
                 return sign
         elif (name := self.match("name")) is not None:
-            return self.named(name, start)
+            return self.named(self.of_module(name), start)
         raise GrammarError(f"expected a value, found {self.rest()}", self.offset)
 
     def signed(self) -> float | None:
@@ -271,6 +276,14 @@ class Reader:
                 raise GrammarError(f"expected ',' or '}}', found {self.rest()}", self.offset)
         return result
 
+    def of_module(self, name: str) -> str:
+        """``name``, or ``module:name`` if it goes on so."""
+        member = _MEMBER.match(self.text, self.offset)
+        if member is None or name in _WORDS or name == "lambda":
+            return name
+        self.offset = member.end()
+        return name + member[0]
+
     def named(self, name: str, start: int) -> Value:
         """Take what goes on after a name: a type, a call, a dotted name."""
         if name == "key" and self.accept("<"):
@@ -296,18 +309,27 @@ class Reader:
     def call(self, name: str, start: int) -> Call:
         """Take the rest of ``name(...)``."""
         if name in DTYPES or name in KEYS:
-            raise GrammarError(f"dimensions go in brackets, as in {name}[8,128]", start)
+            sizes = _SIZES.match(self.text, self.offset)
+            spec = f"{name}[{sizes[1].strip(' ,') if sizes else '8,128'}]"
+            raise GrammarError(f"dimensions go in brackets, as in {spec}", start)
         self.offset += 1
-        before = self.offset
-        if self.keyword():
-            raise GrammarError(
-                f"{shorten(name)[1:-1]}(...) takes no keywords here; where it makes an argument,"
-                " name an attribute of the target's module instead, or a function without"
-                " parameters that returns one",
-                start,
-            )
-        self.offset = before
-        return Call(name, tuple(self.items(")")[0]))
+        items: list[Value] = []
+        named: dict[str, Value] = {}
+        while not self.accept(")"):
+            before = self.offset
+            key = self.keyword()
+            if key in named:
+                raise GrammarError(f"{_called(name)} is given {shorten(key)} twice", before)
+            if key:
+                named[key] = self.value()
+            elif named:
+                message = "is given an argument by position behind one by name"
+                raise GrammarError(f"{_called(name)} {message}", before)
+            else:
+                items.append(self.value())
+            if not self.accept(",") and not self.peek(")"):
+                raise GrammarError(f"expected ',' or ')', found {self.rest()}", self.offset)
+        return Call(name, tuple(items), tuple(named.items()))
 
     def ref(self, start: int) -> Ref:
         """Take the rest of ``Ref{...}``."""
@@ -381,6 +403,10 @@ class Reader:
         return tuple(names)
 
 
+def _called(name: str) -> str:
+    return f"{shorten(name)[1:-1]}(...)"
+
+
 def _number(text: str, offset: int) -> int | float | complex:
     try:
         if text[-1] in "jJ":
@@ -429,8 +455,6 @@ def arguments(text: str) -> tuple[tuple[str, Value], ...]:
         if name and name in names:
             raise GrammarError(f"argument {shorten(name)} is given twice", start)
         names.add(name)
-        if not name and items and items[-1][0]:
-            raise GrammarError("a spec without a name follows one with a name", start)
         items.append((name, value))
     return tuple(items)
 
@@ -446,14 +470,8 @@ def static(text: str) -> tuple[tuple[str | int, Value], ...]:
         if key in (None, ""):
             raise GrammarError("expected name=value or position=value", start)
         value = reader.value()
-        if _holds(value, (Aval, Ref)):
-            raise GrammarError(f"{shorten(key)} is a spec: specs belong in args", start)
-        if meant := meant_call(value):
-            raise GrammarError(f"{shorten(key)} is a call; write {meant}", start)
-        if _holds(value, Call):
-            raise GrammarError(
-                f"{shorten(key)} is a call: name an attribute of the target's module instead", start
-            )
+        if problem := unfit(value):
+            raise GrammarError(f"{shorten(key)} {problem}", start)
         if key in keys:
             raise GrammarError(f"{shorten(key)} is given twice", start)
         keys.add(key)
@@ -550,11 +568,7 @@ def _check_spec(value: Value, offset: int) -> None:
     if _holds(value, str) or _holds(value, bool):
         raise GrammarError("strings and flags are not specs: they belong in static", offset)
     if meant := meant_call(value):
-        raise GrammarError(f"a call is not a spec; write {meant}", offset)
-    if _holds(value, Call):
-        raise GrammarError(
-            "a call is not a spec: name a function without parameters instead", offset
-        )
+        raise GrammarError(f"a call of float is not a spec; write {meant}", offset)
     if _holds(value, int) and any(not -(2**63) <= n < 2**64 for n in _integers(value)):
         raise GrammarError(
             "an integer of more than 64 bits has no JAX type; one that is not traced belongs in"

@@ -23,7 +23,7 @@ from .grammar import Aval, Call, Mesh, Name, Ref, Value
 from .packs import Seen, read_seen, seen
 from .request import Request
 from .result import Result
-from .specs import nested_source
+from .specs import call_source, nested_source
 
 # --- the files of the lock
 
@@ -46,6 +46,8 @@ _REQUEST: Final = frozenset(
         "static",
         "transforms",
         "mesh",
+        "make",
+        "then",
         "around",
         "jaxpr_transforms",
         "code",
@@ -88,6 +90,11 @@ def readable(request: Request) -> WrittenRequest:
         )
     if request.third_party:
         form["jaxpr_transforms"] = dict(request.third_party)
+    if request.make is not None:
+        form["make"] = ", ".join(f"{n}={written(v)}" if n else written(v) for n, v in request.make)
+        form["make"] = form["make"] or "()"
+    if request.then:
+        form["then"] = request.then
     if request.mesh:
         form["mesh"] = str(request.mesh) if isinstance(request.mesh, Mesh) else request.mesh.text
     if request.around:
@@ -107,8 +114,8 @@ def written(value: Value) -> str:
             return text
         case Aval() | Ref():
             return str(value)
-        case Call(name, items):
-            return f"{name}({', '.join(map(written, items))})"
+        case Call():
+            return call_source(value, written)
     return nested_source(value, written) or repr(value)
 
 

@@ -6,19 +6,68 @@ import re
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from . import grammar
-from .grammar import WIDE, Chain, GrammarError, Mesh, Name, Value, quoted, shorten
+from .grammar import WIDE, Chain, GrammarError, Mesh, Name, Reader, Value, quoted, shorten
 from .request import Request, is_target
+from .specs import unfit
 
-# --- what is traced: ``args``, ``static``, ``transforms``, ``mesh``
+# --- the options ``make`` and ``then``: a call of the target, and the part of its result to trace
+
+#: What is wrong with ``then`` alone; the text of the option goes in.
+_WITHOUT_MAKE: Final = (
+    "{} is a part of what make returns, but there is no make; an attribute of the target itself is"
+    " written in the target, as in module:target.attribute"
+)
+_NO_ARGUMENTS: Final = re.compile(r"\s*\(\s*\)\s*")
+_PART: Final = r"(?:[^\W\d]\w*|[0-9]{1,3})"
+_PARTS: Final = re.compile(rf"{_PART}(?:\.{_PART})*")
+
+
+def _make(text: str) -> tuple[tuple[str, Value], ...] | None:
+    """Parse ``1e-3, b1=0.9``; ``()`` is a call without arguments, no text is no call."""
+    if _NO_ARGUMENTS.fullmatch(text):
+        return ()
+    reader = Reader(text)
+    items: list[tuple[str, Value]] = []
+    names: set[str] = set()
+    while reader.more():
+        start = reader.offset
+        name = reader.keyword()
+        value = reader.value()
+        if problem := unfit(value):
+            subject = shorten(name) if name else f"argument {len(items)}"
+            raise GrammarError(f"{subject} {problem}", start)
+        if name in names:
+            raise GrammarError(f"argument {shorten(name)} is given twice", start)
+        if names and not name:
+            raise GrammarError("an argument without a name follows one with a name", start)
+        names |= {name} - {""}
+        items.append((name, value))
+    return tuple(items) if items else None
+
+
+def _then(text: str) -> str:
+    """Check a dotted path of attributes and positions: ``update``, ``1``, ``0.update``."""
+    path = text.strip()
+    if path and not _PARTS.fullmatch(path):
+        raise GrammarError(
+            f"expected an attribute, as in update, or a position, as in 1, not {quoted(path)}",
+            0,
+        )
+    return path
+
+
+# --- what is traced: ``args``, ``static``, ``transforms``, ``mesh``, ``make``, ``then``
 
 _GRAMMAR: Final[Mapping[str, Callable[[str], Any]]] = {
     "args": grammar.arguments,
     "static": grammar.static,
     "transforms": grammar.transforms,
     "mesh": grammar.mesh,
+    "make": _make,
+    "then": _then,
 }
 _MAX: Final = 30  # characters of the text that a message repeats
 
@@ -53,6 +102,8 @@ class TraceOptions:
     static: tuple[tuple[str | int, Value], ...] = ()
     transforms: tuple[Chain, ...] = ()
     mesh: Mesh | Name | None = None
+    make: tuple[tuple[str, Value], ...] | None = None
+    then: str = ""
     problems: tuple[OptionProblem, ...] = ()
 
     def is_readable(self, *options: str) -> bool:
@@ -80,6 +131,8 @@ class TraceOptions:
             mesh=self.mesh,
             around=around,
             bare=bare,
+            make=self.make,
+            then=self.then,
         )
 
 
@@ -90,10 +143,16 @@ def _value(option: str, text: str) -> Any:
 
 
 def read_options(
-    args: str = "", static: str = "", transforms: str = "", mesh: str = ""
+    args: str = "",
+    static: str = "",
+    transforms: str = "",
+    mesh: str = "",
+    make: str = "",
+    then: str = "",
 ) -> TraceOptions:
     """Read the options as texts; what can't be read goes to ``problems``."""
     texts = {"args": args, "static": static, "transforms": transforms, "mesh": mesh}
+    texts |= {"make": make, "then": then}
     values: dict[str, Any] = {}
     problems: list[OptionProblem] = []
     for option, text in texts.items():
@@ -101,6 +160,8 @@ def read_options(
             values[option] = _value(option, text)
         except GrammarError as error:
             problems.append(OptionProblem(option, str(error), text, error.offset))
+    if then.strip() and not make.strip():
+        problems.append(OptionProblem("then", _WITHOUT_MAKE.format(quoted(then)), then, 0))
     return TraceOptions(**values, problems=tuple(problems))
 
 
@@ -125,6 +186,38 @@ def narrowed(args: str) -> dict[str, str]:
 
 def _narrow(dtype: str) -> str:
     return dtype.replace("128", "64") if dtype == "c128" else dtype.replace("64", "32")
+
+
+# --- a target that is written as a call
+
+_CALLED: Final = re.compile(r"([\w.:]+)(\(.*\))((?:\.\w+)*)", re.DOTALL)
+
+
+class MeantCall(NamedTuple):
+    """The target and the options that a text such as ``optax:adam(1e-3).update`` means."""
+
+    target: str
+    make: str
+    then: str
+
+    def hint(self, form: str = ":{}: {}") -> str:
+        """What to write instead, as a part of a message; ``form`` is that of an option."""
+        pairs = [("make", self.make), *([("then", self.then)] if self.then else [])]
+        options = " and ".join(form.format(*pair) for pair in pairs)
+        return f"a target is not called; write {self.target} with {options}"
+
+
+def called_target(text: str) -> MeantCall | None:
+    """The options for a target that is written as a call, if it can be read as one."""
+    match = _CALLED.fullmatch(text.strip())
+    if match is None or not is_target(match[1]):
+        return None
+    given = match[2][1:-1].strip() or "()"
+    try:
+        _make(given)
+    except GrammarError:
+        return None
+    return MeantCall(match[1], given, match[3].lstrip("."))
 
 
 # --- lists of labels: which blocks start open, ``open``, and which are shown, ``show``

@@ -227,8 +227,9 @@ class Result:
 
     ``call`` makes the program; ``args`` has each argument with its type, ``inputs``
     for each input the argument and the leaf.  Both are ``None`` if an error came
-    before they were known.  ``outputs`` has for each result JAX's name of the leaf, where the
-    tree is known.  ``settings`` are those of JAX that were not at their defaults.
+    before they were known.  ``settings`` are those of JAX that were not at their defaults.
+    ``outputs`` has for each result JAX's name of the leaf, where the tree is known;
+    ``undifferentiated`` each leaf that a transform left out of differentiation, and its type.
     """
 
     jax: str = ""
@@ -241,6 +242,7 @@ class Result:
     program: TracedProgram | None = None
     error: TraceError | None = None
     outputs: tuple[str, ...] | None = None
+    undifferentiated: Pairs = ()
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Self:
@@ -268,6 +270,7 @@ class Result:
             program,
             TraceError.from_json(error) if error else None,
             tuple(data["outputs"]) if "outputs" in data else None,
+            _pairs(data.get("undifferentiated")) or (),
         )
 
     def to_json(self) -> JsonObject:
@@ -284,8 +287,9 @@ class Result:
                 data[name] = [list(pair) for pair in pairs]
         if self.outputs is not None:
             data["outputs"] = list(self.outputs)
-        if self.settings:
-            data["settings"] = [list(pair) for pair in self.settings]
+        for name in ("settings", "undifferentiated"):
+            if pairs := getattr(self, name):
+                data[name] = [list(pair) for pair in pairs]
         if self.source is not None:
             data["source"] = self.source.to_json()
         if self.program is not None:
@@ -482,14 +486,22 @@ def unmet(raises: str, error: TraceError | None) -> str:
     return ""
 
 
+#: How many leaves that were not differentiated a remark lists.
+LISTED_LEAVES: Final = 6
+
+
 def remarks(result: Result | None, base: Result | None = None) -> list[str]:
-    """Effects, effects that a transform of ``base`` lost, captured arrays."""
+    """What was not differentiated, effects, those that a transform lost, captured arrays."""
     if result is None:
         return []
     program, before = result.program, base.program if base is not None else None
     effects = program.effects if program is not None else ()
     lost = [effect for effect in (before.effects if before else ()) if effect not in effects]
     lines = []
+    if leaves := [f"{leaf} ({kind})" for leaf, kind in result.undifferentiated]:
+        listed = ", ".join(leaves[:LISTED_LEAVES])
+        more = f" and {len(leaves) - LISTED_LEAVES} more" if leaves[LISTED_LEAVES:] else ""
+        lines.append(f"not differentiated: {listed}{more}")
     if effects:
         lines.append(f"effects: {', '.join(effects)}")
     if lost:

@@ -7,12 +7,14 @@ transform starts there.  Its function is entered in ``worker/transforms/table.py
 from __future__ import annotations
 
 import difflib
+import re
 import string
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
 from ..program.dtypes import DTYPES, KEYS, MEANT_DTYPES
+from ..program.text import shorten
 
 # --- the values
 
@@ -25,7 +27,7 @@ AXIS_TYPES: Final = ("Auto", "Explicit", "Manual")
 
 @dataclass(frozen=True)
 class Name:
-    """A dotted name, meant as an argument or an attribute of the target's module."""
+    """A dotted name: an argument, an attribute of the target's module, or ``module:name``."""
 
     text: str
 
@@ -90,16 +92,47 @@ class Mesh:
 
 @dataclass(frozen=True)
 class Call:
-    """A name with arguments, as in ``save_only_these_names("a")``."""
+    """A name with arguments: ``save_only_these_names("a")``, ``Model(w=f32[2,3])``."""
 
     name: str
     arguments: tuple[Value, ...]
+    keywords: tuple[tuple[str, Value], ...] = ()
+
+    @property
+    def values(self) -> list[Value]:
+        """All arguments, however they are passed."""
+        return [*self.arguments, *(value for _, value in self.keywords)]
 
 
 Value: TypeAlias = (
     "int | float | complex | str | bool | None | Name | Aval | Ref | Call"
     " | tuple[Any, ...] | list[Any] | dict[str | int, Any]"
 )
+
+
+def _inside(value: Any) -> Iterable[Any]:
+    """The values directly in a value."""
+    if isinstance(value, Call):
+        return value.values
+    if isinstance(value, dict):
+        return value.values()
+    return value if isinstance(value, (tuple, list)) else ()
+
+
+def parts_of(value: Any) -> Iterator[Any]:
+    """A value and all values in it."""
+    yield value
+    for part in _inside(value):
+        yield from parts_of(part)
+
+
+def names_in(value: Any) -> Iterator[str]:
+    """All names in a value, those that are called as well."""
+    for part in parts_of(value):
+        if isinstance(part, Name):
+            yield part.text
+        elif isinstance(part, Call):
+            yield part.name
 
 
 @dataclass(frozen=True)
@@ -132,28 +165,40 @@ class Transform:
 
 _ARGNUMS: Final = {"argnums": "first argument"}
 _SUMMED: Final = {**_ARGNUMS, "sum": "True"}
+_INTEGERS: Final = {"allow_int": "False"}
 
 #: The built-in transforms by name: what a page may write, what the worker has a function
 #: for, and what the reference lists.
 TRANSFORMS: Final[Mapping[str, Transform]] = {
     "jit": Transform({}, "`jax.jit`: the program becomes one equation around a nested one."),
     "grad": Transform(
-        _SUMMED,
+        {**_SUMMED, **_INTEGERS},
         "`jax.grad`. A result that is not a scalar is summed first, and the call in the header"
-        " says so; with `sum=False` JAX's own error comes through.",
+        " says so; with `sum=False` JAX's own error comes through. Integers, flags and random keys"
+        " inside an argument are left out of differentiation, and the block lists them; with"
+        " `allow_int=True` their gradients are JAX's zeros of type `float0`.",
     ),
-    "value_and_grad": Transform(_SUMMED, "`jax.value_and_grad`, with the same sum."),
-    "hessian": Transform(_SUMMED, "`jax.hessian`, with the same sum."),
+    "value_and_grad": Transform(
+        {**_SUMMED, **_INTEGERS}, "`jax.value_and_grad`, with the same sum and the same integers."
+    ),
+    "hessian": Transform(
+        _SUMMED, "`jax.hessian`, with the same sum; integers and keys are left out."
+    ),
     "jvp": Transform(
-        _ARGNUMS, "`jax.jvp`: a tangent for each argument of `argnums` becomes an argument."
+        _ARGNUMS,
+        "`jax.jvp`: a tangent for each argument of `argnums` becomes an argument, of type `float0`"
+        " for integers and keys.",
     ),
     "vjp": Transform(_ARGNUMS, "`jax.vjp`: the cotangent of the result becomes the last argument."),
     "linearize": Transform(
         _ARGNUMS,
         "`jax.linearize`, its linear function applied to tangents that become arguments.",
     ),
-    "jacfwd": Transform(_ARGNUMS, "`jax.jacfwd`."),
-    "jacrev": Transform(_ARGNUMS, "`jax.jacrev`."),
+    "jacfwd": Transform(_ARGNUMS, "`jax.jacfwd`; integers and keys are left out, as of `grad`."),
+    "jacrev": Transform(
+        {**_ARGNUMS, **_INTEGERS},
+        "`jax.jacrev`; integers and keys are left out, as of `grad`.",
+    ),
     "vmap": Transform(
         {
             "in_axes": "first argument, axis 0",
@@ -202,6 +247,8 @@ _SHORT: Final[dict[str, str]] = {
     **{long: short for short, long in DTYPES.items()},
     **MEANT_DTYPES,
 }
+#: A spec behind a colon, as in ``x: f32[2,3]``.
+_SPEC: Final = re.compile(r":\s*([\w.]+(?:<\w+>)?\[[\w\s,@()]*\])")
 _ENDLESS: Final = {"inf": "inf", "infinity": "inf", "nan": "nan"}
 
 
@@ -233,19 +280,54 @@ def meant_name(name: str) -> str:
 
 def meant_call(value: Any) -> str:
     """The value that a call means, ``""`` if there is none: ``float("-inf")``."""
-    if isinstance(value, Call) and value.name == "float" and len(value.arguments) == 1:
-        text = str(value.arguments[0]).strip().lower()
+    if isinstance(value, Call) and value.name == "float" and len(value.values) == 1:
+        text = str(value.values[0]).strip().lower()
         sign = "-" if text.startswith("-") else ""
         if number := _ENDLESS.get(text.lstrip("+-"), ""):
             return f"{sign}{number}"
     return ""
 
 
-def separating(rest: str) -> str:
-    """A hint for a character that is found instead of a comma."""
+#: How deep calls may be nested in each other where a page gives an argument as it is.
+MAX_CALLS: Final = 4
+
+
+def unfit(value: Any, calls: int = 0) -> str:
+    """Why a page can't give a value as it is, untraced, or ``""``; ``calls`` are around it."""
+    if isinstance(value, (Aval, Ref)):
+        return f"is a spec, {value}: specs belong in args"
+    if meant := meant_call(value):
+        return f"is a call; write {meant}"
+    calls += isinstance(value, Call)
+    if calls > MAX_CALLS:
+        return f"has more than {MAX_CALLS} calls inside each other: write a function for it"
+    return next(filter(None, (unfit(part, calls) for part in _inside(value))), "")
+
+
+def meant_array(value: Any) -> str:
+    """The array whose shape a tuple of numbers looks like, ``""`` if it does not."""
+    if not isinstance(value, (tuple, list)) or not value:
+        return ""
+    sizes = [size for size in value if type(size) is int and size > 0]
+    return str(Aval("f32", tuple(sizes))) if len(sizes) == len(value) else ""
+
+
+def call_source(call: Call, source: Callable[[Any], str], name: str = "") -> str:
+    """A call as Python source, of a function with another ``name`` if one is given."""
+    listed = [source(value) for value in call.arguments]
+    listed += [f"{key}={source(value)}" for key, value in call.keywords]
+    return f"{name or call.name}({', '.join(listed)})"
+
+
+def separating(before: str, rest: str) -> str:
+    """A hint for a character that is found instead of a comma, behind the text ``before``."""
     if rest.startswith("@"):
         return "; mesh axes follow a dimension, as in f32[4@a,8]"
     if rest.startswith(":"):
+        name = re.split(r"[,\n]", before)[-1].strip()
+        spec = _SPEC.match(rest)
+        if name.isidentifier() and spec is not None:
+            return f"; write {shorten(f'{name}={spec[1]}')[1:-1]}"
         return "; a name is joined with '=', as in x=f32[8]"
     if rest.startswith("{"):
         return "; a mutable array is written Ref{f32[3]}"

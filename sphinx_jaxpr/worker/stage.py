@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import keyword
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
@@ -28,7 +29,8 @@ class Stage:
     arguments that a transform, this one or one before, introduced as tangents;
     ``cotangents`` the same for cotangents.
     ``own`` has the author's name for an argument if the call uses another;
-    ``trees`` the structures of the objects that the page names, and the source of each.
+    ``trees`` the structures of the objects that the page names, and the source of each;
+    ``made`` the words in ``call`` for objects that the page makes, and the source of each.
     """
 
     fn: Callable[..., Any]
@@ -42,6 +44,22 @@ class Stage:
     like: Stage | None = field(default=None, repr=False)  # a stage with the same result
     own: Mapping[str, str] = field(default_factory=dict)
     trees: tuple[tuple[Any, str], ...] = ()
+    made: tuple[tuple[str, str], ...] = ()
+    #: Leaves that a transform left out of differentiation, each with its type.
+    undifferentiated: Pairs = ()
+
+    @property
+    def source(self) -> str:
+        """``call`` as an expression that needs no other: what the page makes is made first."""
+        if not self.made:
+            return self.call
+        if "lambda" not in self.call:  # nothing is made while the function is traced
+            call = self.call
+            for word, text in self.made:
+                call = re.sub(rf"(?<!['\"])\b{word}\b(?!['\"])", lambda _: text, call)  # noqa: B023 - called at once
+            return call
+        words, sources = zip(*self.made, strict=True)
+        return f"(lambda {', '.join(words)}: {self.call})({', '.join(sources)})"
 
     @classmethod
     def of(
@@ -96,7 +114,10 @@ class Stage:
         self.tangents |= before.tangents
         self.cotangents |= before.cotangents
         self.own = {**before.own, **self.own}
-        self.trees = before.trees
+        self.trees, self.made = before.trees, before.made
+        self.undifferentiated = tuple(
+            dict.fromkeys((*before.undifferentiated, *self.undifferentiated))
+        )
         return self
 
     @property

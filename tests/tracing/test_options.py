@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import pytest
 
-from sphinx_jaxpr.tracing.grammar import Aval, Mesh
+from sphinx_jaxpr.tracing.grammar import Aval, Call, Mesh, Name
+from sphinx_jaxpr.tracing.lock import readable
 from sphinx_jaxpr.tracing.options import (
+    called_target,
     names_function,
     narrowed,
     read_open,
     read_options,
     starts_open,
 )
+from sphinx_jaxpr.tracing.request import Request
 
 pytestmark = pytest.mark.once
 
@@ -29,6 +32,69 @@ def test_options_become_a_request() -> None:
         True,
     )
     assert [chain.label for chain in options.transforms] == ["grad", "both"]
+
+
+@pytest.mark.parametrize(
+    ("text", "make"),
+    [
+        ("", None),
+        ("()", ()),
+        ("1e-3", (("", 0.001),)),
+        ("3, key=jax.random.key(0), n=a.b:C", (
+            ("", 3), ("key", Call("jax.random.key", (0,))), ("n", Name("a.b:C"))
+        )),
+        ("()\n()", (("", ()), ("", ()))),
+    ],
+)  # fmt: skip
+def test_make(text: str, make: object) -> None:
+    options = read_options(make=text, then="opt.1" if text else "")
+    assert not options.problems and options.make == make
+    request = options.request("m:f")
+    assert (request.make, request.then) == (make, "opt.1" if text else "")
+    again = Request.from_json(request.to_json())
+    assert (again, again.digest) == (request, request.digest)
+    assert (make is None) is (request.digest == Request("m:f").digest)
+    assert set(readable(request)) == {"target", *(["make", "then"] if text else [])}
+    assert request.base.make == make
+
+
+def test_modules_of_names_are_those_of_the_request() -> None:
+    options = read_options(
+        "x=one:A, y={z: two.b:C}", "f=three:g(four:h)", "", "five:MESH", "6, k=six:x", "y"
+    )
+    request = options.request("m:f")
+    assert request.option_modules == [
+        ("args", "one"), ("args", "two.b"), ("static", "three"), ("static", "four"),
+        ("mesh", "five"), ("make", "six"),
+    ]  # fmt: skip
+    assert request.top_modules == {"m", "one", "two", "three", "four", "five", "six"}
+    assert not request.is_shareable
+
+
+@pytest.mark.parametrize(
+    ("texts", "says"),
+    [
+        ({"then": "update"}, "then: 'update' is a part of what make returns"),
+        ({"make": "a=1, 2"}, "make: an argument without a name follows one with a name at '2'"),
+        ({"make": "a=1, a=2"}, "make: argument 'a' is given twice"),
+        ({"make": "1", "then": "a.b()"}, "then: expected an attribute"),
+        ({"make": "x=f(f32[3])"}, "make: 'x' is a spec, f32[3]: specs belong in args"),
+        ({"make": "lambda: 0"}, "make: options hold no code"),
+    ],
+)
+def test_what_is_refused_of_make(texts: dict[str, str], says: str) -> None:
+    (problem,) = read_options(**texts).problems
+    assert says in str(problem)
+
+
+def test_targets_written_as_calls() -> None:
+    called = called_target("optax:adam(1e-3, b1=f(2)).update.x")
+    assert called == ("optax:adam", "1e-3, b1=f(2)", "update.x")
+    assert called.hint() == (
+        "a target is not called; write optax:adam with :make: 1e-3, b1=f(2) and :then: update.x"
+    )
+    assert called_target("m.f()") == ("m.f", "()", "")
+    assert called_target("m:f") is called_target("m:f(1 + 2)") is called_target("m f(1)") is None
 
 
 def test_each_problem_has_its_option_and_its_line() -> None:

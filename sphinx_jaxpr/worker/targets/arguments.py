@@ -6,31 +6,33 @@ import dataclasses
 import functools
 import inspect
 import math
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, TypeAlias
 
 import jax
 import jax.numpy as jnp
 
-from ...tracing.grammar import DTYPES, KEYS, Aval, Name, Ref, Value, shorten
+from ...program.text import words
+from ...tracing.grammar import DTYPES, KEYS, Aval, Call, Name, Ref, Value, shorten
 from ...tracing.result import ErrorKind
-from ...tracing.specs import meant_name, nested_source
+from ...tracing.specs import call_source, meant_name, nested_source
 from ..avals import (
-    abstract_leaf,
     current,
     in_host_memory,
     is_abstract,
     is_ref,
     mesh_source,
-    only_mesh,
     printed,
     ref_of,
     split,
     split_axes,
     type_of,
 )
-from ..failures import RequestError
+from ..failures import Hint, RequestError
 from .reach import ReachableNames, Unreachable
+
+#: Structures of the objects that a page names or makes, with the source of each.
+NamedTrees: TypeAlias = list[tuple[Any, str]]
 
 # --- from the specs of a page to abstract values
 
@@ -84,10 +86,8 @@ def attribute(names: ReachableNames, path: str, option: str, subject: str) -> An
         raise RequestError(ErrorKind.OPTION, message, option=option) from None
 
 
-def spec_value(
-    value: Value, names: ReachableNames, subject: str, trees: list[tuple[Any, str]]
-) -> Any:
-    """The meaning of a spec: a pytree in which the types of arrays are as written.
+def spec_value(value: Value, names: ReachableNames, subject: str, trees: NamedTrees) -> Any:
+    """The meaning of a spec: a pytree in which the types of arrays, and calls, are as written.
 
     ``trees`` receives the structure and the source of each object that is named.
     """
@@ -121,43 +121,18 @@ def call(names: ReachableNames, function: Any, path: str, option: str) -> Any:
     except ValueError:  # its signature is unknown
         pass
     except TypeError:
+        needed = next(iter(inspect.signature(function).parameters), "x")
+        called = f"; or call it, as in {path}({needed}=f32[8])" if option == "args" else ""
         raise RequestError(
             ErrorKind.OPTION,
-            f"{option}: {path!r} takes parameters: name a value, or a function without parameters",
+            f"{option}: {path!r} takes parameters: name a value, or a function without parameters"
+            f"{called}",
             option=option,
         ) from None
     return function()
 
 
-def abstracted(
-    values: Mapping[str, object], labels: dict[str, str], mesh: Any
-) -> dict[str, object]:
-    """Arguments as they are traced: abstract arrays and Python numbers.
-
-    Specs are split over ``mesh``, or else over the mesh of the other arguments.
-    """
-    _check_refs(values, labels)
-    trees = {
-        name: jax.tree.map(lambda leaf: leaf if _is_spec(leaf) else abstract_leaf(leaf), tree)
-        for name, tree in values.items()
-    }
-    leaves = [leaf for leaf in jax.tree.leaves(trees) if is_abstract(leaf)]
-    over = mesh if mesh is not None else only_mesh(leaves)
-
-    def made(leaf: Any, subject: str) -> Any:
-        return abstract(leaf, over, subject) if _is_spec(leaf) else leaf
-
-    return {
-        name: jax.tree.map(functools.partial(made, subject=labels[name]), tree)
-        for name, tree in trees.items()
-    }
-
-
-def _is_spec(leaf: Any) -> bool:
-    return isinstance(leaf, (Aval, Ref))
-
-
-def _check_refs(values: Mapping[str, object], labels: dict[str, str]) -> None:
+def check_refs(values: Mapping[str, object], labels: Mapping[str, str]) -> None:
     """Refuse a mutable array that two arguments share, as JAX does: types would hide it."""
     owners: dict[int, str] = {}
     for name, tree in values.items():
@@ -176,15 +151,49 @@ def _check_refs(values: Mapping[str, object], labels: dict[str, str]) -> None:
             owners[id(leaf)] = labels[name]
 
 
-def static_value(value: Value, names: ReachableNames, subject: str) -> Any:
-    """A static value: a literal itself, or the attribute that a dotted name means."""
+def static_value(value: Value, names: ReachableNames, subject: str, option: str = "static") -> Any:
+    """A value that is given as it is: a literal, an attribute by its name, what a call returns."""
+
+    def inner(part: Value) -> Any:
+        return static_value(part, names, subject, option)
+
     if isinstance(value, Name):
-        return attribute(names, value.text, "static", subject)
+        return attribute(names, value.text, option, subject)
+    if isinstance(value, Call):
+        function = callable_of(value, names, option, subject)
+        try:
+            return function(
+                *map(inner, value.arguments), **{key: inner(part) for key, part in value.keywords}
+            )
+        except RequestError:
+            raise
+        except Exception as error:
+            text = words(source_text(value), 60)
+            error.add_note(Hint(f"{text} raised it, for {subject} in {option}", option))
+            raise
     if isinstance(value, dict):
-        return {key: static_value(item, names, subject) for key, item in value.items()}
+        return {key: inner(item) for key, item in value.items()}
     if isinstance(value, (tuple, list)):
-        return type(value)(static_value(item, names, subject) for item in value)
+        return type(value)(map(inner, value))
     return value
+
+
+def callable_of(
+    value: Call, names: ReachableNames, option: str, subject: str
+) -> Callable[..., Any]:
+    """The function that a call in an option names, if the page may call it."""
+    function = attribute(names, value.name, option, subject)
+    problem = ""
+    if not callable(function):
+        problem = f"{value.name!r} is of type {type(function).__name__}: it can't be called"
+    try:
+        names.check_call(function, value.name)
+    except Unreachable as error:
+        problem = str(error)
+    if problem:
+        raise RequestError(ErrorKind.OPTION, f"{option}: {subject}: {problem}", option=option)
+    made: Callable[..., Any] = function
+    return made
 
 
 def roots_of(values: Iterable[Value]) -> set[str]:
@@ -192,7 +201,9 @@ def roots_of(values: Iterable[Value]) -> set[str]:
     roots: set[str] = set()
     for value in values:
         if isinstance(value, Name):
-            roots.add(value.text.partition(".")[0])
+            roots.add(plain_name(value.text).partition(".")[0])
+        elif isinstance(value, Call):
+            roots |= roots_of([Name(value.name), *value.values])
         elif isinstance(value, dict):
             roots |= roots_of(value.values())
         elif isinstance(value, (tuple, list)):
@@ -200,10 +211,19 @@ def roots_of(values: Iterable[Value]) -> set[str]:
     return roots
 
 
+def plain_name(text: str) -> str:
+    """A name as Python source: ``module:name`` is an attribute of the module, imported whole."""
+    return text.replace(":", ".")
+
+
 def source_text(value: Value) -> str:
     """A value as Python source, for the displayed call."""
     if isinstance(value, Name):
-        return value.text
+        return plain_name(value.text)
+    if isinstance(value, Call):
+        return call_source(value, source_text, plain_name(value.name))
+    if isinstance(value, (Aval, Ref)):
+        return str(value)
     return nested_source(value, source_text) or number_source(value)
 
 
@@ -257,6 +277,32 @@ def abstract_source(value: Any, trees: Sequence[tuple[Any, str]]) -> str:
     pairs = ((name, getattr(value, name)) for name in names)
     inner = ", ".join(f"{name}={abstract_source(item, trees)}" for name, item in pairs)
     return f"{type(value).__qualname__}({inner})"
+
+
+def whole_source(tree: Any, trees: Sequence[tuple[Any, str]]) -> str:
+    """A tree as Python source, with any values where it has types of arrays."""
+    structure = jax.tree.structure(tree)
+    sources: list[str] = [text for named, text in trees if named == structure]
+    if sources and not _is_leaf(tree):
+        return sources[-1]
+    if nested := nested_source(tree, lambda item: whole_source(item, trees)):
+        return nested
+    return "0" if is_abstract(tree) else _leaf_source(tree)
+
+
+def concrete_source(value: Any, trees: Sequence[tuple[Any, str]]) -> str:
+    """An abstract argument as Python source that creates arrays of these types."""
+    if not is_abstract(value):
+        made = abstract_source(value, trees)
+        if _is_leaf(value):
+            return made
+        return f"jax.tree.map(lambda leaf: jax.numpy.zeros(leaf.shape, leaf.dtype), {made})"
+    aval = type_of(value)
+    if jnp.issubdtype(aval.dtype, jax.dtypes.prng_key):
+        key = f"jax.random.key(0, impl={KEYS.get(str(aval.dtype), 'threefry2x32')!r})"
+        return f"jax.random.split({key}, {aval.shape})" if aval.shape else key
+    array = f"jax.numpy.zeros({aval.shape}, {_dtype_source(aval)})"
+    return f"jax.new_ref({array})" if is_ref(aval) else array
 
 
 def _is_leaf(value: Any) -> bool:

@@ -5,20 +5,29 @@ from __future__ import annotations
 import functools
 import inspect
 import keyword
-from collections.abc import Callable, Iterable, Sequence
+import re
+import typing
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Final
+
+import jax
 
 from ...tracing.grammar import Value, nearest, shorten
+from ...tracing.request import is_target
 from ...tracing.result import ErrorKind
 from ..failures import RequestError, message_of
 from ..stage import Stage, fresh
-from .arguments import abstracted, roots_of, source_text, spec_value, static_value
+from .arguments import NamedTrees, roots_of, source_text, spec_value, static_value, whole_source
+from .calls import SpecifiedArguments
+from .partition import ONLY_ARRAYS, RESTORED, is_mixed, only_arrays, restored, types_in
 from .reach import ReachableNames
 
 # --- what a target takes, and how it is called
 
 _POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+#: Names in the source of calls that no parameter may hide.
+_USED: Final = ("jax", "sum", "leaf", "kept")
 _ANY = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
 
 
@@ -130,7 +139,8 @@ class Callee:
         problem = RequestError(
             ErrorKind.OPTION,
             f"no spec for {', '.join(map(repr, missing))} of {self};"
-            f" write args as in {', '.join(f'{name}=f32[8]' for name in missing)}",
+            f" write args as in {', '.join(f'{name}=f32[8]' for name in missing)}"
+            f"{_as_factory(fn, missing)}",
             option="args",
         )
         if not self.claimed:
@@ -147,6 +157,32 @@ class Callee:
                 raise
 
         return called
+
+
+def _as_factory(fn: Callable[..., Any], missing: Sequence[str]) -> str:
+    """A hint if a function says that it returns functions: a page may want one of these."""
+    try:
+        result = inspect.get_annotations(inspect.unwrap(fn), eval_str=True).get("return")
+        fields = typing.get_type_hints(result) if _is_named_tuple(result) else {}
+    except Exception:  # an annotation may be any code
+        return ""
+    names = [name for name, kind in fields.items() if _is_function_type(kind)]
+    if not names and not _is_function_type(result):
+        return ""
+    then = f" and then: {' or '.join(names)}" if names else ""
+    given = ", ".join(f"{name}=..." for name in missing)
+    return f"; it returns functions: to trace one, write make: {given}{then}"
+
+
+def _is_named_tuple(kind: Any) -> bool:
+    return isinstance(kind, type) and issubclass(kind, tuple) and hasattr(kind, "_fields")
+
+
+def _is_function_type(kind: Any) -> bool:
+    origin = typing.get_origin(kind) or kind
+    return origin is Callable or (
+        isinstance(kind, type) and "__call__" in vars(kind) and getattr(kind, "_is_protocol", False)
+    )
 
 
 def callee_of(fn: Callable[..., Any], call_name: str) -> Callee:
@@ -205,9 +241,11 @@ def bind(
     static: Sequence[tuple[str | int, Value]],
     names_of: ReachableNames,
     mesh: Any = None,
+    source: str = "",
 ) -> Stage:
     """The target as a function of the traced arguments alone.
 
+    ``call_name`` is what messages call it, ``source`` its Python source if that is another.
     ``mesh`` is the mesh that specs such as ``f32[4@a,8]`` are split over.
     """
     callee = callee_of(fn, call_name)
@@ -216,24 +254,40 @@ def bind(
     given, labels = _given(callee, args, fixed)
     fn = callee.complete(fn)
     plan = callee.plan()
-    trees: list[tuple[Any, str]] = []
-    values = {
+    trees: NamedTrees = []
+    specs = {
         name: spec_value(value, names_of, labels[name], trees) for name, value in given.items()
     }
-    values = abstracted(values, labels, mesh)
     bound = {
         name: (static_value(value, names_of, name), source_text(value))
         for name, value in fixed.items()
     }
+    values = SpecifiedArguments(specs, labels, bound, names_of, mesh, trees).all()
     order = [name for name, _ in plan if name in values]
-    hidden = {"jax", "sum", "leaf", call_name.partition(".")[0], *roots_of(fixed.values())}
+    mixed = {name: values[name] for name in order if is_mixed(values[name])}
+    source = source or call_name
+    hidden = {*_USED, re.split(r"\W", source, maxsplit=1)[0], *roots_of(fixed.values())}
+    if mixed:  # the call contains what the page says of these
+        hidden |= {"hasattr", *roots_of(given.values())}
     safe = _safe(order, labels, hidden)
-    traced = [values[name] for name in order]
-    if not bound and not any(by_name for _, by_name in plan):
-        stage = Stage.of(fn, traced, [safe[name] for name in order], call_name)
+    made: dict[str, str] = {}
+    if not bound and not mixed and not any(by_name for _, by_name in plan):
+        traced = [values[name] for name in order]
+        stage = Stage.of(fn, traced, [safe[name] for name in order], source)
     else:
-        stage = _written(fn, call_name, plan, order, traced, bound, safe)
+        sources = {name: text for name, (_, text) in bound.items()} | safe
+        for name, tree in mixed.items():
+            whole = whole_source(tree, trees)
+            if not is_target(whole):  # made once, outside of what is traced
+                word = f"whole_{safe[name]}"
+                made[word], whole = whole, word
+            sources[name] = RESTORED.format(safe[name], whole)
+            trees.append((jax.tree.structure(only_arrays(tree)), ONLY_ARRAYS.format(whole)))
+        fixed_values = {name: value for name, (value, _) in bound.items()}
+        target = _Bound(fn, plan, order, fixed_values, mixed)
+        stage = _written(target, source, sources, values, safe)
     stage.trees = tuple(trees)
+    stage.made = tuple(made.items())
     stage.own = {safe[name]: labels[name] for name in order if safe[name] != labels[name]}
     return stage
 
@@ -287,9 +341,13 @@ def _given(
     given: dict[str, Value] = {}
     labels: dict[str, str] = {}
     position = 0
-    for label, value in args:
+    for number, (label, value) in enumerate(args):
         name = label
-        if not label or callee.unsigned:
+        if not label and any(given.keys() & {other for other, _ in args[:number]}):
+            name = _next_free(callee, args, number, {*fixed, *given})
+            if not name:
+                raise _too_many(callee, args, fixed)
+        elif not label or callee.unsigned:
             while (name := callee.at(position)) in fixed and name:
                 position += 1
             position += 1
@@ -314,10 +372,40 @@ def _given(
     return given, labels
 
 
+def _next_free(
+    callee: Callee, args: Sequence[tuple[str, Value]], number: int, taken: set[str]
+) -> str:
+    """The parameter of a spec without a name that follows one with a name, ``""`` for none.
+
+    It is the first that is free.  Where a named one has left out others, it may be meant for
+    those or for what follows, unless what is left fills all that are free, or that need a value.
+    """
+    taken = taken | {label for label, _ in args}
+    free = [name for name in callee.positional if name not in taken]
+    if not free:
+        return callee.at(len(callee.positional) + len(callee.starred))
+    last = max((i for i, name in enumerate(callee.positional) if name in taken), default=-1)
+    left = sum(not label for label, _ in args[number:])
+    if callee.positional.index(free[0]) > last or left >= len(free):
+        return free[0]
+    needed = [n for n in free if callee.parameters[n].default is inspect.Parameter.empty]
+    if left == len(needed):
+        return needed[0]
+    spec = shorten(source_text(args[number][1]))[1:-1]
+    listed = " or ".join(map(repr, free))
+    raise RequestError(
+        ErrorKind.OPTION,
+        f"args: {spec} has no name and follows a spec with one, so it may be for {listed} of"
+        f" {callee}; name it, as in {free[0]}={spec}",
+        option="args",
+    )
+
+
 def _too_many(
     callee: Callee, args: Sequence[tuple[str, Value]], fixed: dict[str, Value]
 ) -> RequestError:
-    count = sum(1 for label, _ in args if not label)
+    last = max(number for number, (label, _) in enumerate(args) if not label)
+    count = sum(1 for label, _ in args[:last] if not label or label in callee.positional) + 1
     free = sum(1 for name in callee.positional if name not in fixed)
     return RequestError(
         ErrorKind.OPTION,
@@ -338,33 +426,61 @@ def _safe(order: Iterable[str], labels: dict[str, str], hidden: set[str]) -> dic
     return safe
 
 
+@dataclass(frozen=True)
+class _Bound:
+    """A target as a function of its traced arguments, those in ``order``.
+
+    ``fixed`` are the static ones; of the arguments in ``mixed`` only the arrays are traced.
+    """
+
+    fn: Callable[..., Any]
+    plan: list[tuple[str, bool]]
+    order: list[str]
+    fixed: Mapping[str, Any]
+    mixed: Mapping[str, Any]
+
+    def __call__(self, *given: Any) -> Any:
+        values = dict(zip(self.order, given, strict=True))
+        values.update(self.fixed)
+        for name, whole in self.mixed.items():
+            values[name] = restored(values[name], whole)
+        return self.fn(
+            *(values[name] for name, by_name in self.plan if not by_name),
+            **{name: values[name] for name, by_name in self.plan if by_name},
+        )
+
+    def returns_mixed(self, traced: Sequence[Any]) -> bool:
+        """Whether the result holds what JAX refuses, as a model that is returned does."""
+        results: list[bool] = []
+        try:
+            jax.make_jaxpr(lambda *given: results.append(is_mixed(types_in(self(*given)))))(*traced)
+        except Exception:
+            return False  # the trace of the request reports it
+        return results[0]
+
+
 def _written(
-    fn: Callable[..., Any],
+    target: _Bound,
     call_name: str,
-    plan: list[tuple[str, bool]],
-    order: list[str],
-    traced: list[Any],
-    bound: dict[str, tuple[Any, str]],
-    safe: dict[str, str],
+    sources: Mapping[str, str],
+    values: Mapping[str, Any],
+    safe: Mapping[str, str],
 ) -> Stage:
-    """The target wrapped in a lambda that fills in the static arguments."""
+    """The target wrapped in a lambda that fills in what is not traced; ``sources`` say how."""
     shown_args = []
-    for name, by_name in plan:
-        text = safe[name] if name in safe else bound[name][1]
+    for name, by_name in target.plan:
+        text = sources[name]
         if by_name and keyword.iskeyword(name):
             text = f"**{{{name!r}: {text}}}"
         elif by_name:
             text = f"{name}={text}"
         shown_args.append(text)
-
-    def call(*given: Any) -> Any:
-        values = dict(zip(order, given, strict=True))
-        values.update({name: value for name, (value, _) in bound.items()})
-        return fn(
-            *(values[name] for name, by_name in plan if not by_name),
-            **{name: values[name] for name, by_name in plan if by_name},
-        )
-
-    return Stage.written(
-        call, traced, [safe[name] for name in order], f"{call_name}({', '.join(shown_args)})"
-    )
+    body = f"{call_name}({', '.join(shown_args)})"
+    traced = [
+        only_arrays(values[name]) if name in target.mixed else values[name] for name in target.order
+    ]
+    call: Callable[..., Any] = target
+    if target.mixed and target.returns_mixed(traced):
+        body = ONLY_ARRAYS.format(body)
+        call = lambda *given: only_arrays(target(*given))  # noqa: E731
+    return Stage.written(call, traced, [safe[name] for name in target.order], body)

@@ -11,11 +11,13 @@ import jax
 import jax.numpy as jnp
 
 from ...tracing.result import ErrorKind
-from ..avals import another, is_ref
+from ...tracing.specs import TRANSFORMS
+from ..avals import another, is_ref, printed, type_of
 from ..facts.stacks import scope
-from ..failures import RequestError
+from ..failures import Hint, RequestError
 from ..stage import Options, Stage, flag, fresh
 from ..targets.arguments import describe
+from ..targets.partition import RESTORED, restored
 
 _LEVELS = itertools.count()
 
@@ -65,15 +67,123 @@ def _by_position(
         where = stage.positions(options.get("argnums", 0), "argnums")
         _refuse_refs(stage, where, name)
         inner = prepared(stage, options)
-        options_text = "" if where == 0 else f", argnums={where}"
-        return Stage.of(
-            transform(inner.fn, argnums=where),
-            stage.args,
-            stage.names,
-            f"jax.{name}({inner.call}{options_text})",
-        )
+        more = {"allow_int": True} if flag(options, "allow_int", False) else {}
+        options_text = ", allow_int=True" if more else ""
+        positions = where if isinstance(where, tuple) else (where,)
+        parts = [] if more else [i for i in positions if _is_partly_float(stage.args[i])]
+        if parts:
+            return _by_floats(inner, where, parts, transform, f"jax.{name}")
+        fn = transform(inner.fn, argnums=where, **more)
+        if not more and (hint := _hint(stage, positions, name)):
+            fn = _hinted(fn, hint)
+        options_text = ("" if where == 0 else f", argnums={where}") + options_text
+        call = f"jax.{name}({inner.call}{options_text})"
+        return Stage.of(fn, stage.args, stage.names, call)
 
     return differentiate
+
+
+# --- integers, flags and random keys, by which JAX takes no derivative
+
+_ONLY_FLOATS = (
+    "jax.tree.map(lambda leaf: leaf if"
+    " jax.numpy.issubdtype(jax.typeof(leaf).dtype, jax.numpy.inexact) else None, {})"
+)
+
+
+def _is_float(leaf: Any) -> bool:
+    return bool(jnp.issubdtype(type_of(leaf).dtype, jnp.inexact))
+
+
+def _is_partly_float(tree: Any) -> bool:
+    return len(set(map(_is_float, jax.tree.leaves(tree)))) > 1
+
+
+def _by_floats(
+    inner: Stage,
+    where: tuple[int, ...] | int,
+    parts: list[int],
+    apply: Callable[..., Any],
+    name: str,
+) -> Stage:
+    """Differentiate by the floats of the arguments in ``parts``; the result has no other leaves.
+
+    ``where`` are the positions of all arguments to differentiate by.
+    """
+    positions = where if isinstance(where, tuple) else (where,)
+    argnums = tuple(range(len(positions))) if isinstance(where, tuple) else 0
+
+    def run(*values: Any) -> Any:
+        def of_floats(*floats: Any) -> Any:
+            full = list(values)
+            for position, value in zip(positions, floats, strict=True):
+                full[position] = restored(value, full[position]) if position in parts else value
+            return inner.fn(*full)
+
+        chosen = [
+            jax.tree.map(lambda leaf: leaf if _is_float(leaf) else None, values[position])
+            if position in parts
+            else values[position]
+            for position in positions
+        ]
+        return apply(of_floats, argnums=argnums)(*chosen)
+
+    words = list(inner.names)
+    for position in parts:
+        wanted = "floats" if len(parts) == 1 else f"{inner.names[position]}_floats"
+        words[position] = fresh(tuple({*inner.names, *words}), wanted)
+    given = [
+        RESTORED.format(word, whole) if position in parts else word
+        for position, (word, whole) in enumerate(zip(words, inner.names, strict=True))
+    ]
+    chosen_text = [
+        _ONLY_FLOATS.format(inner.names[i]) if i in parts else inner.names[i] for i in positions
+    ]
+    parameters = ", ".join(words[position] for position in positions)
+    function = f"({inner.call})" if inner.call.startswith("lambda") else inner.call
+    options_text = f", argnums={argnums}" if argnums else ""
+    body = (
+        f"{name}(lambda {parameters}: {function}({', '.join(given)}){options_text})"
+        f"({', '.join(chosen_text)})"
+    )
+    stage = Stage.written(run, inner.args, inner.names, body)
+    stage.undifferentiated = tuple(
+        (inner.known_as[position] + jax.tree_util.keystr(path), printed(type_of(leaf)))
+        for position in parts
+        for path, leaf in jax.tree_util.tree_flatten_with_path(inner.args[position])[0]
+        if not _is_float(leaf)
+    )
+    return stage
+
+
+def _hint(stage: Stage, positions: tuple[int, ...], name: str) -> str:
+    """What to choose instead of an argument without floats."""
+    floats = [any(map(_is_float, jax.tree.leaves(arg))) for arg in stage.args]
+    names = stage.known_as
+    others = [word for word, is_float in zip(names, floats, strict=True) if is_float]
+    wrong = [i for i in positions if not floats[i] and jax.tree.leaves(stage.args[i])]
+    if not wrong:
+        return ""
+    about = f"{names[wrong[0]]!r} is {describe(stage.args[wrong[0]])}"
+    hints = [f"argnums names another argument ({', '.join(others)})"] if others else []
+    if "allow_int" in TRANSFORMS[name].options:
+        hints.append("allow_int=True gives zeros of type float0")
+    return "; ".join([about, *hints])
+
+
+def _hinted(fn: Callable[..., Any], hint: str) -> Callable[..., Any]:
+    @functools.wraps(fn, updated=())
+    def hinted(*values: Any) -> Any:
+        try:
+            return fn(*values)
+        except TypeError as error:
+            error.add_note(Hint(hint))
+            raise
+
+    return hinted
+
+
+# --- tangents and cotangents that JAX creates
 
 
 def _between_scopes(transform: Callable[..., Any], outer: str, inner: str) -> Callable[..., Any]:
@@ -96,7 +206,7 @@ _JACREV = _between_scopes(jax.jacrev, "around", "within")
 
 
 def _hessian(fn: Callable[..., Any], argnums: Any) -> Callable[..., Any]:
-    """As :func:`jax.hessian` is made."""
+    """As :func:`jax.hessian` composes it."""
     made: Callable[..., Any] = _JACFWD(_JACREV(fn, argnums=argnums), argnums=argnums)
     return made
 

@@ -43,7 +43,7 @@ def _policy(value: Any) -> tuple[Any, str]:
     policy = getattr(policies, last)
     if not isinstance(value, Call):
         return policy, f"jax.checkpoint_policies.{last}"
-    if not all(isinstance(item, str) for item in value.arguments):
+    if not all(isinstance(item, str) for item in value.values) or value.keywords:
         raise RequestError(ErrorKind.OPTION, f'policy {last} takes strings, as in {last}("a", "b")')
     strings = ", ".join(f'"{item}"' for item in value.arguments)
     return policy(*value.arguments), f"jax.checkpoint_policies.{last}({strings})"

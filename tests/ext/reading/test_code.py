@@ -24,6 +24,18 @@ PIECES: Final = [
     ("block model.apply", ":args: f32[3]\n:name: {}_applied", ""),
     ("code", "", "def alone(x, n):\n    return jnp.sin(x) * n\n\nCOUNT = 5"),
     ("block alone", ":args: f32[3]\n:static: n=COUNT", ""),
+    (
+        "code",
+        ":hide:",
+        "from typing import NamedTuple\n\nclass Pair(NamedTuple):\n    w: object\n    n: object\n\n"
+        "def start(x):\n    return Pair(jnp.exp(x), jnp.zeros((), int))",
+    ),
+    (
+        "code",
+        ":hide:",
+        "def total(pair, other):\n    return (pair.w * pair.n).sum() + other.w.sum()",
+    ),
+    ("block total", ":args: Pair(w=f32[3], n=i32[]), start(f32[2])\n:transforms: grad", ""),
     ("block layers:dense", ":args: x=f32[3,4], w=f32[4,5], b=f32[5]\n:name: {}_away", ""),
 ]
 LINES: Final = "tanh, mul, dot: {val}`dense[tanh].line` {val}`dense[mul].line` {val}`dense[0].line`"
@@ -70,6 +82,9 @@ def test_blocks_use_the_code_above(built: tuple[Project, Build], name: str) -> N
     assert "neg" in texts[f"jaxpr-{name}_applied"]
     assert "mul c 5.0" in texts["jaxpr-alone"] or "mul b 5.0" in texts["jaxpr-alone"]
     assert "add" in texts[f"jaxpr-{name}_away"]
+    figure = done.page(name).select_one('[id="jaxpr-total.grad"]')
+    assert figure is not None
+    assert "not differentiated: pair.n (i32[])" in figure.get_text()
     source = (project.docs / ("md.md" if name == "md" else "rst.rst")).read_text("utf-8")
     helper, dense = line_of(source, "return jnp.tanh"), line_of(source, "return helper")
     html = done.page(name)

@@ -71,6 +71,12 @@ power = jax.jit(lambda x, n: x**n, static_argnames="n")
 
 def nothing(x):
     pass
+
+
+def factory(n, scale=2):
+    if n < 0:
+        raise ValueError("n is negative")
+    return lambda x: x * n, lambda x: x + n
 """
 
 #: What is wrong with the text of a page.
@@ -92,10 +98,10 @@ TEXT = [
          ("expected ',' or ']', found the end",), at="args"),
     Case("string", "layers:dense", {"args": 'x="text"'}, "option",
          ("they belong in static",), at="args"),
-    Case("call", "layers:dense", {"args": "x=make(3)"}, "option",
-         ("a call is not a spec",), at="args"),
-    Case("named_tuple", "layers:dense", {"args": "x=Model(w=f32[2,3], b=f32[3])"}, "option",
-         ("Model(...) takes no keywords here", "a function without parameters"), at="args"),
+    Case("call", "layers:dense", {"args": "x=make(3), w=f32[4], b=f32[4]"}, "option",
+         ("args: x: module 'layers' has no attribute 'make'",), at="args"),
+    Case("named_tuple", "layers:dense", {"args": "x=Model(w=f32[2,3], b=f32[3)"}, "option",
+         ("expected ',' or ']', found ')'",), at="args"),
     Case("curly", "layers:dense", {"args": "{{ shapes }}"}, "option",
          ("args: substitutions such as {{ shapes }} are not replaced in options",), at="args"),
     Case("curly_in", "layers:dense", {**GOOD, "static": "n={{ n }}"}, "option",
@@ -110,10 +116,10 @@ TEXT = [
          ("an integer of more than 64 bits has no JAX type",), at="args"),
     Case("twice", "layers:dense", {"args": "x=f32[4], x=f32[4]"}, "option",
          ("argument 'x' is given twice",), at="args"),
-    Case("order", "layers:dense", {"args": "x=f32[4], f32[4]"}, "option",
-         ("a spec without a name follows one with a name",), at="args"),
+    Case("order", "layers:dense", {"args": "b=f32[4], f32[4]"}, "option",
+         ("it may be for 'x' or 'w' of dense(x, w, b)", "name it, as in x=f32[4]"), at="args"),
     Case("code", "layers:dense", {"args": "x=__import__('os').getcwd()"}, "option",
-         ("a call is not a spec",), at="args"),
+         ("expected ',' before '.getcwd()'",), at="args"),
     Case("static_spec", "layers:dense", {**GOOD, "static": "n=f32[4]"}, "option",
          ("specs belong in args",), at="static"),
     Case("static_bare", "layers:dense", {**GOOD, "static": "n"}, "option",
@@ -123,6 +129,15 @@ TEXT = [
     Case("option_of", "layers:dense", {**GOOD, "transforms": "vmap(axis=8)"}, "option",
          ("unknown option 'axis' of 'vmap', did you mean 'axis_size'?", "in_axes"),
          at="transforms", shown=True),
+    Case("called", "bugs:factory(3).one", GOOD, "option",
+         ("'bugs:factory(3).one' does not name a function: a target is not called; write"
+          " bugs:factory with :make: 3 and :then: one",)),
+    Case("then_alone", "layers:dense", {**GOOD, "then": "update"}, "option",
+         ("then: 'update' is a part of what make returns, but there is no make",), at="then"),
+    Case("make_spec", "bugs:factory", {"make": "n=f32[3]"}, "option",
+         ("make: 'n' is a spec, f32[3]: specs belong in args",), at="make"),
+    Case("then_call", "bugs:factory", {"make": "3", "then": "f(x)"}, "option",
+         ("then: expected an attribute, as in update, or a position",), at="then"),
     Case("positional", "layers:dense", {**GOOD, "transforms": "vmap(8)"}, "option",
          ("an option of 'vmap' is written option=value",), at="transforms", shown=True),
     Case("raises_what", "layers:dense", {**GOOD, "raises": "?"}, "option",
@@ -184,6 +199,31 @@ TRACED = [
          ("static position 2: second(x, y=0) takes 2 positional arguments",), at="static"),
     Case("static_value", "bugs:second", {"args": "x=f32[4]", "static": "y=jax.no"}, "option",
          ("static: y: 'jax' has no attribute 'no'",), at="static"),
+    Case("static_call", "bugs:second", {"args": "x=f32[4]", "static": "y=jax.random.key()"},
+         "trace", ("TypeError", "hint: jax.random.key() raised it, for y in static"), at="static"),
+    Case("other_module", "bugs:second", {"args": "x=bug:value"}, "option",
+         ("args: no module 'bug', did you mean 'bugs'?", "searched", "../src"), at="args"),
+    Case("other_name", "layers:dense", {"args": "x=bugs:valu, w=f32[4], b=f32[4]"}, "option",
+         ("args: x: module 'bugs' has no attribute 'valu', did you mean 'value'?",), at="args"),
+    Case("other_dotted", "layers:dense", {"args": "x=bugs.value, w=f32[4], b=f32[4]"}, "option",
+         ("module 'layers' has no attribute 'bugs'; for a name of a module, write bugs:value",),
+         at="args"),
+    Case("factory_part", "bugs:factory.one", {}, "trace",
+         ("'bugs:factory' has no attribute 'one'; it is a function: for 'one' of what it returns,"
+          " write the target bugs:factory, make: n=... and then: one",)),
+    Case("factory_traced", "bugs:factory", {"static": "n=3"}, "trace",
+         ("function <lambda> traced for jit returned a value of type <class 'function'>",
+          "hint: it returns functions; to trace one, write make: n=3 and then: 0 or 1")),
+    Case("make_what", "bugs:factory", {"make": "3, 4, 5"}, "option",
+         ("make: too many positional arguments; factory takes n, scale=2",), at="make"),
+    Case("make_raises", "bugs:factory", {"make": "n=-1", "then": "0"}, "trace",
+         ("ValueError: n is negative", "bugs.py:64 in factory", "hint: factory(n=-1) raised it"),
+         at="make"),
+    Case("make_pair", "bugs:factory", {"make": "3", "args": "f32[3]"}, "option",
+         ("make: factory(3) is of type tuple, which can't be called; name one of its functions, as"
+          " in then: 0 or then: 1",), at="make"),
+    Case("then_what", "bugs:factory", {"make": "3", "then": "2", "args": "f32[3]"}, "option",
+         ("then: factory(3) is of type tuple, without a position 2",), at="then"),
     Case("argument", "layers:dense", {**GOOD, "transforms": "grad(argnums=v)"}, "option",
          ("argnums names 'v', which is not an argument", "x, w, b"), at="transforms", shown=True),
     Case("policy", "layers:dense", {**GOOD, "transforms": "remat(policy=dots)"}, "option",

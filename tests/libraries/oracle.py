@@ -137,8 +137,8 @@ def of_equinox() -> Programs:
         return jnp.sum(model(x) ** 2)
 
     return {
-        "linear": jax.make_jaxpr(linear)(of(4)),
-        "linear.vmap": jax.make_jaxpr(jax.vmap(linear))(of(8, 4)),
+        "projection": jax.make_jaxpr(linear)(of(4)),
+        "projection.vmap": jax.make_jaxpr(jax.vmap(linear))(of(8, 4)),
         "mlp": jax.make_jaxpr(call_mlp)(arrays, of(2)),
         "mlp.grad": jax.make_jaxpr(jax.grad(summed(call_mlp)))(arrays, of(2)),
         "gru": jax.make_jaxpr(step)(gru, of(4), vector),

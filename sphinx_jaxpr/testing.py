@@ -33,6 +33,7 @@ from .program.query.scope import Scope
 from .program.query.syntax import PathError
 from .program.query.views import Uses
 from .program.text import clipped, spelled_all
+from .tracing.making import called_target
 from .tracing.options import TraceOptions, names_function, read_options
 from .tracing.request import Request, check_name, local_name, variants
 from .tracing.result import Result
@@ -112,19 +113,29 @@ def assert_claims(
     name: str = "",
     jit: bool = False,
     mesh: str = "",
+    make: str = "",
+    then: str = "",
 ) -> Traced:
     """Trace a function and its transforms; fail if a claim is false.
 
     ``function`` is a callable, or ``"package.module:function"``.  The arguments are one
     text of specs as in the option ``args``, or arrays, ``jax.ShapeDtypeStruct`` and trees
-    of these, of which only the types matter.  ``transforms``, ``static`` and ``mesh`` are
-    written as in the directive ``jaxpr-transform``; claims are expressions of the language
-    of paths, in which the function has its own name, or ``name``.  The result can evaluate further
-    expressions.
+    of these, of which only the types matter.  ``transforms``, ``static``, ``mesh``, ``make``
+    and ``then`` are written as in the directive ``jaxpr-transform``; claims are expressions of
+    the language of paths, in which the function has its own name, or ``name``.  The result can
+    evaluate further expressions.
     """
     __tracebackhide__ = True
     traced = trace(
-        function, *args, transforms=transforms, static=static, name=name, jit=jit, mesh=mesh
+        function,
+        *args,
+        transforms=transforms,
+        static=static,
+        name=name,
+        jit=jit,
+        mesh=mesh,
+        make=make,
+        then=then,
     )
     traced.assert_claims(claims)
     return traced
@@ -138,6 +149,8 @@ def trace(
     name: str = "",
     jit: bool = False,
     mesh: str = "",
+    make: str = "",
+    then: str = "",
 ) -> Traced:
     """The programs of :func:`assert_claims`, without claims.
 
@@ -157,6 +170,8 @@ def trace(
     try:
         if isinstance(function, str):
             if not names_function(function):
+                if (called := called_target(function)) is not None:
+                    raise ValueError(f"{function!r}: {called.hint('{}={!r}')}")
                 raise ValueError(
                     f"{function!r} does not name a function; expected package.module:name"
                 )
@@ -166,7 +181,9 @@ def trace(
             named = Target(function, *_home(function))
             target = f"{named.module.__name__}:{named.name}"
         name = _checked(name, target)
-        options = _options(args, static, transforms, mesh)
+        options = _options(
+            args, static=static, transforms=transforms, mesh=mesh, make=make, then=then
+        )
         base = options.request(target, jit=jit)
         requests = [("", base), *variants(base, options.transforms, {})]
         blocks: list[TracedBlock] = []
@@ -196,10 +213,10 @@ def _plain(value: Any) -> Any:
     return len(members) if isinstance(value, Uses) else tuple(map(_plain, members))
 
 
-def _options(args: tuple[Any, ...], static: str, transforms: str, mesh: str) -> TraceOptions:
+def _options(args: tuple[Any, ...], **texts: str) -> TraceOptions:
     """The options; ``args`` are one text of specs, or values of which only types matter."""
     is_text = len(args) == 1 and isinstance(args[0], str)
-    options = read_options(args[0] if is_text else "", static, transforms, mesh)
+    options = read_options(args[0] if is_text else "", **texts)
     if options.problems:
         raise ValueError(str(options.problems[0]))
     return options if is_text else replace(options, args=_abstract(args))

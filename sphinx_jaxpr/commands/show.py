@@ -21,6 +21,7 @@ from ..program.text import on_one_line
 from ..tracing import client, fingerprint
 from ..tracing.grammar import nearest, shorten
 from ..tracing.jobs import Job, seconds
+from ..tracing.making import called_target
 from ..tracing.masking import PathMasker
 from ..tracing.options import OPEN_WORDS, names_function, narrowed, read_open, read_options
 from ..tracing.request import Request, check_name, is_target, local_name, variants
@@ -133,6 +134,11 @@ OPTIONS: Final[dict[str, ArgumentKeywords]] = {
     "--static": {"metavar": "VALUES", "help": 'arguments bound before tracing, as in "n=3"'},
     "--transforms": {"metavar": "LIST", "help": 'as in "grad(argnums=w), vmap | jit as both"'},
     "--mesh": {"metavar": "MESH", "help": """mesh to trace under, as in '{data: 8}'"""},
+    "--make": {
+        "metavar": "VALUES",
+        "help": 'arguments to call the target with first, as in "1e-3, b1=0.9"; "()" for none',
+    },
+    "--then": {"metavar": "ATTRIBUTE", "help": "what to trace of the result of --make"},
     "--name": {"metavar": "NAME", "help": "name of the function's own program"},
     "--raises": {
         "metavar": "TYPE",
@@ -210,12 +216,13 @@ def run(options: argparse.Namespace) -> int:
 def _requests(options: argparse.Namespace) -> list[tuple[str, Request]]:
     """The requests by label: the function itself, then its variants."""
     if not names_function(options.target):
+        if (called := called_target(options.target)) is not None:
+            raise UsageError(f"{shorten(options.target)}: {called.hint('--{} {!r}')}")
         raise UsageError(
             f"{shorten(options.target)} does not name a function; expected package.module:function"
         )
-    read = read_options(
-        options.args or "", options.static or "", options.transforms or "", options.mesh or ""
-    )
+    texts = ("args", "static", "transforms", "mesh", "make", "then")
+    read = read_options(**{option: getattr(options, option) or "" for option in texts})
     if read.problems:
         raise UsageError(f"--{read.problems[0]}")
     base = read.request(options.target, jit=options.jit, x64=options.x64)

@@ -150,6 +150,7 @@ class Client:
         dotted = request.module or request.target.rpartition(".")[0]
         named = [*request.around, *(path for _, path in request.third_party)]
         modules = [path.partition(":")[0] for path in named]
+        modules += [name for _, name in request.option_modules]
         modules += [module_name(digest_of(job.code.parts))] if job.code else []
         while dotted:
             modules.append(dotted)

@@ -25,6 +25,7 @@ from .specs import (
     meant_call,
     meant_dtype,
     separating,
+    unfit,
 )
 
 # --- tokens and values
@@ -71,6 +72,8 @@ _WORDS: Final[dict[str, bool | float | None]] = {
 }
 _SINGLE = frozenset({"True", "False", "None"})
 _INFINITE = re.compile(r"[+-](inf|nan)\b(?![.(\[])")
+#: The rest of ``module:name``; a spec behind a colon is meant as that of an argument.
+_MEMBER = re.compile(r":[^\W\d]\w*(?:\.[^\W\d]\w*)*(?![\w\[<{])")
 
 
 def quoted(text: str) -> str:
@@ -226,7 +229,7 @@ class Reader:
             if (sign := self.signed()) is not None:
                 return sign
         elif (name := self.match("name")) is not None:
-            return self.named(name, start)
+            return self.named(self.of_module(name), start)
         raise GrammarError(f"expected a value, found {self.rest()}", self.offset)
 
     def signed(self) -> float | None:
@@ -272,6 +275,14 @@ class Reader:
             if not self.accept(",") and not self.peek("}"):
                 raise GrammarError(f"expected ',' or '}}', found {self.rest()}", self.offset)
         return result
+
+    def of_module(self, name: str) -> str:
+        """``name``, or ``module:name`` if it goes on so."""
+        member = _MEMBER.match(self.text, self.offset)
+        if member is None or name in _WORDS or name == "lambda":
+            return name
+        self.offset = member.end()
+        return name + member[0]
 
     def named(self, name: str, start: int) -> Value:
         """Take what goes on after a name: a type, a call, a dotted name."""
@@ -459,14 +470,8 @@ def static(text: str) -> tuple[tuple[str | int, Value], ...]:
         if key in (None, ""):
             raise GrammarError("expected name=value or position=value", start)
         value = reader.value()
-        if _holds(value, (Aval, Ref)):
-            raise GrammarError(f"{shorten(key)} is a spec: specs belong in args", start)
-        if meant := meant_call(value):
-            raise GrammarError(f"{shorten(key)} is a call; write {meant}", start)
-        if _holds(value, Call):
-            raise GrammarError(
-                f"{shorten(key)} is a call: name an attribute of the target's module instead", start
-            )
+        if problem := unfit(value):
+            raise GrammarError(f"{shorten(key)} {problem}", start)
         if key in keys:
             raise GrammarError(f"{shorten(key)} is given twice", start)
         keys.add(key)

@@ -46,6 +46,8 @@ _REQUEST: Final = frozenset(
         "static",
         "transforms",
         "mesh",
+        "make",
+        "then",
         "around",
         "jaxpr_transforms",
         "code",
@@ -88,6 +90,11 @@ def readable(request: Request) -> WrittenRequest:
         )
     if request.third_party:
         form["jaxpr_transforms"] = dict(request.third_party)
+    if request.make is not None:
+        form["make"] = ", ".join(f"{n}={written(v)}" if n else written(v) for n, v in request.make)
+        form["make"] = form["make"] or "()"
+    if request.then:
+        form["then"] = request.then
     if request.mesh:
         form["mesh"] = str(request.mesh) if isinstance(request.mesh, Mesh) else request.mesh.text
     if request.around:

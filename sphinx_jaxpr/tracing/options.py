@@ -8,17 +8,19 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Final
 
-from . import grammar
+from . import grammar, making
 from .grammar import WIDE, Chain, GrammarError, Mesh, Name, Value, quoted, shorten
 from .request import Request, is_target
 
-# --- what is traced: ``args``, ``static``, ``transforms``, ``mesh``
+# --- what is traced: ``args``, ``static``, ``transforms``, ``mesh``, ``make``, ``then``
 
 _GRAMMAR: Final[Mapping[str, Callable[[str], Any]]] = {
     "args": grammar.arguments,
     "static": grammar.static,
     "transforms": grammar.transforms,
     "mesh": grammar.mesh,
+    "make": making.make,
+    "then": making.then,
 }
 _MAX: Final = 30  # characters of the text that a message repeats
 
@@ -53,6 +55,8 @@ class TraceOptions:
     static: tuple[tuple[str | int, Value], ...] = ()
     transforms: tuple[Chain, ...] = ()
     mesh: Mesh | Name | None = None
+    make: tuple[tuple[str, Value], ...] | None = None
+    then: str = ""
     problems: tuple[OptionProblem, ...] = ()
 
     def is_readable(self, *options: str) -> bool:
@@ -80,6 +84,8 @@ class TraceOptions:
             mesh=self.mesh,
             around=around,
             bare=bare,
+            make=self.make,
+            then=self.then,
         )
 
 
@@ -90,10 +96,16 @@ def _value(option: str, text: str) -> Any:
 
 
 def read_options(
-    args: str = "", static: str = "", transforms: str = "", mesh: str = ""
+    args: str = "",
+    static: str = "",
+    transforms: str = "",
+    mesh: str = "",
+    make: str = "",
+    then: str = "",
 ) -> TraceOptions:
     """Read the options as texts; what can't be read goes to ``problems``."""
     texts = {"args": args, "static": static, "transforms": transforms, "mesh": mesh}
+    texts |= {"make": make, "then": then}
     values: dict[str, Any] = {}
     problems: list[OptionProblem] = []
     for option, text in texts.items():
@@ -101,6 +113,8 @@ def read_options(
             values[option] = _value(option, text)
         except GrammarError as error:
             problems.append(OptionProblem(option, str(error), text, error.offset))
+    if then.strip() and not make.strip():
+        problems.append(OptionProblem("then", making.WITHOUT_MAKE.format(quoted(then)), then, 0))
     return TraceOptions(**values, problems=tuple(problems))
 
 

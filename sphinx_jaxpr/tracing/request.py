@@ -15,7 +15,19 @@ from typing import Any, Final
 
 from ..program.text import nearest, shorten
 from .files import JsonObject, digest
-from .specs import TRANSFORMS, Aval, Call, Chain, Mesh, Name, Ref, Step, Value
+from .specs import (
+    TRANSFORMS,
+    Aval,
+    Call,
+    Chain,
+    Mesh,
+    Name,
+    Ref,
+    Step,
+    Value,
+    names_in,
+    parts_of,
+)
 
 #: Words that can't name a block or a label, since the path language uses them.
 RESERVED: Final = frozenset(
@@ -39,7 +51,9 @@ class Request:
     nearest first, each by its name or by that of an object of it (``module:object``):
     names are looked up there as well, and so is the target itself where it is ``bare``.
     ``code`` is a digest of the page's code, if the request may use it: names are looked up
-    there as well, a target without a module there first.
+    there as well, a target without a module there first.  ``make`` are arguments that the
+    target is called with first, ``None`` for no call; the part ``then`` of what that returns
+    is traced.
     """
 
     target: str
@@ -55,6 +69,8 @@ class Request:
     around: tuple[str, ...] = ()
     bare: bool = False
     code: str = ""
+    make: tuple[tuple[str, Value], ...] | None = None
+    then: str = ""
 
     def to_json(self) -> JsonObject:
         """Plain data; equal requests give equal data."""
@@ -63,8 +79,10 @@ class Request:
             **({"mesh": encode(self.mesh)} if self.mesh else {}),
             **({"around": list(self.around), "bare": self.bare} if self.around else {}),
             **({"code": self.code} if self.code else {}),
+            **({"make": _arguments(self.make)} if self.make is not None else {}),
+            **({"then": self.then} if self.then else {}),
             "target": self.target,
-            "args": [[name, encode(value)] for name, value in self.args],
+            "args": _arguments(self.args),
             "static": [[key, encode(value)] for key, value in self.static],
             "steps": _steps(self.steps),
             "jit": self.jit,
@@ -102,6 +120,8 @@ class Request:
             around=tuple(data.get("around", ())),
             bare=data.get("bare", False),
             code=data.get("code", ""),
+            make=tuple((key, decode(v)) for key, v in data["make"]) if "make" in data else None,
+            then=data.get("then", ""),
         )
 
     @property
@@ -126,7 +146,31 @@ class Request:
         # Whether a name means the page's code or a module, only the worker knows.
         target = [] if self.code and ":" not in self.target else [self.target]
         named = [*target, *self.around, *(path for _, path in self.third_party)]
+        named += [module for _, module in self.option_modules]
         return [name.partition(":")[0] for name in named]
+
+    @property
+    def option_modules(self) -> list[tuple[str, str]]:
+        """The modules of all names ``module:name`` in options, each with its option."""
+        options: tuple[tuple[str, Any], ...] = (
+            ("args", [value for _, value in self.args]),
+            ("static", [value for _, value in self.static]),
+            ("mesh", self.mesh),
+            ("make", [value for _, value in self.make or ()]),
+        )
+        pairs = (
+            (option, name.partition(":")[0])
+            for option, values in options
+            for name in names_in(values)
+            if ":" in name
+        )
+        return list(dict.fromkeys(pairs))
+
+    @property
+    def is_shareable(self) -> bool:
+        """Whether no object is made for this request alone, to which tracing may do something."""
+        static = [value for _, value in self.static]
+        return self.make is None and not any(isinstance(each, Call) for each in parts_of(static))
 
     @property
     def top_modules(self) -> set[str]:
@@ -137,6 +181,10 @@ class Request:
     def module(self) -> str:
         """The module part of the target, ``""`` for a dotted target."""
         return self.target.partition(":")[0] if ":" in self.target else ""
+
+
+def _arguments(pairs: Iterable[tuple[str, Value]]) -> list[Any]:
+    return [[name, encode(value)] for name, value in pairs]
 
 
 def _steps(steps: tuple[Step, ...]) -> list[Any]:

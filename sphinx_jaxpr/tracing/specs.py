@@ -9,7 +9,7 @@ from __future__ import annotations
 import difflib
 import re
 import string
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
@@ -27,7 +27,7 @@ AXIS_TYPES: Final = ("Auto", "Explicit", "Manual")
 
 @dataclass(frozen=True)
 class Name:
-    """A dotted name, meant as an argument or an attribute of the target's module."""
+    """A dotted name: an argument, an attribute of the target's module, or ``module:name``."""
 
     text: str
 
@@ -108,6 +108,31 @@ Value: TypeAlias = (
     "int | float | complex | str | bool | None | Name | Aval | Ref | Call"
     " | tuple[Any, ...] | list[Any] | dict[str | int, Any]"
 )
+
+
+def _inside(value: Any) -> Iterable[Any]:
+    """The values directly in a value."""
+    if isinstance(value, Call):
+        return value.values
+    if isinstance(value, dict):
+        return value.values()
+    return value if isinstance(value, (tuple, list)) else ()
+
+
+def parts_of(value: Any) -> Iterator[Any]:
+    """A value and all values in it."""
+    yield value
+    for part in _inside(value):
+        yield from parts_of(part)
+
+
+def names_in(value: Any) -> Iterator[str]:
+    """All names in a value, those that are called as well."""
+    for part in parts_of(value):
+        if isinstance(part, Name):
+            yield part.text
+        elif isinstance(part, Call):
+            yield part.name
 
 
 @dataclass(frozen=True)
@@ -261,6 +286,22 @@ def meant_call(value: Any) -> str:
         if number := _ENDLESS.get(text.lstrip("+-"), ""):
             return f"{sign}{number}"
     return ""
+
+
+#: How deep calls may be nested in each other where a page gives an argument as it is.
+MAX_CALLS: Final = 4
+
+
+def unfit(value: Any, calls: int = 0) -> str:
+    """Why a page can't give a value as it is, untraced, or ``""``; ``calls`` are around it."""
+    if isinstance(value, (Aval, Ref)):
+        return f"is a spec, {value}: specs belong in args"
+    if meant := meant_call(value):
+        return f"is a call; write {meant}"
+    calls += isinstance(value, Call)
+    if calls > MAX_CALLS:
+        return f"has more than {MAX_CALLS} calls inside each other: write a function for it"
+    return next(filter(None, (unfit(part, calls) for part in _inside(value))), "")
 
 
 def meant_array(value: Any) -> str:

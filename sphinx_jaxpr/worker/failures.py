@@ -5,11 +5,12 @@ from __future__ import annotations
 import importlib.machinery
 import linecache
 import os
+import re
 import traceback
 from collections.abc import Sequence
 from dataclasses import replace
 from types import TracebackType
-from typing import Any, Final
+from typing import Any, Final, Self
 
 from ..program.text import spelled
 from ..tracing.folders import is_project_file
@@ -112,18 +113,36 @@ class RequestError(Exception):
         if not self.report.option:
             self.report = replace(self.report, option=option)
 
+    def in_option(self, option: str) -> RequestError:
+        """The same problem as one of an option that the message names first."""
+        report = self.report
+        return RequestError(
+            ErrorKind.OPTION,
+            f"{option}: {report.message}",
+            option=option,
+            searched=report.searched,
+            wanted=report.wanted,
+        )
+
 
 class Hint(str):
-    """A note on an exception, for the author of the page."""
+    """A note on an exception, for the author of the page, and the option at fault, if any."""
+
+    option: str
+
+    def __new__(cls, text: str, option: str = "") -> Self:
+        hint = super().__new__(cls, text)
+        hint.option = option
+        return hint
 
 
-def hint_of(error: BaseException) -> str:
-    """The hint on an exception, or nothing."""
+def hint_of(error: BaseException) -> Hint:
+    """The hint on an exception, or an empty one."""
     try:
         notes = getattr(error, "__notes__", ())
-        return next((str(note) for note in notes if type(note) is Hint), "")
+        return next((note for note in notes if type(note) is Hint), Hint(""))
     except Exception:  # reading an exception of user code may run anything
-        return ""
+        return Hint("")
 
 
 def is_a(error: BaseException, kinds: type | tuple[type, ...]) -> bool:
@@ -146,7 +165,7 @@ def describe(
     ``mro`` holds the names of the exception's classes, so that ``raises:
     TypeError`` accepts a subclass.
     """
-    message = message_of(error)
+    message = _without_places(message_of(error), package_folder)
     if is_a(error, RequestError):  # its message is enough
         return replace(report_of(error), message=message)
     trace = BaseException.__dict__["__traceback__"].__get__(error)
@@ -156,7 +175,8 @@ def describe(
         _name_of(type(error)),
         tuple(_name_of(c) for c in _mro(type(error)) if c is not object),
         (*_frames(trace, package_folder, owner), *_syntax_frame(error)),
-        hint=hint_of(error),
+        hint=str(hint_of(error)),
+        option=hint_of(error).option,
         traceback=printable(listing(error)[-100_000:]),
     )
 
@@ -190,6 +210,12 @@ def message_of(error: BaseException) -> str:
         text = syntax.msg
     text = printable(text.strip())
     return text if len(text) <= MAX_MESSAGE else text[:MAX_MESSAGE] + "..."
+
+
+def _without_places(message: str, package_folder: str) -> str:
+    """A message in which JAX names no line of this package, whose functions wrap the page's."""
+    ours = re.escape(os.path.join(package_folder, ""))
+    return re.sub(rf"( (at|in|on line|from))? {ours}[^\s:]*:\d+(:\d+)?( \([^)\n]*\))?", "", message)
 
 
 def printable(text: str) -> str:

@@ -194,6 +194,7 @@ class Server:
         """A number for a set of dependencies, with the set itself the first time."""
         modules = [path.partition(":")[0] for _, path in request.third_party]
         modules.append(request.module or self._module_of(request.target))
+        modules += [name for _, name in request.option_modules]
         modules += [name for name in self.tracer.around(request) if name in sys.modules]
         modules += [self.tracer.page.module_of(request.code)] if request.code else []
         needs = self.recorder.dependencies(modules, f"request {number}").to_json()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import keyword
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
@@ -50,6 +51,11 @@ class Stage:
         """``call`` as an expression that needs no other: what the page makes is made first."""
         if not self.made:
             return self.call
+        if "lambda" not in self.call:  # nothing is made while the function is traced
+            call = self.call
+            for word, text in self.made:
+                call = re.sub(rf"(?<!['\"])\b{word}\b(?!['\"])", lambda _: text, call)  # noqa: B023 - called at once
+            return call
         words, sources = zip(*self.made, strict=True)
         return f"(lambda {', '.join(words)}: {self.call})({', '.join(sources)})"
 

@@ -28,10 +28,19 @@ from .facts.jaxprs import is_jaxpr, open_jaxpr
 from .failures import Hint, RequestError, is_python, message_of, printable
 from .recorder import DependencyRecorder
 from .stage import Options, Stage
-from .targets.arguments import abstract_source, attribute, call, describe, source_text
+from .targets.arguments import (
+    abstract_source,
+    attribute,
+    call,
+    describe,
+    plain_name,
+    source_text,
+)
 from .targets.binding import bind
+from .targets.factories import hint_at_result, make
+from .targets.option_names import OptionNames
 from .targets.page import PageCode
-from .targets.reach import ReachableNames
+from .targets.reach import is_passed
 from .targets.target import (
     Target,
     check_allowed,
@@ -147,7 +156,13 @@ class Tracer:
         if request.code:
             check_allowed(PAGE, request.allowed)
             page = self.page.load(request.code, load)
-        return resolve(request, load_allowed, self.roots, around, page, self._allowed(request))
+        target = resolve(request, load_allowed, self.roots, around, page, self._allowed(request))
+        for option, name in request.option_modules:
+            try:
+                (load if is_passed(name) else load_allowed)(name)
+            except RequestError as error:
+                raise error.in_option(option) from None
+        return target
 
     def _allowed(self, request: Request) -> tuple[str, ...]:
         """The modules that names may lead into; the page's code by its name in this process."""
@@ -175,7 +190,12 @@ class Tracer:
             self.partial = replace(
                 self.partial, call=stage.source, args=args, undifferentiated=left_out
             )
-            jaxpr, out = jax.make_jaxpr(stage.fn, return_shape=True)(*stage.args)
+            try:
+                jaxpr, out = jax.make_jaxpr(stage.fn, return_shape=True)(*stage.args)
+            except TypeError as error:
+                if hint := hint_at_result(error, stage.fn, stage.args, request):
+                    error.add_note(Hint(hint))
+                raise
             stage.result = results(jaxpr, out)
             self.partial = replace(self.partial, inputs=stage.inputs)
             return replace(self.partial, program=_program(jaxpr, _tangents(stage)))
@@ -185,13 +205,19 @@ class Tracer:
         named = [entry.partition(":")[0] for entry in request.around]
         return named + [module.__name__ for module in self.texts.get(request.around, ())]
 
-    def names(self, request: Request, module: ModuleType) -> ReachableNames:
+    def names(self, request: Request, module: ModuleType) -> OptionNames:
         """The meaning of dotted names in a request's options; ``module`` is that of its target."""
         around = self.texts.get(request.around, [])
         modules = around if request.bare and around else [module, *around]
         page = sys.modules.get(self.page.module_of(request.code)) if request.code else None
         further = (*modules[1:], *([page] if page is not None else ()))
-        return ReachableNames(modules[0], self._allowed(request), further)
+
+        def load(name: str) -> ModuleType:
+            if not is_passed(name):
+                check_allowed(name, request.allowed)
+            return load_module(name, self.recorder, self.roots)
+
+        return OptionNames(modules[0], self._allowed(request), further, load=load)
 
     def _mesh(self, request: Request, module: ModuleType) -> AbstractContextManager[Any]:
         """The context to trace in: under the mesh of the request, if it has one."""
@@ -203,17 +229,18 @@ class Tracer:
             mesh = attribute(self.names(request, module), text, "mesh", text)
             if callable(mesh) and not isinstance(mesh, (jax.sharding.Mesh, AbstractMesh)):
                 mesh = call(self.names(request, module), mesh, text, "mesh")
-                self.partial = replace(self.partial, mesh=f"{text}()")
+                self.partial = replace(self.partial, mesh=f"{plain_name(text)}()")
         return under(mesh_of(mesh))
 
     def _stage(self, request: Request, target: Any, module: ModuleType, call_name: str) -> Stage:
         key = f"{request.target} {request.args} {request.static} {request.jit} {request.mesh}"
         key += f" {request.around} {request.allowed} {request.code}"
-        stage = self._keep(key, lambda: self._base(request, target, module, call_name))
+        kept = self._keep if request.is_shareable else lambda key, make: make()
+        stage = kept(key, lambda: self._base(request, target, module, call_name))
         for step in request.steps:
             key += f" {step}"
             before = stage
-            stage = self._keep(key, lambda: self._apply(step, before, request))  # noqa: B023 - called at once
+            stage = kept(key, lambda: self._apply(step, before, request))  # noqa: B023 - called at once
         return stage
 
     def _keep(self, key: str, make: Callable[[], Stage]) -> Stage:
@@ -226,19 +253,30 @@ class Tracer:
         return stage
 
     def _base(self, request: Request, target: Any, module: ModuleType, call_name: str) -> Stage:
+        names, mesh = self.names(request, module), current()
+        source = call_name
+        made = None
+        # Objects that the page names or makes may compute, which needs devices.
+        with under(NO_MESH if request.mesh else None):
+            if request.make is not None:
+                made = make(request, target, call_name, names)
+                target, names = made.value, replace(names, made=made.whole)
+                call_name, source = f"{made.source}{made.part}", f"{names.word}{made.part}"
+                if not request.steps:
+                    self.partial = replace(self.partial, source=_source(target))
+            if callable(target) and not is_jaxpr(target):
+                args, static = names.spelled(request.args), names.spelled(request.static)
+                stage = bind(target, call_name, args, static, names, mesh, source)
         if is_jaxpr(target):
-            stage = _from_jaxpr(target, call_name)
-        elif callable(target):
-            names, mesh = self.names(request, module), current()
-            # Objects that the page names may compute, which needs devices.
-            with under(NO_MESH if request.mesh else None):
-                stage = bind(target, call_name, request.args, request.static, names, mesh)
-        else:
+            stage = _from_jaxpr(target, source)
+        elif not callable(target):
             raise RequestError(
                 ErrorKind.TARGET,
                 f"{request.target!r} is of type {type(target).__name__}; a target must be a"
                 " function, another callable or a jaxpr",
             )
+        if made is not None:
+            stage.made = ((names.word, made.source), *stage.made)
         return BUILTIN["jit"](stage, {}).after(stage) if request.jit else stage
 
     def _apply(self, step: Step, stage: Stage, request: Request) -> Stage:

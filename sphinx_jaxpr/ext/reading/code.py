@@ -16,7 +16,7 @@ from sphinx.directives.code import CodeBlock
 from ...program.text import CELL, in_cell, nearest, plural, shorten
 from ...tracing.jobs import PAGE, digest_of
 from ...tracing.request import Request
-from ...tracing.specs import Call, Name
+from ...tracing.specs import names_in
 from ..config import ProjectSettings, settings_of
 from ..nodes import jaxpr_blocks, jaxpr_code
 from ..records import Asked, CodePart, CodeSpan, DirectiveRecord, Finding, LeftOut
@@ -268,25 +268,11 @@ def _may_bind(piece: Bindings, names: Collection[str]) -> bool:
 
 def names_of(request: Request) -> set[str]:
     """The names of a request that may be those of the page's code."""
-    values: list[Any] = [value for _, value in (*request.args, *request.static)]
-    names = [name for value in (*values, request.mesh) for name in _names_in(value)]
+    values: list[Any] = [v for _, v in (*request.args, *request.static, *(request.make or ()))]
+    names = [name for name in names_in([*values, request.mesh]) if ":" not in name]
     if ":" not in request.target or request.bare:
         names.append(request.target.rpartition(":")[2])
     return {name.partition(".")[0] for name in names}
-
-
-def _names_in(value: Any) -> Iterator[str]:
-    match value:
-        case Name(text):
-            yield text
-        case Call(name):
-            yield name
-            yield from _names_in(value.values)
-        case tuple() | list():
-            for item in value:
-                yield from _names_in(item)
-        case dict():
-            yield from _names_in(list(value.values()))
 
 
 def _with(directive: DirectiveRecord, **changes: Any) -> DirectiveRecord:

@@ -15,9 +15,11 @@ _EXAMPLES = {
     "args": "x=f32[8]",
     "transforms": "grad, vmap",
     "static": "n=3",
+    "make": "1e-3, or () for a call without arguments",
+    "then": "update",
 }
 #: Options whose lines are joined with commas.
-_LISTS = ("args", "static", "transforms", "open", "elide")
+_LISTS = ("args", "static", "transforms", "make", "open", "elide")
 #: The beginning of MyST's warning about options that it can't read.
 _UNREAD = "Invalid options format: "
 _MAX = 120  # longest part of a value that a message repeats

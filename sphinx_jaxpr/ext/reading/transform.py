@@ -11,6 +11,7 @@ from docutils import nodes
 
 from ...program.text import shorten
 from ...tracing.jobs import PAGE, seconds
+from ...tracing.making import called_target
 from ...tracing.options import (
     SHOW_WORDS,
     TraceOptions,
@@ -29,14 +30,14 @@ from .options import BlockDirective
 from .source_lines import documented
 
 OPTIONS = (
-    "args", "static", "transforms", "mesh", "name", "caption", "open", "elide", "show", "base",
-    "layout", "source", "jit", "x64", "raises", "timeout", "locked", "class",
+    "args", "static", "transforms", "mesh", "make", "then", "name", "caption", "open", "elide",
+    "show", "base", "layout", "source", "jit", "x64", "raises", "timeout", "locked", "class",
 )  # fmt: skip
 FLAGS = frozenset({"source", "jit", "x64", "locked"})
 #: Options that only the worker or the result can prove wrong.
-_JUDGED = ("args", "static", "mesh")
+_JUDGED = ("args", "static", "mesh", "make", "then")
 #: Options where authors may try a substitution, of MyST or reStructuredText.
-_PLAIN = ("args", "static", "transforms", "mesh")
+_PLAIN = ("args", "static", "transforms", "mesh", "make", "then")
 _SUBSTITUTION = re.compile(r"\{\{.+?\}\}|^\s*\|[^\W\d][\w ]*\|\s*$", re.DOTALL)
 
 
@@ -136,10 +137,12 @@ class JaxprTransform(BlockDirective):
         self.explained = frozenset(misread.options)
         self.has_notes = not misread.body
         self._check_substitutions()
-        for option in ("args", "static", "transforms", "mesh"):
+        for option in _PLAIN:
             empty = option in self.options and not self.options[option].strip()
             if empty and option not in self.explained:
                 message = f"option {option!r} is empty: leave it out, or give it a value"
+                if option == "make":
+                    message += "; () calls the target without arguments"
                 self.add_finding(message, option=option)
 
     def _check_substitutions(self) -> None:
@@ -181,6 +184,8 @@ class JaxprTransform(BlockDirective):
                 f"{shorten(argument)} does not name a function; expected package.module:qualname,"
                 f" as in {self._form('package.module:function')}"
             )
+            if (called := called_target(argument)) is not None:
+                problem = f"{shorten(argument)} does not name a function: {called.hint()}"
             if is_bare(resolved):  # if the page has code, that is known once all is read
                 self.without_code = problem
                 return resolved
@@ -235,9 +240,7 @@ class JaxprTransform(BlockDirective):
     def _read_options(self) -> TraceOptions:
         """Read the options that affect tracing, with a finding for each that can't be read."""
         text = self.options.get
-        options = read_options(
-            text("args", ""), text("static", ""), text("transforms", ""), text("mesh", "")
-        )
+        options = read_options(**{option: text(option, "") for option in _PLAIN})
         for problem in options.problems:
             if problem.option not in self.explained:
                 line = self.span.option(problem.option) + problem.line
@@ -250,7 +253,7 @@ class JaxprTransform(BlockDirective):
 
     def _base(self, target: str, options: TraceOptions) -> Request | None:
         """The request of the function itself, if it can be read."""
-        if not target or not options.is_readable("args", "static", "mesh"):
+        if not target or not options.is_readable(*_JUDGED):
             return None
         around = self._around
         if all(name == target.partition(":")[0] for name in around):

@@ -6,12 +6,13 @@ import dataclasses
 import functools
 import inspect
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, TypeAlias
 
 import jax
 import jax.numpy as jnp
 
+from ...program.text import words
 from ...tracing.grammar import DTYPES, KEYS, Aval, Call, Name, Ref, Value, shorten
 from ...tracing.result import ErrorKind
 from ...tracing.specs import call_source, meant_name, nested_source
@@ -27,7 +28,7 @@ from ..avals import (
     split_axes,
     type_of,
 )
-from ..failures import RequestError
+from ..failures import Hint, RequestError
 from .reach import ReachableNames, Unreachable
 
 #: Structures of the objects that a page names or makes, with the source of each.
@@ -150,15 +151,49 @@ def check_refs(values: Mapping[str, object], labels: Mapping[str, str]) -> None:
             owners[id(leaf)] = labels[name]
 
 
-def static_value(value: Value, names: ReachableNames, subject: str) -> Any:
-    """A static value: a literal itself, or the attribute that a dotted name means."""
+def static_value(value: Value, names: ReachableNames, subject: str, option: str = "static") -> Any:
+    """A value that is given as it is: a literal, an attribute by its name, what a call returns."""
+
+    def inner(part: Value) -> Any:
+        return static_value(part, names, subject, option)
+
     if isinstance(value, Name):
-        return attribute(names, value.text, "static", subject)
+        return attribute(names, value.text, option, subject)
+    if isinstance(value, Call):
+        function = callable_of(value, names, option, subject)
+        try:
+            return function(
+                *map(inner, value.arguments), **{key: inner(part) for key, part in value.keywords}
+            )
+        except RequestError:
+            raise
+        except Exception as error:
+            text = words(source_text(value), 60)
+            error.add_note(Hint(f"{text} raised it, for {subject} in {option}", option))
+            raise
     if isinstance(value, dict):
-        return {key: static_value(item, names, subject) for key, item in value.items()}
+        return {key: inner(item) for key, item in value.items()}
     if isinstance(value, (tuple, list)):
-        return type(value)(static_value(item, names, subject) for item in value)
+        return type(value)(map(inner, value))
     return value
+
+
+def callable_of(
+    value: Call, names: ReachableNames, option: str, subject: str
+) -> Callable[..., Any]:
+    """The function that a call in an option names, if the page may call it."""
+    function = attribute(names, value.name, option, subject)
+    problem = ""
+    if not callable(function):
+        problem = f"{value.name!r} is of type {type(function).__name__}: it can't be called"
+    try:
+        names.check_call(function, value.name)
+    except Unreachable as error:
+        problem = str(error)
+    if problem:
+        raise RequestError(ErrorKind.OPTION, f"{option}: {subject}: {problem}", option=option)
+    made: Callable[..., Any] = function
+    return made
 
 
 def roots_of(values: Iterable[Value]) -> set[str]:
@@ -166,7 +201,7 @@ def roots_of(values: Iterable[Value]) -> set[str]:
     roots: set[str] = set()
     for value in values:
         if isinstance(value, Name):
-            roots.add(value.text.replace(":", ".").partition(".")[0])
+            roots.add(plain_name(value.text).partition(".")[0])
         elif isinstance(value, Call):
             roots |= roots_of([Name(value.name), *value.values])
         elif isinstance(value, dict):
@@ -176,12 +211,17 @@ def roots_of(values: Iterable[Value]) -> set[str]:
     return roots
 
 
+def plain_name(text: str) -> str:
+    """A name as Python source: ``module:name`` is an attribute of the module, imported whole."""
+    return text.replace(":", ".")
+
+
 def source_text(value: Value) -> str:
     """A value as Python source, for the displayed call."""
     if isinstance(value, Name):
-        return value.text
+        return plain_name(value.text)
     if isinstance(value, Call):
-        return call_source(value, source_text)
+        return call_source(value, source_text, plain_name(value.name))
     if isinstance(value, (Aval, Ref)):
         return str(value)
     return nested_source(value, source_text) or number_source(value)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import functools
 import inspect
 import keyword
+import re
+import typing
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
@@ -137,7 +139,8 @@ class Callee:
         problem = RequestError(
             ErrorKind.OPTION,
             f"no spec for {', '.join(map(repr, missing))} of {self};"
-            f" write args as in {', '.join(f'{name}=f32[8]' for name in missing)}",
+            f" write args as in {', '.join(f'{name}=f32[8]' for name in missing)}"
+            f"{_as_factory(fn, missing)}",
             option="args",
         )
         if not self.claimed:
@@ -154,6 +157,32 @@ class Callee:
                 raise
 
         return called
+
+
+def _as_factory(fn: Callable[..., Any], missing: Sequence[str]) -> str:
+    """A hint if a function says that it returns functions: a page may want one of these."""
+    try:
+        result = inspect.get_annotations(inspect.unwrap(fn), eval_str=True).get("return")
+        fields = typing.get_type_hints(result) if _is_named_tuple(result) else {}
+    except Exception:  # an annotation may be any code
+        return ""
+    names = [name for name, kind in fields.items() if _is_function_type(kind)]
+    if not names and not _is_function_type(result):
+        return ""
+    then = f" and then: {' or '.join(names)}" if names else ""
+    given = ", ".join(f"{name}=..." for name in missing)
+    return f"; it returns functions: to trace one, write make: {given}{then}"
+
+
+def _is_named_tuple(kind: Any) -> bool:
+    return isinstance(kind, type) and issubclass(kind, tuple) and hasattr(kind, "_fields")
+
+
+def _is_function_type(kind: Any) -> bool:
+    origin = typing.get_origin(kind) or kind
+    return origin is Callable or (
+        isinstance(kind, type) and "__call__" in vars(kind) and getattr(kind, "_is_protocol", False)
+    )
 
 
 def callee_of(fn: Callable[..., Any], call_name: str) -> Callee:
@@ -212,9 +241,11 @@ def bind(
     static: Sequence[tuple[str | int, Value]],
     names_of: ReachableNames,
     mesh: Any = None,
+    source: str = "",
 ) -> Stage:
     """The target as a function of the traced arguments alone.
 
+    ``call_name`` is what messages call it, ``source`` its Python source if that is another.
     ``mesh`` is the mesh that specs such as ``f32[4@a,8]`` are split over.
     """
     callee = callee_of(fn, call_name)
@@ -234,14 +265,15 @@ def bind(
     values = SpecifiedArguments(specs, labels, bound, names_of, mesh, trees).all()
     order = [name for name, _ in plan if name in values]
     mixed = {name: values[name] for name in order if is_mixed(values[name])}
-    hidden = {*_USED, call_name.partition(".")[0], *roots_of(fixed.values())}
+    source = source or call_name
+    hidden = {*_USED, re.split(r"\W", source, maxsplit=1)[0], *roots_of(fixed.values())}
     if mixed:  # the call contains what the page says of these
         hidden |= {"hasattr", *roots_of(given.values())}
     safe = _safe(order, labels, hidden)
     made: dict[str, str] = {}
     if not bound and not mixed and not any(by_name for _, by_name in plan):
         traced = [values[name] for name in order]
-        stage = Stage.of(fn, traced, [safe[name] for name in order], call_name)
+        stage = Stage.of(fn, traced, [safe[name] for name in order], source)
     else:
         sources = {name: text for name, (_, text) in bound.items()} | safe
         for name, tree in mixed.items():
@@ -253,7 +285,7 @@ def bind(
             trees.append((jax.tree.structure(only_arrays(tree)), ONLY_ARRAYS.format(whole)))
         fixed_values = {name: value for name, (value, _) in bound.items()}
         target = _Bound(fn, plan, order, fixed_values, mixed)
-        stage = _written(target, call_name, sources, values, safe)
+        stage = _written(target, source, sources, values, safe)
     stage.trees = tuple(trees)
     stage.made = tuple(made.items())
     stage.own = {safe[name]: labels[name] for name in order if safe[name] != labels[name]}

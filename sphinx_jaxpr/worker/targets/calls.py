@@ -28,6 +28,7 @@ from .arguments import (
     check_refs,
     concrete_source,
     number_source,
+    plain_name,
     source_text,
     whole_source,
 )
@@ -250,11 +251,6 @@ class CallSource:
             tree = arguments.of(parameter)
             return whole_source(tree, arguments.trees) if is_mixed(tree) else word(tree, text)
         return arguments.fixed[text][1] if text in arguments.fixed else plain_name(text)
-
-
-def plain_name(text: str) -> str:
-    """A name as Python source: ``module:name`` is an attribute there."""
-    return text.replace(":", ".")
 
 
 # --- what is wrong with a call

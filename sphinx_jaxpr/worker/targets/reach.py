@@ -11,6 +11,7 @@ import enum
 import functools
 import operator
 import re
+import sys
 import types
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -44,6 +45,7 @@ _DOCUMENTED: Final = (
     jax.nn,
     jax.nn.initializers,
     jax.dtypes,
+    jax.random,
 )
 #: Modules that a name may pass through without being allowed: NumPy, for its dtypes.
 _PASSED: Final = {id(name): name for name in (jax, np, jax.checkpoint_policies, *_DOCUMENTED)}
@@ -80,6 +82,14 @@ _NAMES: Final = tuple(
         ("jax", jax.checkpoint_policies),
     )
 )
+
+
+def is_passed(name: str) -> bool:
+    """Whether the names of a module, of JAX or NumPy, may be used without its being allowed."""
+    return any(
+        isinstance(each, types.ModuleType) and each is sys.modules.get(name)
+        for each in _PASSED.values()
+    )
 
 
 def _documented() -> Iterator[tuple[Any, str]]:
@@ -455,7 +465,7 @@ class ReachableNames:
         modules = list({id(each): each for each in (self.module, *self.further)}.values())
         for module in modules:
             try:
-                return self._in(module, path, called), module
+                return self.follow(module, path, called, module.__name__), module
             except Unreachable as error:
                 problems.append(error)
         for problem in problems:
@@ -472,29 +482,30 @@ class ReachableNames:
     def check_call(self, target: Any, path: str) -> None:
         """Raise :class:`Unreachable` if a page may not call the object."""
         if self.allowed:
-            self._check(path, self.module, Permit(self.allowed).call(target))
+            self._check(path, self.module.__name__, Permit(self.allowed).call(target))
 
-    def _in(self, module: ModuleType, path: str, called: bool) -> Any:
+    def follow(self, start: Any, path: str, called: bool, home: str) -> Any:
+        """The attribute that ``path`` names from ``start`` on, in the module called ``home``."""
         permit = Permit(self.allowed) if self.allowed else None
-        value: Any = module
+        value: Any = start
         done = ""
         for part in path.split("."):
             owner = value
             if permit:
-                self._check(path, module, permit.ask(owner, part))
+                self._check(path, home, permit.ask(owner, part))
             try:
                 value = getattr(owner, part)
             except AttributeError:
                 names = [name for name in dir(owner) if not name.startswith("__")]
                 text = f"has no attribute {part!r}{nearest(part, names)}"
-                raise Unreachable(text, done, module.__name__) from None
+                raise Unreachable(text, done, home) from None
             done = f"{done}.{part}" if done else part
             if permit and isinstance(value, ModuleType):
-                self._check(path, module, permit.enter(value))
+                self._check(path, home, permit.enter(value))
             elif permit and not called:
-                self._check(path, module, permit.take(owner, value))
+                self._check(path, home, permit.take(owner, value))
         if permit:
-            self._check(path, module, self._end(permit, value, called))
+            self._check(path, home, self._end(permit, value, called))
         return value
 
     @staticmethod
@@ -504,6 +515,6 @@ class ReachableNames:
         return permit.call(value) if callable(value) and not is_jaxpr(value) else ""
 
     @staticmethod
-    def _check(path: str, module: ModuleType, refusal: str) -> None:
+    def _check(path: str, home: str, refusal: str) -> None:
         if refusal:
-            raise Unreachable(f"{path!r} {refusal}", None, module.__name__)
+            raise Unreachable(f"{path!r} {refusal}", None, home)

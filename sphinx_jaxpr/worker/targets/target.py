@@ -185,9 +185,38 @@ def _attribute(names: ReachableNames, path: str, roots: Sequence[str]) -> tuple[
         where = "the page's code" if is_page else f"module {error.module!r}"
         if error.inside:
             where = f"object {f'{error.module}:{error.inside}'!r}"
+        hint = _made_by(names, error.inside, path) if error.inside else ""
         raise RequestError(
-            ErrorKind.TARGET, f"{where} {error}", searched=() if is_page else list(roots)
+            ErrorKind.TARGET, f"{where} {error}{hint}", searched=() if is_page else list(roots)
         ) from None
+
+
+def _made_by(names: ReachableNames, inside: str, path: str) -> str:
+    """A hint for an attribute that a function has not, but what it returns may have."""
+    owner, module = names.find(inside, called=True)
+    if not inspect.isroutine(owner) and not isinstance(owner, type):
+        return ""
+    kind = "class" if isinstance(owner, type) else "function"
+    target = inside if is_page_code(module.__name__) else f"{module.__name__}:{inside}"
+    rest = path[len(inside) + 1 :]
+    return (
+        f"; it is a {kind}: for {rest!r} of what it returns, write the target {target},"
+        f" make: {needed_text(owner)} and then: {rest}"
+    )
+
+
+def needed_text(factory: Any) -> str:
+    """The arguments that a function needs, as in the option ``make``; ``()`` for none."""
+    try:
+        parameters = inspect.signature(factory).parameters.values()
+    except (TypeError, ValueError):
+        return "..."
+    needed = [
+        f"{p.name}=..."
+        for p in parameters
+        if p.default is p.empty and p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)
+    ]
+    return ", ".join(needed) or "()"
 
 
 # --- the modules that a docstring's names belong to; runs no code of theirs

@@ -448,10 +448,14 @@ class VerdictCache:
         is_defined = name in self.meanings.terms_of or glossary.entry(name) is not None
         if is_defined or self.scopes.meets(page, name):
             return Verdict(TRUE, name, where=self.addresses.address(page, name))
-        from ...program.query.syntax import nearest
+        from ...program.functions import printed_for
+        from ...program.query.vocabulary import nearest_primitive
 
-        near = nearest(name, sorted({*glossary.known(), *self.scopes.met(page)}))
-        return Verdict(WRONG, f"there is no primitive `{name}`{near}")
+        if printed := printed_for(name):
+            return Verdict(WRONG, f"`{name}` is not a primitive; {printed}")
+        near = nearest_primitive(name, {*glossary.known(), *self.scopes.met(page)})
+        hint = f", did you mean `{near}`?" if near else ""
+        return Verdict(WRONG, f"there is no primitive `{name}`{hint}")
 
 
 _KEY: Final = 24  # digits of a key

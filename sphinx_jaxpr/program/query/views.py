@@ -7,6 +7,7 @@ from keyword import iskeyword
 from typing import Any
 
 from ..facts import NO_NAMES
+from ..functions import printed_for
 from ..glossary.glossary import builtin, printed_value
 from ..matching.match import ADDED, KEPT, RESHAPED
 from ..model import Equation, Parameter, Program
@@ -17,7 +18,7 @@ from .blocks import PHASES, QueryBlock
 from .parameter_values import freeze, plain
 from .syntax import PathError
 from .values import Value, Values
-from .vocabulary import PRINTED, ParametersView, Primitive, near_primitive
+from .vocabulary import ParametersView, Primitive, near_primitive
 
 CHANGES = frozenset({ADDED, KEPT, RESHAPED})
 OF_EQUATIONS = tuple(
@@ -328,10 +329,11 @@ class Equations(View):
                 raise PathError(
                     f"`{word}` is not a primitive; an input is `{self.block.name}.inputs[{word}]`"
                 )
+            if printed := printed_for(word):
+                raise PathError(f"`{word}` is not a primitive; {printed}")
             message, near = selected.missing(), near_primitive(word, asking)
             if near and f" {near} (" not in message:
-                printed = f"JAX prints `{near}` for it" if word in PRINTED else ""
-                message += f"; {printed or f'did you mean `{near}`?'}"
+                message += f"; did you mean `{near}`?"
             raise PathError(message)
         if not chosen:
             self.differ("primitive", word)

@@ -1,0 +1,569 @@
+"""What to write instead of an expression that authors write first, and that has no value.
+
+They write what they know: JAX's attributes (``eqn.invars``), Python (``is``, ``.count()``),
+other languages (``&&``).  :func:`candidates` rewrites such forms.  A caller tries each before a
+message proposes it, so that no message proposes what is refused; that is why the rules below may
+guess.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Callable, Iterator
+from functools import wraps
+from keyword import iskeyword
+from typing import Any, Final, ParamSpec, TypeVar
+
+from ..dtypes import is_dtype
+from ..functions import primitives_of
+from ..glossary.glossary import builtin
+from .base import TooMuchWork
+from .blocks import PHASES
+from .evidence import SaysNothing
+from .lets import BrokenLet
+from .scope import Scope
+from .syntax import FUNCTIONS, MAX_DEPTH, VERSIONS, NoProgram, PathError
+from .values import OF_VALUES
+from .views import OF_EQUATIONS, OF_PROGRAMS
+from .vocabulary import Origin, Phase
+
+_P = ParamSpec("_P")
+_T = TypeVar("_T")
+
+#: Longest expression that a message repeats as a whole.
+MAX_PROPOSAL: Final = 300
+
+# --- what Python can't read
+
+#: Outside of quoted texts.  A word is what pages write for a primitive or an argument.
+_SIGNS: Final = (
+    (re.compile(r"===|(?<![=!<>:])=(?!=)"), "=="),
+    (re.compile(r"!==|<>|≠|/="), "!="),
+    (re.compile("≤"), "<="),
+    (re.compile("≥"), ">="),
+    (re.compile(r"&&|∧"), " and "),
+    (re.compile(r"\|\||∨"), " or "),
+    (re.compile(r"!(?!=)|¬"), " not "),
+    (re.compile("∈"), " in "),
+    (re.compile(r"\.in\b"), ".inputs"),
+    (re.compile(r"\[ ?(\w+(?:-\w+)*) ?\]"), lambda match: f"[{_key(match[1])}]"),
+    (re.compile(r"(?<![\w.])v?(\d+\.\d+\.[\w.]+)"), r'"\1"'),
+    (re.compile(rf"\b({'|'.join(sorted(FUNCTIONS))}) ([A-Za-z_][\w.]*(?:\[[^][]*\])*)"), r"\1(\2)"),
+    (re.compile(r"([\w.]+) (?:has|contains|uses) (?:an? )?([a-z]\w*)$"), r'"\2" in ops(\1)'),
+    (re.compile(r"([\w.[\]]+) before ([\w.[\]]+)$"), r"\1.index < \2.index"),
+    (re.compile(r"([\w.[\]]+) after ([\w.[\]]+)$"), r"\1.index > \2.index"),
+)
+_QUOTED: Final = re.compile(r'("[^"]*"|\'[^\']*\')')
+
+
+def _key(word: str) -> str:
+    return f'"{word}"' if iskeyword(word) or re.search(r"-[^\d\W]", word) else word
+
+
+def _readable(text: str) -> ast.expr | None:
+    """The tree of a text, once signs of other languages are Python's."""
+    tree = _tree(text)
+    if tree is not None:
+        return tree
+    parts = _QUOTED.split(text)
+    for pattern, right in _SIGNS:
+        replaced = [n % 2 and part or pattern.sub(right, part) for n, part in enumerate(parts)]
+        parts = _QUOTED.split("".join(map(str, replaced)))
+    return _tree("".join(parts).strip())
+
+
+def _tree(text: str) -> ast.expr | None:
+    try:
+        tree = ast.parse(text, mode="eval").body
+    except (SyntaxError, ValueError, MemoryError, RecursionError):
+        return None
+    for node in ast.walk(tree):  # whose segments rules ask for
+        if isinstance(node, ast.Constant):
+            node.kind = ast.get_source_segment(text, node)
+    return tree
+
+
+# --- what the language has another form for
+
+#: Attributes that JAX's objects have, or other languages, by their names here.
+_ATTRIBUTES: Final = {
+    **dict.fromkeys("invars operands input arguments args in_avals".split(), "inputs"),
+    **dict.fromkeys("outvars output out result results out_avals returns".split(), "outputs"),
+    **dict.fromkeys("constvars constants closed_over captured".split(), "consts"),
+    **dict.fromkeys("users consumers used_by readers".split(), "uses"),
+    **dict.fromkeys("prim op opcode op_name name kind".split(), "primitive"),
+    **dict.fromkeys("body body_fun".split(), "body_jaxpr"),
+    **dict.fromkeys("cond cond_fun condition".split(), "cond_jaxpr"),
+    **dict.fromkeys("parameters attrs attributes kwargs".split(), "params"),
+    **dict.fromkeys("lineno source_line source".split(), "line"),
+    **dict.fromkeys("vars variable values".split(), "variables"),
+    **dict.fromkeys("str string source_text".split(), "text"),
+    **dict.fromkeys("everything nested deep recursive".split(), "all"),
+    "val": "value",
+    "subjaxpr": "jaxpr",
+    "element_type": "dtype",
+    "weak_type": "weak",
+    "nbytes": "bytes",
+}
+#: What adds nothing here: a program is the list of its equations.
+_NOTHING: Final = frozenset("aval jaxpr eqns equations version __version__ program closed".split())
+_COUNTS: Final = frozenset("count len length n num number size_".split())
+_RANKS: Final = frozenset({"ndim", "rank"})
+_ENDS: Final = {"first": 0, "last": -1}
+#: Attributes with brackets behind them that take names.
+_NAMED: Final = frozenset({"inputs", "params"})
+#: How programs name the modules that have functions and dtypes.
+_MODULES: Final = frozenset("jax jnp np numpy lax nn jsp math operator".split())
+
+
+def candidates(text: str, scope: Scope, inside: str = "") -> Iterator[str]:
+    """Rewritten forms of an expression, the most careful first; they may be wrong, too.
+
+    Of a text that begins inside of a block, ``inside`` is the name of that.
+    """
+    text = " ".join(text.split())
+    written = ""
+    for rewrites_all in (False, True):
+        if len(text) > MAX_PROPOSAL or (tree := _readable(text)) is None or _is_deep(tree):
+            return
+        before = _written(tree) if _tree(text) is not None else text
+        try:
+            after = _written(_Rewriting(scope, inside, rewrites_all).visit(tree))
+        except (RecursionError, ValueError):
+            return
+        if after not in (before, written) and len(after) <= MAX_PROPOSAL:
+            written = after
+            yield after
+
+
+def answering(function: Callable[_P, _T]) -> Callable[_P, _T]:
+    """A function of a text and a scope whose errors propose what it takes instead.
+
+    Each proposal was tried: the function itself has an answer to it.
+    """
+
+    @wraps(function)
+    def answer(*args: _P.args, **options: _P.kwargs) -> _T:
+        try:
+            return function(*args, **options)
+        except (NoProgram, BrokenLet, SaysNothing, TooMuchWork):
+            raise
+        except PathError as error:
+            text, programs, inside = (*args, *options.values(), "")[:3]
+            proposal = _tried(function, str(text), Scope.of(programs), str(inside))
+            if not proposal or f"`{proposal}`" in error.message:
+                raise
+            message = f"{_GUESS.sub('', error.message)}; write `{proposal}`"
+            raise PathError(message, error.offset) from None
+
+    return answer
+
+
+#: The clause of :func:`..text.nearest`.
+_GUESS: Final = re.compile(r", did you mean [^?]*\?")
+
+
+def _tried(function: Callable[..., Any], text: str, scope: Scope, inside: str) -> str:
+    """The first rewritten form to which a function has an answer, or ``""``."""
+    prefix = inside if text.lstrip().startswith(("[", ".")) else ""
+    for whole in candidates(prefix + text.lstrip(), scope, inside):
+        proposal = whole.removeprefix(prefix)
+        if prefix and (proposal == whole or proposal[:1] not in "[."):
+            continue
+        try:
+            function(proposal, scope, *[inside] * bool(inside))
+        except PathError:
+            continue
+        return proposal
+    return ""
+
+
+def _is_deep(tree: ast.AST) -> bool:
+    """Whether a tree is nested deeper than expressions may be."""
+    level = [tree]
+    for _ in range(2 * MAX_DEPTH):
+        level = [child for node in level for child in ast.iter_child_nodes(node)]
+        if not level:
+            return False
+    return True
+
+
+def _written(tree: ast.AST) -> str:
+    """The text of a tree, with the quotation marks of the reference."""
+    text = ast.unparse(ast.fix_missing_locations(tree))
+    return text if '"' in text or "\\" in text else text.replace("'", '"')
+
+
+class _Rewriting(ast.NodeTransformer):
+    """The rules.  Where a name is right somewhere, only ``rewrites_all`` takes it for wrong."""
+
+    def __init__(self, scope: Scope, inside: str, rewrites_all: bool) -> None:
+        self.scope = scope
+        self.inside = inside
+        self.rewrites_all = rewrites_all
+        blocks = scope.blocks.values()
+        self.parameters = {name for block in blocks for name in block.parameters}
+        self.labels = {name.rpartition(".")[2] for name in scope.blocks if "." in name}
+        attributes = {*OF_EQUATIONS, *OF_PROGRAMS, *OF_VALUES, *self.labels}
+        right = attributes - _ATTRIBUTES.keys() if rewrites_all else attributes | self.parameters
+        self.right = frozenset(right)
+        self.bound: set[str] = set()
+
+    # -- names and constants
+
+    def is_variable(self, name: str) -> bool:
+        """Whether a name means something in the expression."""
+        names = (self.bound, self.scope.blocks, self.scope.lets, VERSIONS)
+        is_label = bool(self.inside) and f"{self.inside}.{name}" in self.scope.blocks
+        return is_label or any(name in some for some in names)
+
+    def is_primitive(self, name: str) -> bool:
+        return name in self.scope.primitives or builtin().entry(name) is not None
+
+    def visit_Name(self, node: ast.Name) -> ast.expr:
+        """A word of a closed vocabulary is a text."""
+        name = node.id
+        if self.is_variable(name) or name in FUNCTIONS:
+            return node
+        meant = Phase.meant.get(name, Origin.meant.get(name, ""))
+        if is_dtype(name) or name in Phase.words or name in Origin.words or self.is_primitive(name):
+            return ast.Constant(name)
+        if meant or (primitives := primitives_of(name)):
+            return ast.Constant(meant or primitives[0])
+        return node
+
+    def visit_JoinedStr(self, node: ast.JoinedStr) -> ast.expr:
+        """A text without anything to put in."""
+        match node.values:
+            case [ast.Constant() as only]:
+                return only
+        return node
+
+    # -- attributes
+
+    def visit_Attribute(self, node: ast.Attribute) -> ast.expr:
+        """An attribute by the name that it has here."""
+        if word := self.of_module(node):
+            return self.visit_Name(ast.Name(word, ast.Load()))
+        node.value = self.visit(node.value)
+        inner, name = node.value, node.attr
+        if isinstance(inner, ast.Attribute) and inner.attr in _NAMED and name not in self.right:
+            return ast.Subscript(inner, ast.Name(name, ast.Load()), ast.Load())
+        if name == "name" and isinstance(inner, ast.Attribute) and inner.attr == "primitive":
+            return inner
+        if label := self.joined(inner, name):
+            return label
+        return node if name in self.right else self.meant(node)
+
+    def meant(self, node: ast.Attribute) -> ast.expr:
+        """What an attribute is that nothing has."""
+        inner, name = node.value, node.attr
+        if name in _NOTHING:
+            return inner
+        if name in _COUNTS:
+            return _call("len", inner)
+        if name in _RANKS:
+            return _call("len", ast.Attribute(inner, "shape", ast.Load()))
+        if name in _ENDS:
+            return ast.Subscript(inner, ast.Constant(_ENDS[name]), ast.Load())
+        if name in FUNCTIONS:
+            return _call(name, inner)
+        if phase := Phase.meant.get(name, ""):
+            return ast.Attribute(inner, phase, ast.Load())
+        if name in _ATTRIBUTES:
+            return ast.Attribute(inner, _ATTRIBUTES[name], ast.Load())
+        if name in self.parameters:
+            params = ast.Attribute(inner, "params", ast.Load())
+            return ast.Subscript(params, _word(name), ast.Load())
+        if self.is_primitive(name):
+            return ast.Subscript(inner, _word(name), ast.Load())
+        return node
+
+    def of_module(self, node: ast.expr) -> str:
+        """``exp`` of ``jnp.exp``; ``""`` for what is not an attribute of a module."""
+        root: ast.expr = node
+        while isinstance(root, ast.Attribute):
+            root = root.value
+        is_module = isinstance(root, ast.Name) and root.id in _MODULES
+        if not is_module or not isinstance(node, ast.Attribute) or node.attr in _NOTHING:
+            return ""
+        return node.attr.removesuffix("_p") if root.id not in self.scope.blocks else ""
+
+    def joined(self, inner: ast.expr, name: str) -> ast.expr | None:
+        """``f.vmap_grad`` where ``f.vmap.grad`` is written."""
+        match inner:
+            case ast.Attribute(value=ast.Name(id=base), attr=label):
+                if f"{base}.{label}_{name}" in self.scope.blocks:
+                    return ast.Attribute(inner.value, f"{label}_{name}", ast.Load())
+        return None
+
+    # -- brackets
+
+    def visit_Subscript(self, node: ast.Subscript) -> ast.expr:
+        """Words in brackets stay; a list of them is a condition."""
+        if isinstance(node.value, ast.Name) and self.is_type(node.value):
+            return ast.Constant(ast.unparse(node).replace(" ", ""))
+        node.value, key = self.visit(node.value), node.slice
+        if isinstance(key, ast.Tuple) and all(isinstance(word, ast.Name) for word in key.elts):
+            words = [ast.Constant(word.id) for word in key.elts if isinstance(word, ast.Name)]
+            return _chosen(node.value, words)
+        if word := self.of_module(key):
+            primitives = (word,) if self.is_primitive(word) else primitives_of(word)
+            node.slice = _word(primitives[0] if primitives else word)
+        elif isinstance(key, ast.Name) and not self.is_variable(key.id):
+            return self.by_word(node, key.id)
+        elif not isinstance(key, ast.Name):
+            node.slice = self.visit(key)
+        return node
+
+    def is_type(self, node: ast.Name) -> bool:
+        """Whether brackets behind a name make it a type, ``f32[8]``."""
+        return is_dtype(node.id) and not self.is_variable(node.id)
+
+    def by_word(self, node: ast.Subscript, word: str) -> ast.expr:
+        """What is selected by a word, which may be that of a parameter, or a function's."""
+        if isinstance(node.value, ast.Attribute) and node.value.attr in _NAMED:
+            return node
+        if word in _ENDS:
+            node.slice = ast.Constant(_ENDS[word])
+        elif not self.is_primitive(word) and word in self.parameters and self.rewrites_all:
+            node.value = ast.Attribute(node.value, "params", ast.Load())
+        elif not self.is_primitive(word):
+            lower = word.lower()
+            primitives = (lower,) if self.is_primitive(lower) else primitives_of(word)
+            node.slice = _word(primitives[0]) if primitives else node.slice
+        return node
+
+    # -- calls
+
+    def visit_Call(self, node: ast.Call) -> ast.expr:
+        """Functions that are attributes, variants or operators here."""
+        module = self.of_module(node.func)
+        node.args = [self.in_call(node.func, argument) for argument in node.args]
+        match node.func:
+            case ast.Name(id=name) if name in FUNCTIONS:
+                return node
+            case ast.Name(id=name):
+                return self.function(name, node)
+            case ast.Attribute() if module:
+                return self.function(module, node)
+            case ast.Attribute(value=inner, attr=name):
+                return self.method(self.visit(inner), name, node)
+        return node
+
+    def in_call(self, function: ast.expr, argument: ast.expr) -> ast.expr:
+        """An argument; what methods and parameters take in brackets stays a word."""
+        is_word = isinstance(function, ast.Attribute) and isinstance(argument, ast.Name)
+        return argument if is_word and not self.of_module(function) else self.visit(argument)
+
+    def function(self, name: str, node: ast.Call) -> ast.expr:
+        """A function that the language does not have."""
+        match name, node.args:
+            case ("map" | "filter"), [ast.Lambda(args=ast.arguments(args=[one])) as rule, items]:
+                return _mapped(name, one.arg, rule.body, items)
+            case ("prod" | "size"), [ast.Attribute(value=inner, attr="shape")]:
+                return ast.Attribute(inner, "size", ast.Load())
+            case _, [inner] if name in self.labels:
+                return self.visit_Attribute(ast.Attribute(inner, name, ast.Load()))
+            case _, [inner] if name in _COUNTS:
+                return _call("len", inner)
+            case ("list" | "tuple" | "str" | "bool" | "int"), [inner]:
+                return inner
+            case _, [inner] if name in self.right or name in _ATTRIBUTES or name in _RANKS:
+                return self.visit_Attribute(ast.Attribute(inner, name, ast.Load()))
+        return node
+
+    def method(self, inner: ast.expr, name: str, node: ast.Call) -> ast.expr:
+        """A method: nothing here has any."""
+        match name, node.args:
+            case "startswith", [ast.Constant(value=str(text))] if text:
+                start = ast.Slice(None, ast.Constant(len(text)))
+                return _equal(ast.Subscript(inner, start, ast.Load()), ast.Constant(text))
+            case "endswith", [ast.Constant(value=str(text))] if text:
+                end = ast.Slice(ast.UnaryOp(ast.USub(), ast.Constant(len(text))))
+                return _equal(ast.Subscript(inner, end, ast.Load()), ast.Constant(text))
+            case "count", [word]:
+                return _call("len", ast.Subscript(inner, word, ast.Load()))
+            case "get", [word]:
+                return ast.Subscript(inner, word, ast.Load())
+            case ("lower" | "strip" | "keys" | "tolist" | "items"), []:
+                return inner
+            case _, [ast.Name() | ast.Constant() as key] if not node.keywords:
+                attribute = self.visit_Attribute(ast.Attribute(inner, name, ast.Load()))
+                return ast.Subscript(attribute, key, ast.Load())
+        return self.visit_Attribute(ast.Attribute(inner, name, ast.Load()))
+
+    # -- operators
+
+    def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.expr:
+        """``~``"""
+        node.operand = self.visit(node.operand)
+        if isinstance(node.op, ast.Invert):
+            node.op = ast.Not()
+        return node
+
+    def visit_Compare(self, node: ast.Compare) -> ast.expr:
+        """``is``, and sides that are never equal as they are written."""
+        operands = [node.left, *node.comparators]
+        dims = [_dims(operand) if self.compares_type(operand) else None for operand in operands]
+        operands = [self.visit(operand) for operand in operands]
+        node.ops = [_equality(operator) for operator in node.ops]
+        for index, operator in enumerate(node.ops):
+            left, right = operands[index : index + 2]
+            right_dims, left_dims = dims[index + 1], dims[index]
+            operands[index + 1] = _like(left, right, right_dims)
+            operands[index] = _like(right, left, left_dims)
+            if isinstance(operator, ast.In | ast.NotIn):
+                operands[index + 1] = self.searched(operands[index], operands[index + 1])
+        node.left, *node.comparators = operands
+        return self.with_values(node) if self.rewrites_all else node
+
+    def compares_type(self, node: ast.expr) -> bool:
+        match node:
+            case ast.Subscript(value=ast.Name() as name):
+                return self.is_type(name)
+        return False
+
+    def searched(self, part: ast.expr, whole: ast.expr) -> ast.expr:
+        """``ops(f)`` where a primitive is looked for in ``f``."""
+        is_word = isinstance(part, ast.Constant) and isinstance(part.value, str)
+        match whole:
+            case ast.Name(id=name) if is_word and name in self.scope.blocks:
+                return _call("ops", whole)
+            case ast.Attribute(attr=name) if is_word and name in {*self.labels, *PHASES, "all"}:
+                return _call("ops", whole)
+        return whole
+
+    def with_values(self, node: ast.Compare) -> ast.expr:
+        """A comparison of an equation with a value: that of its result, or ``reads``."""
+        match node:
+            case ast.Compare(
+                left=ast.Subscript() as left,
+                ops=[ast.In()],
+                comparators=[ast.Attribute(value=reader, attr="inputs")],
+            ) if "reads" in FUNCTIONS and not _is_value(left):
+                return _call("reads", reader, left)
+            case ast.Compare(
+                left=ast.Subscript() as left,
+                ops=[ast.Lt() | ast.Gt()],
+                comparators=[ast.Subscript() as right],
+            ):
+                node.left = ast.Attribute(left, "index", ast.Load())
+                node.comparators = [ast.Attribute(right, "index", ast.Load())]
+                return node
+        operands = [node.left, *node.comparators]
+        if any(map(_is_value, operands)):
+            node.left, *node.comparators = map(_result, operands)
+        return node
+
+    # -- loops
+
+    def visit_GeneratorExp(self, node: ast.GeneratorExp) -> ast.expr:
+        """A loop, whose names are bound inside."""
+        return self.loop(node, self.generic_visit)
+
+    def visit_ListComp(self, node: ast.ListComp) -> ast.expr:
+        """The same as a list."""
+        return self.loop(node, self.generic_visit)
+
+    def visit_SetComp(self, node: ast.SetComp) -> ast.expr:
+        """The same as a set."""
+        return self.loop(node, self.generic_visit)
+
+    def loop(self, node: Any, visit: Callable[[ast.AST], ast.AST]) -> Any:
+        """Visit a comprehension with the names of its loops bound."""
+        outer = self.bound
+        targets = (part for loop in node.generators for part in ast.walk(loop.target))
+        self.bound = outer | {part.id for part in targets if isinstance(part, ast.Name)}
+        try:
+            return visit(node)
+        finally:
+            self.bound = outer
+
+
+def _call(name: str, *arguments: ast.expr) -> ast.Call:
+    return ast.Call(ast.Name(name, ast.Load()), [*arguments], [])
+
+
+def _word(name: str) -> ast.expr:
+    """A word in brackets, quoted where Python asks for it."""
+    is_bare = name.isidentifier() and not iskeyword(name)
+    return ast.Name(name, ast.Load()) if is_bare else ast.Constant(name)
+
+
+def _equal(left: ast.expr, right: ast.expr) -> ast.Compare:
+    return ast.Compare(left, [ast.Eq()], [right])
+
+
+def _equality(operator: ast.cmpop) -> ast.cmpop:
+    match operator:
+        case ast.Is():
+            return ast.Eq()
+        case ast.IsNot():
+            return ast.NotEq()
+    return operator
+
+
+def _mapped(name: str, variable: str, body: ast.expr, items: ast.expr) -> ast.expr:
+    """``map`` or ``filter`` as a comprehension."""
+    bound, target = ast.Name(variable, ast.Load()), ast.Name(variable, ast.Store())
+    tests = [body] if name == "filter" else []
+    element = bound if name == "filter" else body
+    return ast.GeneratorExp(element, [ast.comprehension(target, items, tests, 0)])
+
+
+def _chosen(items: ast.expr, words: list[ast.Constant]) -> ast.expr:
+    """The equations of several primitives."""
+    primitive = ast.Attribute(ast.Name("e", ast.Load()), "primitive", ast.Load())
+    test = ast.Compare(primitive, [ast.In()], [ast.Tuple([*words], ast.Load())])
+    loop = ast.comprehension(ast.Name("e", ast.Store()), items, [test], 0)
+    return ast.ListComp(ast.Name("e", ast.Load()), [loop])
+
+
+def _dims(node: ast.expr) -> list[ast.expr] | None:
+    """The dimensions of a type, ``f32[8,16]``."""
+    match node:
+        case ast.Subscript(slice=ast.Tuple(elts=dims)):
+            return dims
+        case ast.Subscript(slice=ast.Constant() as only):
+            return [only]
+    return None
+
+
+_SHAPE: Final = re.compile(r"[(\[]? *(\d+(?: *, *\d+)*) *,? *[)\]]?")
+
+
+def _like(other: ast.expr, node: ast.expr, dims: list[ast.expr] | None) -> ast.expr:
+    """A side of a comparison as the kind of the other one."""
+    match other, node:
+        case ast.Attribute(attr="shape"), _ if dims is not None:
+            return ast.Tuple(dims, ast.Load())
+        case ast.Attribute(attr="dtype"), ast.Constant(value=str(text)) if dims is not None:
+            return ast.Constant(text.partition("[")[0])
+        case ast.Attribute(attr="shape"), ast.Constant(value=int()):
+            return ast.Tuple([node], ast.Load())
+        case ast.Attribute(attr="shape"), ast.Constant(value=str(text)):
+            if match := _SHAPE.fullmatch(text.strip()):
+                sizes = [ast.Constant(int(size)) for size in match[1].split(",")]
+                return ast.Tuple([*sizes], ast.Load())
+        case ast.Name(id=name), ast.Constant(value=int() | float()) if name in VERSIONS:
+            return ast.Constant(node.kind or str(node.value))
+        case ast.Call(func=ast.Name(id="len")), ast.Constant(value=str(text)) if text.isdecimal():
+            return ast.Constant(int(text[:20]))
+    return node
+
+
+def _is_value(node: ast.expr) -> bool:
+    """Whether a part is an operand or a result, or lists them."""
+    if isinstance(node, ast.Subscript):
+        node = node.value
+    return isinstance(node, ast.Attribute) and node.attr in ("inputs", "outputs")
+
+
+def _result(node: ast.expr) -> ast.expr:
+    """The result of an equation; a value as it is."""
+    if _is_value(node) or not isinstance(node, ast.Subscript):
+        return node
+    outputs = ast.Attribute(node, "outputs", ast.Load())
+    return ast.Subscript(outputs, ast.Constant(0), ast.Load())

@@ -293,7 +293,7 @@ class VerdictCache:
         key = self._key(question, directives)
         entry = self._earlier(key, question)
         if entry is None:
-            wrong_key = self._wrong_key(key, question)
+            wrong_key = self._wrong_key(key, question, directives)
             entry = self._earlier(wrong_key, question)
         if entry is None:
             self.session.mend(
@@ -377,8 +377,10 @@ class VerdictCache:
             key += [statement.words]
         return digest(key)[:_KEY]
 
-    def _wrong_key(self, key: str, question: _Question) -> str:
-        """The key of a ``WRONG`` verdict, whose message may suggest any name that there is."""
+    def _wrong_key(
+        self, key: str, question: _Question, directives: list[DirectiveOnPage]
+    ) -> str:
+        """The key of a ``WRONG`` verdict: its message may suggest any name, and tell lines."""
         names, page = "", question.page
         if question.inside is None:
             if page not in self._names:
@@ -386,7 +388,8 @@ class VerdictCache:
                 self._names[page] = digest([_full_names(own), self._shared_names])
             names = self._names[page]
         left_out = self.scopes.left_out(page, question.text)
-        return digest([key, names, sorted(left_out), [*question.lets]])[:_KEY]
+        lines = [self._programs_of(named, True) for named in directives]
+        return digest([key, names, sorted(left_out), [*question.lets], lines])[:_KEY]
 
     @cached_property
     def _shared_names(self) -> str:

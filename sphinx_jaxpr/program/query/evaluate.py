@@ -19,7 +19,7 @@ from .parameter_values import plain
 from .scope import BlockView, NamedPrograms, Scope
 from .syntax import PathError, parse
 from .unevaluated import Unevaluated
-from .values import Value
+from .values import Value, in_brackets
 from .views import Equations, EquationView, Programs, ProgramView
 from .walker import Walker
 
@@ -188,7 +188,7 @@ def resolve_equation(
         if isinstance(value, ProgramView):
             raise PathError(
                 f"`{value.path}` is a program, not one equation; an equation is"
-                f" `{value.path}[0]` or `{value.path}[{_first(value)}]`"
+                f" `{value.path}[0]` or `{value.path}{in_brackets(_first(value))}`"
             )
         if isinstance(value, Equations):
             value = value.only()

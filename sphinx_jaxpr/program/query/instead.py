@@ -47,7 +47,7 @@ _SIGNS: Final = (
     (re.compile(r"!(?!=)|¬"), " not "),
     (re.compile("∈"), " in "),
     (re.compile(r"\.in\b"), ".inputs"),
-    (re.compile(r"\[ ?(\w+(?:-\w+)*) ?\]"), lambda match: f"[{_key(match[1])}]"),
+    (re.compile(r"\[ ?([^\W\d]\w*(?:[- ]\w+)*) ?\]"), lambda match: f"[{_key(match[1])}]"),
     (re.compile(r"(?<![\w.])v?(\d+\.\d+\.[\w.]+)"), r'"\1"'),
     (re.compile(rf"\b({'|'.join(sorted(FUNCTIONS))}) ([A-Za-z_][\w.]*(?:\[[^][]*\])*)"), r"\1(\2)"),
     (re.compile(r"([\w.]+) (?:has|contains|uses) (?:an? )?([a-z]\w*)$"), r'"\2" in ops(\1)'),
@@ -58,7 +58,7 @@ _QUOTED: Final = re.compile(r'("[^"]*"|\'[^\']*\')')
 
 
 def _key(word: str) -> str:
-    return f'"{word}"' if iskeyword(word) or re.search(r"-[^\d\W]", word) else word
+    return f'"{word}"' if iskeyword(word) or not word.isidentifier() else word
 
 
 def _readable(text: str) -> ast.expr | None:
@@ -152,16 +152,30 @@ def answering(function: Callable[_P, _T]) -> Callable[_P, _T]:
         except PathError as error:
             text, programs, inside = (*args, *options.values(), "")[:3]
             proposal = _tried(function, str(text), Scope.of(programs), str(inside))
-            if not proposal or f"`{proposal}`" in error.message:
+            reason = _without_advice(error.message, proposal)
+            quoted = f"`{proposal}`"
+            if not proposal or f"write {quoted}" in reason or reason.endswith(quoted):
                 raise
-            message = f"{_GUESS.sub('', error.message)}; write `{proposal}`"
-            raise PathError(message, error.offset) from None
+            raise PathError(f"{reason}; write `{proposal}`", error.offset) from None
 
     return answer
 
 
-#: The clause of :func:`..text.nearest`.
-_GUESS: Final = re.compile(r", did you mean [^?]*\?")
+#: Lists of names and of parts at the end of a message, which a proposal replaces.
+_LISTS: Final = re.compile(
+    r"(; nearest: .*| \((it has|blocks|variants|all|names|there are): [^)]*\)"
+    r"|: allowed are .*|, by their names: .*|: write `[^`]*`)+$"
+)
+_GUESS: Final = re.compile(r"[,;] did you mean ([^?]*)\?")
+
+
+def _without_advice(message: str, proposal: str) -> str:
+    """A message without the advice that a proposal replaces; a guess that agrees with it stays."""
+    reason = _LISTS.sub("", message)
+    guess = _GUESS.search(reason)
+    if guess and not any(name in proposal for name in re.findall("`(.*?)`", guess[1])):
+        reason = reason.replace(guess[0], "")
+    return reason
 
 
 def _tried(function: Callable[..., Any], text: str, scope: Scope, inside: str) -> str:
@@ -190,9 +204,29 @@ def _is_deep(tree: ast.AST) -> bool:
 
 
 def _written(tree: ast.AST) -> str:
-    """The text of a tree, with the quotation marks of the reference."""
-    text = ast.unparse(ast.fix_missing_locations(tree))
+    """The text of a tree, with the quotation marks and the brackets of the reference."""
+    loops = _Loops()
+    text = ast.unparse(ast.fix_missing_locations(loops.visit(tree)))
+    for name, loop in reversed(loops.texts.items()):
+        text = text.replace(name, loop)
     return text if '"' in text or "\\" in text else text.replace("'", '"')
+
+
+class _Loops(ast.NodeTransformer):
+    """Puts names for loops that are a function's argument: Python writes these as ``all((...))``."""
+
+    def __init__(self) -> None:
+        self.texts: dict[str, str] = {}
+
+    def visit_Call(self, node: ast.Call) -> ast.expr:
+        """A call with a name for its loop."""
+        self.generic_visit(node)
+        match node.args:
+            case [ast.GeneratorExp() as loop]:
+                name = f"loop_{len(self.texts)}_"
+                self.texts[name] = ast.unparse(ast.fix_missing_locations(loop))[1:-1]
+                return ast.Call(node.func, [ast.Name(name, ast.Load())], [])
+        return node
 
 
 class _Rewriting(ast.NodeTransformer):
@@ -202,8 +236,9 @@ class _Rewriting(ast.NodeTransformer):
         self.scope = scope
         self.inside = inside
         self.rewrites_all = rewrites_all
-        blocks = scope.blocks.values()
+        blocks = [*scope.blocks.values()]
         self.parameters = {name for block in blocks for name in block.parameters}
+        self.arguments = {name for block in blocks for name in block.inputs.all_arguments}
         self.labels = {name.rpartition(".")[2] for name in scope.blocks if "." in name}
         attributes = {*OF_EQUATIONS, *OF_PROGRAMS, *OF_VALUES, *self.labels}
         right = attributes - _ATTRIBUTES.keys() if rewrites_all else attributes | self.parameters
@@ -221,17 +256,24 @@ class _Rewriting(ast.NodeTransformer):
     def is_primitive(self, name: str) -> bool:
         return name in self.scope.primitives or builtin().entry(name) is not None
 
+    def primitive(self, word: str) -> str:
+        """The one primitive that a word means, ``""`` if none or several."""
+        for name in (word, word.lower(), re.sub("[- ]", "_", word.lower())):
+            if self.is_primitive(name):
+                return name
+        primitives = primitives_of(word)
+        return primitives[0] if len(primitives) == 1 else ""
+
     def visit_Name(self, node: ast.Name) -> ast.expr:
         """A word of a closed vocabulary is a text."""
         name = node.id
         if self.is_variable(name) or name in FUNCTIONS:
             return node
-        meant = Phase.meant.get(name, Origin.meant.get(name, ""))
-        if is_dtype(name) or name in Phase.words or name in Origin.words or self.is_primitive(name):
+        words = (*Phase.words, *Origin.words)
+        if is_dtype(name) or name in words or self.is_primitive(name):
             return ast.Constant(name)
-        if meant or (primitives := primitives_of(name)):
-            return ast.Constant(meant or primitives[0])
-        return node
+        meant = Phase.meant.get(name) or Origin.meant.get(name) or self.primitive(name)
+        return ast.Constant(meant) if meant else node
 
     def visit_JoinedStr(self, node: ast.JoinedStr) -> ast.expr:
         """A text without anything to put in."""
@@ -246,14 +288,14 @@ class _Rewriting(ast.NodeTransformer):
         """An attribute by the name that it has here."""
         if word := self.of_module(node):
             return self.visit_Name(ast.Name(word, ast.Load()))
+        if label := self.joined(node.value, node.attr):
+            return label
         node.value = self.visit(node.value)
         inner, name = node.value, node.attr
         if isinstance(inner, ast.Attribute) and inner.attr in _NAMED and name not in self.right:
             return ast.Subscript(inner, ast.Name(name, ast.Load()), ast.Load())
         if name == "name" and isinstance(inner, ast.Attribute) and inner.attr == "primitive":
             return inner
-        if label := self.joined(inner, name):
-            return label
         return node if name in self.right else self.meant(node)
 
     def meant(self, node: ast.Attribute) -> ast.expr:
@@ -261,6 +303,9 @@ class _Rewriting(ast.NodeTransformer):
         inner, name = node.value, node.attr
         if name in _NOTHING:
             return inner
+        if name in self.parameters:
+            params = ast.Attribute(inner, "params", ast.Load())
+            return ast.Subscript(params, _word(name), ast.Load())
         if name in _COUNTS:
             return _call("len", inner)
         if name in _RANKS:
@@ -273,11 +318,11 @@ class _Rewriting(ast.NodeTransformer):
             return ast.Attribute(inner, phase, ast.Load())
         if name in _ATTRIBUTES:
             return ast.Attribute(inner, _ATTRIBUTES[name], ast.Load())
-        if name in self.parameters:
-            params = ast.Attribute(inner, "params", ast.Load())
-            return ast.Subscript(params, _word(name), ast.Load())
         if self.is_primitive(name):
             return ast.Subscript(inner, _word(name), ast.Load())
+        if name in self.arguments:
+            inputs = ast.Attribute(inner, "inputs", ast.Load())
+            return ast.Subscript(inputs, _word(name), ast.Load())
         return node
 
     def of_module(self, node: ast.expr) -> str:
@@ -309,12 +354,16 @@ class _Rewriting(ast.NodeTransformer):
             words = [ast.Constant(word.id) for word in key.elts if isinstance(word, ast.Name)]
             return _chosen(node.value, words)
         if word := self.of_module(key):
-            primitives = (word,) if self.is_primitive(word) else primitives_of(word)
-            node.slice = _word(primitives[0] if primitives else word)
-        elif isinstance(key, ast.Name) and not self.is_variable(key.id):
-            return self.by_word(node, key.id)
-        elif not isinstance(key, ast.Name):
-            node.slice = self.visit(key)
+            node.slice = _word(self.primitive(word) or word)
+            return node
+        match key:
+            case ast.Name(id=word) if not self.is_variable(word):
+                return self.by_word(node, word)
+            case ast.Constant(value=str(word)):
+                return self.by_word(node, word)
+            case ast.Name():
+                return node
+        node.slice = self.visit(key)
         return node
 
     def is_type(self, node: ast.Name) -> bool:
@@ -327,12 +376,12 @@ class _Rewriting(ast.NodeTransformer):
             return node
         if word in _ENDS:
             node.slice = ast.Constant(_ENDS[word])
-        elif not self.is_primitive(word) and word in self.parameters and self.rewrites_all:
+        elif self.is_primitive(word):
+            return node
+        elif word in self.parameters and self.rewrites_all:
             node.value = ast.Attribute(node.value, "params", ast.Load())
-        elif not self.is_primitive(word):
-            lower = word.lower()
-            primitives = (lower,) if self.is_primitive(lower) else primitives_of(word)
-            node.slice = _word(primitives[0]) if primitives else node.slice
+        elif primitive := self.primitive(word):
+            node.slice = _word(primitive)
         return node
 
     # -- calls

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
-from keyword import iskeyword
 from typing import Any
 
 from ..facts import NO_NAMES
@@ -170,7 +170,7 @@ class EquationView(View):
             raise PathError(
                 f"`{name}` is a parameter without a printed program: `{self.path}.params[{name}]`"
             )
-        raise PathError(values.no_attribute(self, name, (*holding, *OF_EQUATIONS)))
+        raise PathError(values.no_attribute(self, name, (*holding, *OF_EQUATIONS), asking))
 
     def words(self) -> str:
         return " ".join(self.text.split())
@@ -237,7 +237,22 @@ class Equations(View):
             raise PathError(self.missing())
         count = len(self.equations)
         some = " or ".join(f"`{self.path}[{n}]`" for n in range(min(count, 2)))
-        raise PathError(f"`{self.path}` is {count} equations: choose one, as in {some}")
+        message = f"`{self.path}` is {count} equations: choose one, as in {some}"
+        raise PathError(message + self.choices())
+
+    def choices(self, name: str = "") -> str:
+        """Which equation is which, and the phases in which there is one of them.
+
+        ``name`` is the attribute that is asked of one.
+        """
+        facts, origin = self.block.index.facts, self.origin
+        phases = Counter(facts[e.start].phase for e in self.equations if e.start in facts)
+        alone = []
+        if self.wanted and origin is not None and origin.common[0] != "phase":
+            key = values.in_brackets(self.wanted)
+            single = [phase for phase in sorted(PHASES) if phases[phase] == 1]
+            alone = [f"`{origin.path}.{phase}{key}{name}`" for phase in single]
+        return values.which(self.block, self.equations, alone)
 
     def missing(self) -> str:
         """The message about a missing equation, with the nearest ones."""
@@ -259,7 +274,11 @@ class Equations(View):
         if name == "calls":
             return sum(EquationView(self.block, "", e).calls for e in self.equations)
         if len(self.equations) > 1:
-            raise PathError(values.of_one(self.path, name, len(self.equations), "equation"))
+            first = EquationView(self.block, f"{self.path}[0]", self.equations[0])
+            if not values.has(first, name, asking):
+                return first.attribute(name, asking)  # which says why
+            message = values.of_one(self.path, name, len(self.equations), "equation")
+            raise PathError(message + self.choices(f".{name}"))
         return self.only().attribute(name, asking)
 
     def in_phase(self, phase: str) -> Equations:
@@ -314,8 +333,7 @@ class Equations(View):
         """The equations of a primitive, by any of its names."""
         present = {e.primitive for e in self.equations}
         real = table().present_names(word, present)
-        key = word if word.isidentifier() and not iskeyword(word) else f'"{word}"'
-        path = f"{self.path}[{key}]"
+        path = self.path + values.in_brackets(word)
         chosen = [e for e in self.equations if e.primitive in real]
         selected = Equations(self.block, path, chosen, self, word, ("primitive", word))
         for other in real:
@@ -418,7 +436,7 @@ class ProgramView(Equations):
             return self.in_this_phase(name, asking)
         if name in OF_EQUATIONS:
             raise PathError(values.of_equation(self.path, name))
-        raise PathError(values.no_attribute(self, name, OF_PROGRAMS))
+        raise PathError(values.no_attribute(self, name, OF_PROGRAMS, asking))
 
     def in_this_phase(self, phase: str, asking: Asking) -> Equations:
         """The equations of a phase outside of inner programs; none says where they are."""

@@ -1,4 +1,4 @@
-"""Functions and words that are not primitives, from ``functions.toml``: what JAX prints for each."""
+"""What JAX prints for functions and words that are not primitives, from ``functions.toml``."""
 
 from __future__ import annotations
 

@@ -165,6 +165,13 @@ def nearest(
     return f", did you mean {listed}?" if listed else ""
 
 
+def followed(message: str, more: str) -> str:
+    """``message; more``, or a second sentence behind a question."""
+    return (
+        f"{message} {more[0].upper()}{more[1:]}" if message.endswith("?") else f"{message}; {more}"
+    )
+
+
 def series(names: list[str], last: str) -> str:
     """``a, b or c``; ``last`` is the word before the last name."""
     return f" {last} ".join(filter(None, [", ".join(names[:-1]), *names[-1:]]))

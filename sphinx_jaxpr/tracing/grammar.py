@@ -40,10 +40,14 @@ MAX_DIMENSION: Final = 2**63
 
 
 class GrammarError(ValueError):
-    """A text that can't be read; ``offset`` is the character where it stops."""
+    """A text that can't be read; ``offset`` is the character where it stops.
 
-    def __init__(self, message: str, offset: int) -> None:
-        super().__init__(bounded(message))
+    ``advice`` is the end of the message: what to write, where nothing better is known.
+    """
+
+    def __init__(self, reason: str, offset: int, advice: str = "") -> None:
+        super().__init__(bounded(reason + advice))
+        self.reason = bounded(reason)
         self.offset = offset
 
 
@@ -142,8 +146,11 @@ class Reader:
         self.skip()
         return self.text[self.offset : self.offset + 1] in _DIGITS
 
-    def more(self) -> bool:
-        """Whether another item of the outermost list follows; skips its comma or line break."""
+    def more(self, advice: str = "") -> bool:
+        """Whether another item of the outermost list follows; skips its comma or line break.
+
+        ``advice`` ends the message where something else follows.
+        """
         self.skip(newlines=False)
         separated = not self.started
         while self.text[self.offset : self.offset + 1] in {",", "\n"}:
@@ -153,8 +160,8 @@ class Reader:
         if self.offset >= len(self.text):
             return False
         if not separated:
-            hint = separating(self.text[self.offset :])
-            raise GrammarError(f"expected ',' before {self.rest()}{hint}", self.offset)
+            advice = advice or separating(self.text[self.offset :])
+            raise GrammarError(f"expected ',' before {self.rest()}", self.offset, advice)
         self.started = True
         return True
 
@@ -444,7 +451,8 @@ def static(text: str) -> tuple[tuple[str | int, Value], ...]:
         start = reader.offset
         key: Any = reader.position() if reader.at_number() else reader.keyword()
         if key in (None, ""):
-            raise GrammarError("expected name=value or position=value", start)
+            form = "expected name=value or position=value, as in n=3 or 1=3"
+            raise GrammarError(form, start)
         value = reader.value()
         if _holds(value, (Aval, Ref)):
             raise GrammarError(f"{shorten(key)} is a spec: specs belong in args", start)
@@ -465,7 +473,7 @@ def transforms(text: str) -> tuple[Chain, ...]:
     """Parse ``grad(argnums=w) | vmap(axis_size=8) as both, remat``."""
     reader = Reader(text)
     chains: list[Chain] = []
-    while reader.more():
+    while reader.more("; '|' applies another transform to the result"):
         start = reader.offset
         steps = [_step(reader)]
         while reader.accept("|"):
@@ -553,7 +561,7 @@ def _check_spec(value: Value, offset: int) -> None:
         raise GrammarError(f"a call is not a spec; write {meant}", offset)
     if _holds(value, Call):
         raise GrammarError(
-            "a call is not a spec: name a function without parameters instead", offset
+            "a call is not a spec", offset, ": name a function without parameters instead"
         )
     if _holds(value, int) and any(not -(2**63) <= n < 2**64 for n in _integers(value)):
         raise GrammarError(

@@ -377,9 +377,7 @@ class VerdictCache:
             key += [statement.words]
         return digest(key)[:_KEY]
 
-    def _wrong_key(
-        self, key: str, question: _Question, directives: list[DirectiveOnPage]
-    ) -> str:
+    def _wrong_key(self, key: str, question: _Question, directives: list[DirectiveOnPage]) -> str:
         """The key of a ``WRONG`` verdict: its message may suggest any name, and tell lines."""
         names, page = "", question.page
         if question.inside is None:

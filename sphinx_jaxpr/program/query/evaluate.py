@@ -12,7 +12,7 @@ from ..text import clipped, expect, inert, plural
 from .base import Version, View
 from .equality import kind
 from .evidence import Idle, SaysNothing, nothing
-from .instead import answering
+from .hints.answering import answering
 from .lets import cycle
 from .operators import truth
 from .parameter_values import plain

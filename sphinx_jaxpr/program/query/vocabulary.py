@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable
 from difflib import SequenceMatcher
-from typing import Any, ClassVar, Final
+from typing import Any, ClassVar
 
 from ..dtypes import MEANT_DTYPES, all_dtypes, is_dtype, is_known_dtype, long_dtype, short_dtype
 from ..functions import primitives_of, printed_for
@@ -191,6 +191,7 @@ def _ratio(text: str, word: str) -> float:
 
 
 # -- primitives ---------------------------------------------------------------------------
+
 
 class Primitive(Word):
     """The name of a primitive in a block with the primitives ``present``."""

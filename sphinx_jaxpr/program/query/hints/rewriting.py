@@ -1,90 +1,21 @@
-"""What to write instead of an expression that authors write first, and that has no value.
-
-They write what they know: JAX's attributes (``eqn.invars``), Python (``is``, ``.count()``),
-other languages (``&&``).  :func:`candidates` rewrites such forms.  A caller tries each before a
-message proposes it, so that no message proposes what is refused; that is why the rules below may
-guess.
-"""
+"""The rules that rewrite what authors write first; each may guess, since results are tried."""
 
 from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Callable, Iterator
-from functools import wraps
 from keyword import iskeyword
-from typing import Any, Final, ParamSpec, TypeVar
+from typing import Final
 
-from ..dtypes import is_dtype
-from ..functions import primitives_of
-from ..glossary.glossary import builtin
-from .base import TooMuchWork
-from .blocks import PHASES
-from .evidence import SaysNothing
-from .lets import BrokenLet
-from .scope import Scope
-from .syntax import FUNCTIONS, MAX_DEPTH, VERSIONS, NoProgram, PathError
-from .values import OF_VALUES
-from .views import OF_EQUATIONS, OF_PROGRAMS
-from .vocabulary import Origin, Phase
-
-_P = ParamSpec("_P")
-_T = TypeVar("_T")
-
-#: Longest expression that a message repeats as a whole.
-MAX_PROPOSAL: Final = 300
-
-# --- what Python can't read
-
-#: Outside of quoted texts.  A word is what pages write for a primitive or an argument.
-_SIGNS: Final = (
-    (re.compile(r"===|(?<![=!<>:])=(?!=)"), "=="),
-    (re.compile(r"!==|<>|≠|/="), "!="),
-    (re.compile("≤"), "<="),
-    (re.compile("≥"), ">="),
-    (re.compile(r"&&|∧"), " and "),
-    (re.compile(r"\|\||∨"), " or "),
-    (re.compile(r"!(?!=)|¬"), " not "),
-    (re.compile("∈"), " in "),
-    (re.compile(r"\.in\b"), ".inputs"),
-    (re.compile(r"\[ ?([^\W\d]\w*(?:[- ]\w+)*) ?\]"), lambda match: f"[{_key(match[1])}]"),
-    (re.compile(r"(?<![\w.])v?(\d+\.\d+\.[\w.]+)"), r'"\1"'),
-    (re.compile(rf"\b({'|'.join(sorted(FUNCTIONS))}) ([A-Za-z_][\w.]*(?:\[[^][]*\])*)"), r"\1(\2)"),
-    (re.compile(r"([\w.]+) (?:has|contains|uses) (?:an? )?([a-z]\w*)$"), r'"\2" in ops(\1)'),
-    (re.compile(r"([\w.[\]]+) before ([\w.[\]]+)$"), r"\1.index < \2.index"),
-    (re.compile(r"([\w.[\]]+) after ([\w.[\]]+)$"), r"\1.index > \2.index"),
-)
-_QUOTED: Final = re.compile(r'("[^"]*"|\'[^\']*\')')
-
-
-def _key(word: str) -> str:
-    return f'"{word}"' if iskeyword(word) or not word.isidentifier() else word
-
-
-def _readable(text: str) -> ast.expr | None:
-    """The tree of a text, once signs of other languages are Python's."""
-    tree = _tree(text)
-    if tree is not None:
-        return tree
-    parts = _QUOTED.split(text)
-    for pattern, right in _SIGNS:
-        replaced = [n % 2 and part or pattern.sub(right, part) for n, part in enumerate(parts)]
-        parts = _QUOTED.split("".join(map(str, replaced)))
-    return _tree("".join(parts).strip())
-
-
-def _tree(text: str) -> ast.expr | None:
-    try:
-        tree = ast.parse(text, mode="eval").body
-    except (SyntaxError, ValueError, MemoryError, RecursionError):
-        return None
-    for node in ast.walk(tree):  # whose segments rules ask for
-        if isinstance(node, ast.Constant):
-            node.kind = ast.get_source_segment(text, node)
-    return tree
-
-
-# --- what the language has another form for
+from ...dtypes import is_dtype
+from ...functions import primitives_of
+from ...glossary.glossary import builtin
+from ..blocks import PHASES
+from ..scope import Scope
+from ..syntax import FUNCTIONS, VERSIONS
+from ..values import OF_VALUES
+from ..views import OF_EQUATIONS, OF_PROGRAMS
+from ..vocabulary import Origin, Phase
 
 #: Attributes that JAX's objects have, or other languages, by their names here.
 _ATTRIBUTES: Final = {
@@ -117,119 +48,7 @@ _NAMED: Final = frozenset({"inputs", "params"})
 _MODULES: Final = frozenset("jax jnp np numpy lax nn jsp math operator".split())
 
 
-def candidates(text: str, scope: Scope, inside: str = "") -> Iterator[str]:
-    """Rewritten forms of an expression, the most careful first; they may be wrong, too.
-
-    Of a text that begins inside of a block, ``inside`` is the name of that.
-    """
-    text = " ".join(text.split())
-    written = ""
-    for rewrites_all in (False, True):
-        if len(text) > MAX_PROPOSAL or (tree := _readable(text)) is None or _is_deep(tree):
-            return
-        before = _written(tree) if _tree(text) is not None else text
-        try:
-            after = _written(_Rewriting(scope, inside, rewrites_all).visit(tree))
-        except (RecursionError, ValueError):
-            return
-        if after not in (before, written) and len(after) <= MAX_PROPOSAL:
-            written = after
-            yield after
-
-
-def answering(function: Callable[_P, _T]) -> Callable[_P, _T]:
-    """A function of a text and a scope whose errors propose what it takes instead.
-
-    Each proposal was tried: the function itself has an answer to it.
-    """
-
-    @wraps(function)
-    def answer(*args: _P.args, **options: _P.kwargs) -> _T:
-        try:
-            return function(*args, **options)
-        except (NoProgram, BrokenLet, SaysNothing, TooMuchWork):
-            raise
-        except PathError as error:
-            text, programs, inside = (*args, *options.values(), "")[:3]
-            proposal = _tried(function, str(text), Scope.of(programs), str(inside))
-            reason = _without_advice(error.message, proposal)
-            quoted = f"`{proposal}`"
-            if not proposal or f"write {quoted}" in reason or reason.endswith(quoted):
-                raise
-            raise PathError(f"{reason}; write `{proposal}`", error.offset) from None
-
-    return answer
-
-
-#: Lists of names and of parts at the end of a message, which a proposal replaces.
-_LISTS: Final = re.compile(
-    r"(; nearest: .*| \((it has|blocks|variants|all|names|there are): [^)]*\)"
-    r"|: allowed are .*|, by their names: .*|: write `[^`]*`)+$"
-)
-_GUESS: Final = re.compile(r"[,;] did you mean ([^?]*)\?")
-
-
-def _without_advice(message: str, proposal: str) -> str:
-    """A message without the advice that a proposal replaces; a guess that agrees with it stays."""
-    reason = _LISTS.sub("", message)
-    guess = _GUESS.search(reason)
-    if guess and not any(name in proposal for name in re.findall("`(.*?)`", guess[1])):
-        reason = reason.replace(guess[0], "")
-    return reason
-
-
-def _tried(function: Callable[..., Any], text: str, scope: Scope, inside: str) -> str:
-    """The first rewritten form to which a function has an answer, or ``""``."""
-    prefix = inside if text.lstrip().startswith(("[", ".")) else ""
-    for whole in candidates(prefix + text.lstrip(), scope, inside):
-        proposal = whole.removeprefix(prefix)
-        if prefix and (proposal == whole or proposal[:1] not in "[."):
-            continue
-        try:
-            function(proposal, scope, *[inside] * bool(inside))
-        except PathError:
-            continue
-        return proposal
-    return ""
-
-
-def _is_deep(tree: ast.AST) -> bool:
-    """Whether a tree is nested deeper than expressions may be."""
-    level = [tree]
-    for _ in range(2 * MAX_DEPTH):
-        level = [child for node in level for child in ast.iter_child_nodes(node)]
-        if not level:
-            return False
-    return True
-
-
-def _written(tree: ast.AST) -> str:
-    """The text of a tree, with the quotation marks and the brackets of the reference."""
-    loops = _Loops()
-    text = ast.unparse(ast.fix_missing_locations(loops.visit(tree)))
-    for name, loop in reversed(loops.texts.items()):
-        text = text.replace(name, loop)
-    return text if '"' in text or "\\" in text else text.replace("'", '"')
-
-
-class _Loops(ast.NodeTransformer):
-    """Puts names for loops that are a function's argument: Python writes these as ``all((...))``."""
-
-    def __init__(self) -> None:
-        self.texts: dict[str, str] = {}
-
-    def visit_Call(self, node: ast.Call) -> ast.expr:
-        """A call with a name for its loop."""
-        self.generic_visit(node)
-        match node.args:
-            case [ast.GeneratorExp() as loop]:
-                name = f"loop_{len(self.texts)}_"
-                self.texts[name] = ast.unparse(ast.fix_missing_locations(loop))[1:-1]
-                return ast.Call(node.func, [ast.Name(name, ast.Load())], [])
-        return node
-
-
-class _Rewriting(ast.NodeTransformer):
+class Rewriting(ast.NodeTransformer):
     """The rules.  Where a name is right somewhere, only ``rewrites_all`` takes it for wrong."""
 
     def __init__(self, scope: Scope, inside: str, rewrites_all: bool) -> None:
@@ -330,10 +149,10 @@ class _Rewriting(ast.NodeTransformer):
         root: ast.expr = node
         while isinstance(root, ast.Attribute):
             root = root.value
-        is_module = isinstance(root, ast.Name) and root.id in _MODULES
-        if not is_module or not isinstance(node, ast.Attribute) or node.attr in _NOTHING:
+        if not isinstance(root, ast.Name) or not isinstance(node, ast.Attribute):
             return ""
-        return node.attr.removesuffix("_p") if root.id not in self.scope.blocks else ""
+        is_module = root.id in _MODULES and root.id not in self.scope.blocks
+        return node.attr.removesuffix("_p") if is_module and node.attr not in _NOTHING else ""
 
     def joined(self, inner: ast.expr, name: str) -> ast.expr | None:
         """``f.vmap_grad`` where ``f.vmap.grad`` is written."""
@@ -409,15 +228,15 @@ class _Rewriting(ast.NodeTransformer):
     def function(self, name: str, node: ast.Call) -> ast.expr:
         """A function that the language does not have."""
         match name, node.args:
-            case ("map" | "filter"), [ast.Lambda(args=ast.arguments(args=[one])) as rule, items]:
+            case (("map" | "filter"), [ast.Lambda(args=ast.arguments(args=[one])) as rule, items]):
                 return _mapped(name, one.arg, rule.body, items)
-            case ("prod" | "size"), [ast.Attribute(value=inner, attr="shape")]:
+            case (("prod" | "size"), [ast.Attribute(value=inner, attr="shape")]):
                 return ast.Attribute(inner, "size", ast.Load())
             case _, [inner] if name in self.labels:
                 return self.visit_Attribute(ast.Attribute(inner, name, ast.Load()))
             case _, [inner] if name in _COUNTS:
                 return _call("len", inner)
-            case ("list" | "tuple" | "str" | "bool" | "int"), [inner]:
+            case (("list" | "tuple" | "str" | "bool" | "int"), [inner]):
                 return inner
             case _, [inner] if name in self.right or name in _ATTRIBUTES or name in _RANKS:
                 return self.visit_Attribute(ast.Attribute(inner, name, ast.Load()))
@@ -436,7 +255,7 @@ class _Rewriting(ast.NodeTransformer):
                 return _call("len", ast.Subscript(inner, word, ast.Load()))
             case "get", [word]:
                 return ast.Subscript(inner, word, ast.Load())
-            case ("lower" | "strip" | "keys" | "tolist" | "items"), []:
+            case (("lower" | "strip" | "keys" | "tolist" | "items"), []):
                 return inner
             case _, [ast.Name() | ast.Constant() as key] if not node.keywords:
                 attribute = self.visit_Attribute(ast.Attribute(inner, name, ast.Load()))
@@ -510,25 +329,26 @@ class _Rewriting(ast.NodeTransformer):
 
     def visit_GeneratorExp(self, node: ast.GeneratorExp) -> ast.expr:
         """A loop, whose names are bound inside."""
-        return self.loop(node, self.generic_visit)
+        return self.loop(node)
 
     def visit_ListComp(self, node: ast.ListComp) -> ast.expr:
         """The same as a list."""
-        return self.loop(node, self.generic_visit)
+        return self.loop(node)
 
     def visit_SetComp(self, node: ast.SetComp) -> ast.expr:
         """The same as a set."""
-        return self.loop(node, self.generic_visit)
+        return self.loop(node)
 
-    def loop(self, node: Any, visit: Callable[[ast.AST], ast.AST]) -> Any:
+    def loop(self, node: ast.GeneratorExp | ast.ListComp | ast.SetComp) -> ast.expr:
         """Visit a comprehension with the names of its loops bound."""
         outer = self.bound
         targets = (part for loop in node.generators for part in ast.walk(loop.target))
         self.bound = outer | {part.id for part in targets if isinstance(part, ast.Name)}
         try:
-            return visit(node)
+            self.generic_visit(node)
         finally:
             self.bound = outer
+        return node
 
 
 def _call(name: str, *arguments: ast.expr) -> ast.Call:

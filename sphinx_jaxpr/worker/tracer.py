@@ -65,7 +65,7 @@ def hinting(request: Request) -> Iterator[None]:
     try:
         yield
     except Exception as error:
-        if hint := _static_hint(error, request):
+        if hint := _static_hint(error, request) or _shape_hint(request):
             error.add_note(Hint(hint))
         raise
 
@@ -84,6 +84,19 @@ def _static_hint(error: Exception, request: Request) -> str:
         listed = ", ".join(f"{name}={source_text(value)[:40]}" for name, value in plain)
         return f"args are traced; give what the function needs as it is in static: {listed}"
     return "args are traced; give what must not be in static" if sure else ""
+
+
+def _shape_hint(request: Request) -> str:
+    """That an argument is a shape where an array may be meant, or ``""``."""
+    for position, (name, value) in enumerate(request.args):
+        if isinstance(value, (tuple, list)) and value and all(type(n) is int for n in value):
+            kind = "tuple" if isinstance(value, tuple) else "list"
+            sizes = ",".join(map(str, value))
+            return (
+                f"the argument {name or position} is a {kind} of numbers; an array of this shape"
+                f" is written f32[{sizes}]"
+            )
+    return ""
 
 
 def _holds_array(value: Any) -> bool:

@@ -121,10 +121,11 @@ def call(names: ReachableNames, function: Any, path: str, option: str) -> Any:
     except ValueError:  # its signature is unknown
         pass
     except TypeError:
+        meant = meant_name(path)
+        instead = f"; for the value, write {meant}" if meant else ""
+        message = f"{path!r} takes parameters: name a value, or a function without parameters"
         raise RequestError(
-            ErrorKind.OPTION,
-            f"{option}: {path!r} takes parameters: name a value, or a function without parameters",
-            option=option,
+            ErrorKind.OPTION, f"{option}: {message}{instead}", option=option
         ) from None
     return function()
 

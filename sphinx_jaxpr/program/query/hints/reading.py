@@ -11,6 +11,7 @@ from ..syntax import FUNCTIONS, MAX_DEPTH
 
 #: Outside of quoted texts.  A word is what pages write for a primitive or an argument.
 _SIGNS: Final = (
+    (re.compile(r"^(?:assert|return) "), ""),
     (re.compile(r"===|(?<![=!<>:])=(?!=)"), "=="),
     (re.compile(r"!==|<>|≠|/="), "!="),
     (re.compile("≤"), "<="),

@@ -280,8 +280,9 @@ class Rewriting(ast.NodeTransformer):
         for index, operator in enumerate(node.ops):
             left, right = operands[index : index + 2]
             right_dims, left_dims = dims[index + 1], dims[index]
-            operands[index + 1] = _like(left, right, right_dims)
-            operands[index] = _like(right, left, left_dims)
+            if isinstance(operator, ast.Eq | ast.NotEq) or VERSIONS & {_name(left), _name(right)}:
+                operands[index + 1] = _like(left, right, right_dims)
+                operands[index] = _like(right, left, left_dims)
             if isinstance(operator, ast.In | ast.NotIn):
                 operands[index + 1] = self.searched(operands[index], operands[index + 1])
         node.left, *node.comparators = operands
@@ -359,6 +360,10 @@ def _word(name: str) -> ast.expr:
     """A word in brackets, quoted where Python asks for it."""
     is_bare = name.isidentifier() and not iskeyword(name)
     return ast.Name(name, ast.Load()) if is_bare else ast.Constant(name)
+
+
+def _name(node: ast.expr) -> str:
+    return node.id if isinstance(node, ast.Name) else ""
 
 
 def _equal(left: ast.expr, right: ast.expr) -> ast.Compare:

@@ -137,9 +137,9 @@ def _form_for(name: str) -> str:
         return "; a `<` is missing before its predicate"
     if readable(name) and not _WORD.fullmatch(name):
         return f"; for a predicate that readers don't see, write `<{name}>`"
-    for blank in re.finditer(" ", name):  # the first expression that goes on to the end
+    for blank in re.finditer(" ", name[:200]):  # the first expression that goes on to the end
         words, rest = name[: blank.start()], name[blank.end() :]
-        for expression in (rest[1:-1] if rest[0] == "(" else rest, rest):
+        for expression in (rest[1:-1] if rest.startswith("(") else rest, rest):
             if _PREDICATE.search(expression) and readable(expression):
                 return f"; write `{words} <{expression}>`"
     return ""

@@ -122,7 +122,7 @@ class Rewriting(ast.NodeTransformer):
         inner, name = node.value, node.attr
         if name in _NOTHING:
             return inner
-        if name in self.parameters:
+        if name in self.parameters and name not in _ATTRIBUTES:
             params = ast.Attribute(inner, "params", ast.Load())
             return ast.Subscript(params, _word(name), ast.Load())
         if name in _COUNTS:

@@ -66,7 +66,15 @@ ROOMS: dict[str, tuple[frozenset[str], tuple[str, ...]]] = {
 # A name that ends in ``/`` is a sub-package; every module of the room is on one floor.
 FLOORS: dict[str, tuple[tuple[str, ...], ...]] = {
     "program/": (
-        ("text.py", "dtypes.py", "model.py", "renames.py", "flows.py", "facts.py"),
+        (
+            "text.py",
+            "dtypes.py",
+            "functions.py",
+            "model.py",
+            "renames.py",
+            "flows.py",
+            "facts.py",
+        ),
         ("parser/",),
         ("matching/",),
         ("glossary/",),

@@ -21,6 +21,7 @@ from sphinx_jaxpr.commands.show import OPTIONS as SHOW_OPTIONS
 from sphinx_jaxpr.ext import api
 from sphinx_jaxpr.ext.assets import STATIC, STYLE
 from sphinx_jaxpr.ext.config import OPTIONS
+from sphinx_jaxpr.program.functions import EITHER, tables
 from sphinx_jaxpr.program.glossary.formats import FORMATS
 from sphinx_jaxpr.tracing.grammar import DTYPES, KEYS
 from sphinx_jaxpr.tracing.request import RESERVED, RESERVED_LABELS
@@ -161,6 +162,21 @@ def dtype_table() -> str:
     return f"{listed}."
 
 
+def function_table() -> str:
+    """Every function that is not a primitive, grouped by what JAX prints for it."""
+    rows = ["| functions | print |", "|---|---|"]
+    for module, names in tables().items():
+        groups: dict[tuple[str, ...], list[str]] = {}
+        for name, primitives in names.items():
+            groups.setdefault(primitives, []).append(name)
+        word = " or " if module == EITHER else ", "
+        prefix = f"{module}." if module.startswith("jax.") else ""
+        for primitives, functions in sorted(groups.items()):
+            listed = ", ".join(f"`{prefix}{name}`" for name in functions)
+            rows.append(f"| {listed} | {word.join(f'`{name}`' for name in primitives)} |")
+    return "\n".join(rows)
+
+
 def word_formats() -> str:
     """Every format of the words about a primitive's parameters."""
     _same("formats of words", WORD_FORMATS, FORMATS)
@@ -269,7 +285,14 @@ def _directive(make: Callable[[], str]) -> type[SphinxDirective]:
 
 def setup(app: Sphinx) -> dict[str, Any]:
     """Add the directives."""
-    tables = (config_table, transform_table, reserved_words, dtype_table, css_variables)
-    for make in (*tables, word_formats, output_fields, command_line_options, extension_api):
+    first = (config_table, transform_table, reserved_words, dtype_table, css_variables)
+    for make in (
+        *first,
+        function_table,
+        word_formats,
+        output_fields,
+        command_line_options,
+        extension_api,
+    ):
         app.add_directive(make.__name__.replace("_", "-"), _directive(make))
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -161,9 +161,20 @@ def nearest(
     word: str, known: Iterable[str], count: int = 1, quoted: Callable[[str], str] = shorten
 ) -> str:
     """``", did you mean 'x'?"`` for the nearest known words, or nothing: the end of a clause."""
-    names = [quoted(name) for name in similar(word, known, count)]
-    listed = " or ".join(filter(None, [", ".join(names[:-1]), *names[-1:]]))
+    listed = series([quoted(name) for name in similar(word, known, count)], "or")
     return f", did you mean {listed}?" if listed else ""
+
+
+def followed(message: str, more: str) -> str:
+    """``message; more``, or a second sentence behind a question."""
+    return (
+        f"{message} {more[0].upper()}{more[1:]}" if message.endswith("?") else f"{message}; {more}"
+    )
+
+
+def series(names: list[str], last: str) -> str:
+    """``a, b or c``; ``last`` is the word before the last name."""
+    return f" {last} ".join(filter(None, [", ".join(names[:-1]), *names[-1:]]))
 
 
 #: How far apart the first lines of two cells of a notebook are, as MyST-NB counts: line 30005

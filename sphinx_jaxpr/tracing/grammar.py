@@ -41,10 +41,14 @@ MAX_DIMENSION: Final = 2**63
 
 
 class GrammarError(ValueError):
-    """A text that can't be read; ``offset`` is the character where it stops."""
+    """A text that can't be read; ``offset`` is the character where it stops.
 
-    def __init__(self, message: str, offset: int) -> None:
-        super().__init__(bounded(message))
+    ``advice`` is the end of the message: what to write, where nothing better is known.
+    """
+
+    def __init__(self, reason: str, offset: int, advice: str = "") -> None:
+        super().__init__(bounded(reason + advice))
+        self.reason = bounded(reason)
         self.offset = offset
 
 
@@ -147,8 +151,11 @@ class Reader:
         self.skip()
         return self.text[self.offset : self.offset + 1] in _DIGITS
 
-    def more(self) -> bool:
-        """Whether another item of the outermost list follows; skips its comma or line break."""
+    def more(self, advice: str = "") -> bool:
+        """Whether another item of the outermost list follows; skips its comma or line break.
+
+        ``advice`` ends the message where something else follows.
+        """
         self.skip(newlines=False)
         separated = not self.started
         while self.text[self.offset : self.offset + 1] in {",", "\n"}:
@@ -158,8 +165,8 @@ class Reader:
         if self.offset >= len(self.text):
             return False
         if not separated:
-            hint = separating(self.text[: self.offset], self.text[self.offset :])
-            raise GrammarError(f"expected ',' before {self.rest()}{hint}", self.offset)
+            advice = advice or separating(self.text[: self.offset], self.text[self.offset :])
+            raise GrammarError(f"expected ',' before {self.rest()}", self.offset, advice)
         self.started = True
         return True
 
@@ -468,7 +475,8 @@ def static(text: str) -> tuple[tuple[str | int, Value], ...]:
         start = reader.offset
         key: Any = reader.position() if reader.at_number() else reader.keyword()
         if key in (None, ""):
-            raise GrammarError("expected name=value or position=value", start)
+            form = "expected name=value or position=value, as in n=3 or 1=3"
+            raise GrammarError(form, start)
         value = reader.value()
         if problem := unfit(value):
             raise GrammarError(f"{shorten(key)} {problem}", start)
@@ -483,7 +491,7 @@ def transforms(text: str) -> tuple[Chain, ...]:
     """Parse ``grad(argnums=w) | vmap(axis_size=8) as both, remat``."""
     reader = Reader(text)
     chains: list[Chain] = []
-    while reader.more():
+    while reader.more("; '|' applies another transform to the result"):
         start = reader.offset
         steps = [_step(reader)]
         while reader.accept("|"):

@@ -8,9 +8,11 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Final, NamedTuple
 
+from ..program.text import followed
 from . import grammar
 from .grammar import WIDE, Chain, GrammarError, Mesh, Name, Reader, Value, quoted, shorten
-from .request import Request, is_target
+from .hints.candidates import candidates
+from .request import Request, check_chain, is_target
 from .specs import unfit
 
 # --- the options ``make`` and ``then``: a call of the target, and the part of its result to trace
@@ -80,6 +82,8 @@ class OptionProblem:
     message: str
     text: str
     offset: int
+    #: A text that means what was perhaps meant, and can be read.
+    proposal: str = ""
 
     @property
     def line(self) -> int:
@@ -88,10 +92,12 @@ class OptionProblem:
 
     def __str__(self) -> str:
         near = self.text[self.offset :].split("\n")[0][:_MAX]
-        if quoted(self.text[self.offset :]) in self.message:  # the message itself says where
-            return f"{self.option}: {self.message}"
-        where = f"at {shorten(near)}" if near else "at its end"
-        return f"{self.option}: {self.message} {where}"
+        message = self.message
+        if quoted(self.text[self.offset :]) not in message:  # which says where
+            message += f" at {shorten(near)}" if near else " at its end"
+        if self.proposal:
+            message = followed(message, f"write {self.proposal}")
+        return f"{self.option}: {message}"
 
 
 @dataclass(frozen=True)
@@ -142,6 +148,22 @@ def _value(option: str, text: str) -> Any:
     return _GRAMMAR[option](text)
 
 
+def _tried(option: str, text: str) -> str:
+    """The first rewritten form of a text that can be read, or ``""``."""
+    for candidate in candidates(option, text):
+        try:
+            value = _GRAMMAR[option](candidate)
+        except GrammarError:
+            continue
+        if option != "transforms" or not any(map(_unknown, value)):
+            return candidate
+    return ""
+
+
+def _unknown(chain: Chain) -> bool:
+    return bool(check_chain(chain, {}))
+
+
 def read_options(
     args: str = "",
     static: str = "",
@@ -159,7 +181,9 @@ def read_options(
         try:
             values[option] = _value(option, text)
         except GrammarError as error:
-            problems.append(OptionProblem(option, str(error), text, error.offset))
+            proposal = _tried(option, text)
+            message = error.reason if proposal else str(error)
+            problems.append(OptionProblem(option, message, text, error.offset, proposal))
     if then.strip() and not make.strip():
         problems.append(OptionProblem("then", _WITHOUT_MAKE.format(quoted(then)), then, 0))
     return TraceOptions(**values, problems=tuple(problems))

@@ -15,6 +15,7 @@ from typing import Any, Final
 
 from ..program.text import nearest, shorten
 from .files import JsonObject, digest
+from .hints.transforms import MEANT_OPTIONS, MEANT_TRANSFORMS
 from .specs import (
     TRANSFORMS,
     Aval,
@@ -273,24 +274,36 @@ def is_target(text: str) -> bool:
     return _TARGET.fullmatch(text) is not None
 
 
+def _near(name: str, names: Iterable[str], meant: Mapping[str, str]) -> str:
+    """The clause that names what a wrong name was meant to be, if that is clear."""
+    names = [*names]
+    other = meant.get(name.lower(), "")
+    return f", did you mean {other!r}?" if other in names else nearest(name, names)
+
+
+def _unknown_transform(name: str, names: list[str]) -> str:
+    """The message about a transform that there is not, with the nearest one."""
+    last = name.rpartition(".")[2]
+    near = f", did you mean {last!r}?" if last in names else _near(last, names, MEANT_TRANSFORMS)
+    if last.lower() in ("none", "base"):
+        near = "; without the option, the function itself is shown"
+    return f"unknown transform {shorten(name)}{near} (known: {', '.join(names)})"
+
+
 def check_chain(chain: Chain, third_party: Mapping[str, str]) -> str:
     """What is wrong with a chain's names, options or label, or ``""``."""
     for step in chain.steps:
         if step.name in third_party:
             continue  # its own signature is checked where it is imported
         if step.name not in TRANSFORMS:
-            names = sorted({*TRANSFORMS, *third_party})
-            return (
-                f"unknown transform {shorten(step.name)}{nearest(step.name, names)}"
-                f" (known: {', '.join(names)})"
-            )
+            return _unknown_transform(step.name, sorted({*TRANSFORMS, *third_party}))
         options = TRANSFORMS[step.name].options
         for key, _ in step.options:
             if key not in options:
                 listed = ", ".join(options) or "none"
                 return (
-                    f"unknown option {shorten(key)} of {step.name!r}{nearest(key, options)}"
-                    f" (it takes: {listed})"
+                    f"unknown option {shorten(key)} of {step.name!r}"
+                    f"{_near(key, options, MEANT_OPTIONS)} (it takes: {listed})"
                 )
     if chain.label in RESERVED_LABELS:
         return _reserved(chain.label, "label")

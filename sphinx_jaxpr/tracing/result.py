@@ -13,7 +13,7 @@ from enum import StrEnum
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Self, TypeAlias
 
-from ..program.text import place, shorten, words
+from ..program.text import followed, place, shorten, words
 from .files import JsonObject, canonical, loads
 from .jobs import PAGE
 
@@ -440,7 +440,7 @@ def describe(error: TraceError) -> str:
         inside = f" in {last.function}" if last.function not in ("", "<module>") else ""
         text += f" [{place(last.file, last.line)}{inside}: {last.code}]"
     if error.hint:
-        text += f"; hint: {error.hint}"
+        text = followed(text, f"hint: {error.hint}")
     if error.log:
         text += f" (more in {error.log})"
     return text
@@ -457,7 +457,7 @@ def headline(error: TraceError) -> str:
         subject = "the page's code" if error.module == PAGE else f"the import of {error.module}"
         text = f"{subject} failed: {text}"
     if error.searched:
-        text += f"; searched {', '.join(error.searched)}"
+        text = followed(text, f"searched {', '.join(error.searched)}")
     return text
 
 

@@ -249,6 +249,7 @@ _SHORT: Final[dict[str, str]] = {
 }
 #: A spec behind a colon, as in ``x: f32[2,3]``.
 _SPEC: Final = re.compile(r":\s*([\w.]+(?:<\w+>)?\[[\w\s,@()]*\])")
+_SINGLE: Final = {"true": "True", "false": "False", "none": "None", "null": "None"}
 _ENDLESS: Final = {"inf": "inf", "infinity": "inf", "nan": "nan"}
 
 
@@ -273,9 +274,11 @@ def _letters(name: str) -> str:
 
 def meant_name(name: str) -> str:
     """The value meant by a name that does not exist: ``f32`` is ``f32[]``."""
-    if name in DTYPES or name in KEYS:
-        return f"{name}[]"
-    return _ENDLESS.get(name.rpartition(".")[2].lower(), "")
+    last = name.rpartition(".")[2]
+    short = {long: short for short, long in DTYPES.items()}.get(last, last)
+    if short in DTYPES or name in KEYS:
+        return f"{short}[]"
+    return {**_ENDLESS, **_SINGLE}.get(last.lower(), "")
 
 
 def meant_call(value: Any) -> str:

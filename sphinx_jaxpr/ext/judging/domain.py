@@ -43,6 +43,8 @@ from .names.project import ProjectNames
 from .names.tags import are_met, every_kind
 
 if TYPE_CHECKING:
+    from sphinx.util.typing import RoleFunction
+
     from .build import RunningBuild
     from .session import BuildSession
 
@@ -85,6 +87,15 @@ class JaxprDomain(PageDomain):
         self._objects: dict[str, BlockOnPage] | None = None
         self._noted: list[Finding] = []  # of the page that is read
         self.reported: list[Finding] = []  # by this build, about all pages
+
+    def role(self, name: str) -> RoleFunction | None:
+        """A role, also for a name that is near that of one: the role then has a finding."""
+        role = super().role(name)
+        if role is None:
+            from ..reading.roles import misspelt  # few pages have one
+
+            role = misspelt(name)
+        return role
 
     def begin(self, build: RunningBuild) -> None:
         """Note the build that runs."""

@@ -293,7 +293,7 @@ class VerdictCache:
         key = self._key(question, directives)
         entry = self._earlier(key, question)
         if entry is None:
-            wrong_key = self._wrong_key(key, question)
+            wrong_key = self._wrong_key(key, question, directives)
             entry = self._earlier(wrong_key, question)
         if entry is None:
             self.session.mend(
@@ -378,8 +378,8 @@ class VerdictCache:
             key += [statement.words]
         return digest(key)[:_KEY]
 
-    def _wrong_key(self, key: str, question: _Question) -> str:
-        """The key of a ``WRONG`` verdict, whose message may suggest any name that there is."""
+    def _wrong_key(self, key: str, question: _Question, directives: list[DirectiveOnPage]) -> str:
+        """The key of a ``WRONG`` verdict: its message may suggest any name, and tell lines."""
         names, page = "", question.page
         if question.inside is None:
             if page not in self._names:
@@ -387,7 +387,8 @@ class VerdictCache:
                 self._names[page] = digest([_full_names(own), self._shared_names])
             names = self._names[page]
         left_out = self.scopes.left_out(page, question.text)
-        return digest([key, names, sorted(left_out), [*question.lets]])[:_KEY]
+        lines = [self._programs_of(named, True) for named in directives]
+        return digest([key, names, sorted(left_out), [*question.lets], lines])[:_KEY]
 
     @cached_property
     def _shared_names(self) -> str:
@@ -449,10 +450,14 @@ class VerdictCache:
         is_defined = name in self.meanings.terms_of or glossary.entry(name) is not None
         if is_defined or self.scopes.meets(page, name):
             return Verdict(TRUE, name, where=self.addresses.address(page, name))
-        from ...program.query.syntax import nearest
+        from ...program.functions import printed_for
+        from ...program.query.vocabulary import nearest_primitive
 
-        near = nearest(name, sorted({*glossary.known(), *self.scopes.met(page)}))
-        return Verdict(WRONG, f"there is no primitive `{name}`{near}")
+        if printed := printed_for(name):
+            return Verdict(WRONG, f"`{name}` is not a primitive; {printed}")
+        near = nearest_primitive(name, {*glossary.known(), *self.scopes.met(page)})
+        hint = f", did you mean `{near}`?" if near else ""
+        return Verdict(WRONG, f"there is no primitive `{name}`{hint}")
 
 
 _KEY: Final = 24  # digits of a key

@@ -21,6 +21,22 @@ from .notes import node_of, split
 from .parsers import AnyOption
 from .source_lines import SourceSpan, locate
 
+#: Other names of options.
+_MEANT_OPTIONS: Final = {
+    **dict.fromkeys("arguments inputs params parameters specs types shapes in".split(), "args"),
+    **dict.fromkeys("static_args static_argnums static_argnames kwargs bind".split(), "static"),
+    **dict.fromkeys("transformations apply variants".split(), "transforms"),
+    **dict.fromkeys("title alt".split(), "caption"),
+    **dict.fromkeys("label id".split(), "name"),
+    **dict.fromkeys("classes css".split(), "class"),
+    **dict.fromkeys("expected error exception".split(), "raises"),
+    **dict.fromkeys("hide fold collapse".split(), "elide"),
+}
+#: Other words for which blocks.
+_MEANT_LABELS: Final = {
+    **dict.fromkeys("true yes on 1 open".split(), "all"),
+    **dict.fromkeys("false no off 0 closed".split(), "none"),
+}
 _HALF: Final = re.compile("[\ud800-\udfff]")
 
 
@@ -84,7 +100,10 @@ class CheckedDirective(SphinxDirective):
 
 def unknown_option(option: str, names: Iterable[str]) -> str:
     """The message about an option that is none of ``names``, with the nearest of them."""
-    return f"unknown option {shorten(option)}{nearest(option, names)} (known: {', '.join(names)})"
+    names = tuple(names)
+    meant = _MEANT_OPTIONS.get(option.lower(), "")
+    near = f", did you mean {meant!r}?" if meant in names else nearest(option, names)
+    return f"unknown option {shorten(option)}{near} (known: {', '.join(names)})"
 
 
 class BlockDirective(CheckedDirective):
@@ -147,9 +166,10 @@ class BlockDirective(CheckedDirective):
 
     def _unknown_labels(self, option: str, unknown: Iterable[str], names: Sequence[str]) -> None:
         for word in unknown:
+            meant = _MEANT_LABELS.get(word.lower(), "")
+            near = f", did you mean {meant!r}?" if meant else nearest(word, names)
             self.add_finding(
-                f"{option}: {shorten(word)} is not a label here{nearest(word, names)}"
-                f" (known: {', '.join(names)})",
+                f"{option}: {shorten(word)} is not a label here{near} (known: {', '.join(names)})",
                 option=option,
             )
 

@@ -10,6 +10,7 @@ from docutils import nodes
 from sphinx import addnodes
 from sphinx.util.docutils import SphinxRole
 
+from ...program.text import similar
 from ..nodes import jaxpr_statement
 from . import words
 from .claims.names import keys_of
@@ -26,6 +27,10 @@ _EXAMPLES: Final = {
 }
 #: What is words rather than a path.
 _WORDS: Final = re.compile(r"[\w`'’*-]+(?: [\w`'’*-]+)+")
+#: Words before a value, which has none.
+_WITH_WORDS: Final = re.compile(r"[^<]+ <([^<>].*)>")
+#: The old form of links into other projects, ``other:dense``.
+_ELSEWHERE: Final = re.compile(r"([a-zA-Z][\w-]*):([a-zA-Z_]\w*(?:\.\w+)*)(?:\[.*\])?")
 #: What an author who knows Markdown has to know.
 _QUOTES_IN_RST: Final = (
     r"; in reStructuredText each backquote in a role needs a backslash, as in \`\`code\`\`"
@@ -111,6 +116,15 @@ class StatementRole(SphinxRole):
         return "", " ".join(self.text.split())
 
     def _problem(self, name: str, expression: str, text: str) -> str:
+        """What is wrong with the text of the role, as far as its form shows."""
+        if self.role == "val" and (parts := _WITH_WORDS.fullmatch(expression)):
+            return f"a value is shown in place of words; write `{parts[1]}` alone"
+        if elsewhere := _ELSEWHERE.fullmatch(expression):
+            role = f"external+{elsewhere[1]}:jaxpr:ref"
+            form = (
+                f"{{{role}}}`{elsewhere[2]}`" if self.is_markdown else f":{role}:`{elsewhere[2]}`"
+            )
+            return f"{expression!r} is not a path; a block of another project is linked by {form}"
         if self.role in LINKS and not text and not _is_short(self.rawtext):
             if "`" in expression and not self.is_markdown:
                 return f"{expression!r} is not a path{_QUOTES_IN_RST}"
@@ -137,3 +151,32 @@ def _is_short(raw: str) -> bool:
     """Whether a role is written as ``ref``, without its domain."""
     raw = raw.lower()
     return raw.startswith(":ref:`") or raw.endswith("`:ref:")
+
+
+#: Other names of roles.
+_MEANT: Final = {
+    **dict.fromkeys("eq equation eqns".split(), "eqn"),
+    **dict.fromkeys("value expr expression".split(), "val"),
+    **dict.fromkeys("primitive op".split(), "prim"),
+    **dict.fromkeys("link block program".split(), "ref"),
+    **dict.fromkeys("variable letter".split(), "var"),
+    **dict.fromkeys("check assert claims".split(), "claim"),
+}
+_ROLES: Final = ("ref", "eqn", "prim", "val", "var", "claim")
+
+
+class MisspeltRole(StatementRole):
+    """A role that the domain doesn't have: what was meant, and a finding."""
+
+    def __init__(self, role: str, wrong: str) -> None:
+        super().__init__(role)
+        self.wrong = wrong
+
+    def _problem(self, name: str, expression: str, text: str) -> str:
+        return f"there is no role `jaxpr:{self.wrong}`, did you mean `jaxpr:{self.role}`?"
+
+
+def misspelt(name: str) -> MisspeltRole | None:
+    """What a role of the domain that there is not was perhaps meant to be."""
+    meant = _MEANT.get(name) or next(iter(similar(name, _ROLES)), "")
+    return MisspeltRole(meant, name) if meant else None

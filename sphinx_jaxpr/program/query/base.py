@@ -25,6 +25,10 @@ MAX_STEPS: Final = 100_000
 MAX_SHOWN: Final = 2000
 
 
+class TooMuchWork(PathError):
+    """An expression that takes more steps than one may."""
+
+
 @dataclass
 class Asking:
     """What is known while one expression is evaluated, and what it has cost so far.
@@ -47,7 +51,7 @@ class Asking:
         """Count work; an expression that takes too much ends."""
         self.steps -= steps
         if self.steps < 0:
-            raise PathError(f"this expression takes more than {MAX_STEPS:,} steps")
+            raise TooMuchWork(f"this expression takes more than {MAX_STEPS:,} steps")
 
     def hint(self, text: str) -> None:
         """Something that the author should know though the expression has a value."""

@@ -18,7 +18,7 @@ from .marked_numbers import LiteralNumber
 from .parameter_values import Given, GivenSet, Size, SymbolicSize, is_flag
 from .scope import BlockView
 from .syntax import PathError
-from .values import Value, Values
+from .values import Value, Values, in_brackets
 from .views import Equations, EquationView, Programs, ProgramView, Uses
 from .vocabulary import Dtype, ParametersView, PartWord, Word
 
@@ -231,7 +231,7 @@ def _no_text_in(whole: View, part: str) -> str:
     if isinstance(whole, Equations):
         return (
             f'`{whole.path}` holds equations: write `"{part}" in ops({whole.path})`, or its'
-            f" equations `{whole.path}[{part}]`"
+            f" equations `{whole.path}{in_brackets(part)}`"
         )
     return f"a text is never in {kind(whole)}"
 
@@ -480,7 +480,9 @@ def _is_number(text: str) -> bool:
 
 
 def _instead(left: Any, right: Any) -> str:
-    """What was meant where ``one`` is compared with ``two``, or ``""``."""
+    """What was meant where ``left`` is compared with ``right``, or ``""``."""
+    if isinstance(left, Equations | EquationView) and isinstance(right, Value | Values):
+        return _of_results(left)
     if isinstance(left, Equations):
         return f"; did you mean `len({left.path})` or `ops({left.path})`?"
     if isinstance(left, EquationView) and isinstance(right, str):
@@ -498,6 +500,15 @@ def _instead(left: Any, right: Any) -> str:
     if is_flag(left) and isinstance(right, (int, float)):
         return "; write `True` or `False`"
     return ""
+
+
+def _of_results(equations: Equations | EquationView) -> str:
+    """That an equation is not a value, and where its result is."""
+    if isinstance(equations, EquationView):
+        return f"; an equation is not a value: its results are `{equations.path}.outputs`"
+    if isinstance(equations, ProgramView) or len(equations.equations) == 1:
+        return f"; equations are not values: results are `{equations.path}.outputs`"
+    return "; equations are not values"
 
 
 # -- sets, order --------------------------------------------------------------------------

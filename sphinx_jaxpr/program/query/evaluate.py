@@ -12,13 +12,14 @@ from ..text import clipped, expect, inert, plural
 from .base import Version, View
 from .equality import kind
 from .evidence import Idle, SaysNothing, nothing
+from .hints.answering import answering
 from .lets import cycle
 from .operators import truth
 from .parameter_values import plain
 from .scope import BlockView, NamedPrograms, Scope
 from .syntax import PathError, parse
 from .unevaluated import Unevaluated
-from .values import Value
+from .values import Value, in_brackets
 from .views import Equations, EquationView, Programs, ProgramView
 from .walker import Walker
 
@@ -47,6 +48,7 @@ class Evaluation:
         return f"<Evaluation {clipped(inert(repr(self.value)), MAX_REPR)}{hints}>"
 
 
+@answering
 def evaluate(expression: str, programs: NamedPrograms) -> Evaluation:
     """The value of an expression of :doc:`the language of paths </reference/paths>`.
 
@@ -72,6 +74,7 @@ def evaluate(expression: str, programs: NamedPrograms) -> Evaluation:
     return _evaluated(_walker(expression, programs))
 
 
+@answering
 def judge(claim: str, programs: NamedPrograms) -> Evaluation:
     """The value of a claim: like :func:`evaluate`, but it must say something of a program.
 
@@ -136,6 +139,7 @@ def _refuse_empty(value: Any) -> None:
         raise error
 
 
+@answering
 def find(path: str, programs: NamedPrograms, inside: str = "") -> tuple[EquationView, ...]:
     """The equations that a path points at, or those of a program; always one at least.
 
@@ -169,6 +173,7 @@ def find(path: str, programs: NamedPrograms, inside: str = "") -> tuple[Equation
         return views
 
 
+@answering
 def resolve_equation(
     text: str, scope: Scope, inside: str = ""
 ) -> tuple[EquationView, tuple[str, ...]]:
@@ -183,7 +188,7 @@ def resolve_equation(
         if isinstance(value, ProgramView):
             raise PathError(
                 f"`{value.path}` is a program, not one equation; an equation is"
-                f" `{value.path}[0]` or `{value.path}[{_first(value)}]`"
+                f" `{value.path}[0]` or `{value.path}{in_brackets(_first(value))}`"
             )
         if isinstance(value, Equations):
             value = value.only()
@@ -192,6 +197,7 @@ def resolve_equation(
     return value, tuple(walker.asking.hints)
 
 
+@answering
 def resolve_values(text: str, scope: Scope) -> tuple[tuple[Value, ...], tuple[str, ...]]:
     """The values that a path points at, one at least and all of one block, and hints."""
     walker = Walker(parse(text), scope)
@@ -233,6 +239,7 @@ def _offsets_behind(prefix: str) -> Iterator[None]:
         raise
 
 
+@answering
 def resolve_block(text: str, scope: Scope) -> BlockView:
     """The block that a path names."""
     walker = Walker(parse(text), scope)

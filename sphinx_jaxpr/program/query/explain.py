@@ -12,7 +12,8 @@ from .base import View, words
 from .equality import elements, program_of
 from .scope import NamedPrograms, Scope
 from .syntax import PathError, named_arguments, nearest, parse
-from .views import Equations, EquationView
+from .values import in_brackets
+from .views import Equations, EquationView, ProgramView
 from .walker import Walker
 
 #: Longest shown value, in characters.
@@ -152,13 +153,17 @@ class _Explainer:
         return [_of_lists(self.segment(first), texts[0], self.segment(second), texts[1])]
 
     def missing(self, node: ast.expr) -> list[str]:
-        """For equations that are asked for and not there: what is near."""
+        """For equations that are asked for: what is near where there are none, what is inside."""
         parts = []
         for part in ast.walk(node):
             if isinstance(part, ast.Subscript) and self.is_closed(part):
                 value = self.walker.visit(part)
                 if isinstance(value, Equations) and not value.equations and value.wanted:
                     parts.append(value.missing())
+            match part:
+                case ast.Call(func=ast.Name(id="len"), args=[ast.Subscript() as counted]):
+                    if self.is_closed(counted):
+                        parts.append(_inside(self.walker.visit(counted)))
         return parts
 
     def is_closed(self, node: ast.expr) -> bool:
@@ -206,6 +211,18 @@ class _Explainer:
             if not self.walker.same(left, right, shapes):
                 return [f"the first difference is {brief(left)} and {brief(right)}"]
         return ["the equations are the same, but inputs, results or the wiring differ"]
+
+
+def _inside(equations: Any) -> str:
+    """How many equations of a primitive there are at any depth, where these are fewer."""
+    origin = equations.origin if isinstance(equations, Equations) else None
+    if not isinstance(origin, ProgramView) or not equations.equations:
+        return ""
+    count = sum(e.primitive == equations.wanted for e in origin.deeper())
+    if not equations.wanted or not count:
+        return ""
+    path = f"{origin.path}.all{in_brackets(equations.wanted)}"
+    return f"at any depth it is {len(equations.equations) + count}: `{path}`"
 
 
 def _named_one(value: Any) -> str:

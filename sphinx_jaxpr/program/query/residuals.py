@@ -9,7 +9,7 @@ from typing import Final
 from ..model import CONSTANTS, INPUTS, UNKNOWN, Kept, Program, Variable
 from .blocks import QueryBlock
 from .syntax import PathError
-from .values import bracket, no_phases
+from .values import in_brackets, no_phases
 
 _BACKWARD: Final = frozenset({"transpose", "recomputed"})
 #: How many programs are looked at for one with a backward part.
@@ -85,7 +85,7 @@ def _held(block: QueryBlock, program: Program) -> Iterator[tuple[str, Program]]:
     count, place = Counter(e.primitive for e in program.equations), Counter[str]()
     for equation in program.equations:
         name = equation.primitive
-        here = bracket(name) + (f"[{place[name]}]" if count[name] > 1 else "")
+        here = in_brackets(name) + (f"[{place[name]}]" if count[name] > 1 else "")
         place[name] += 1
         for parameter in equation.parameters:
             is_one = len(parameter.members) == 1 and block.index.text[parameter.start] != "("

@@ -148,7 +148,8 @@ class BlockView(View):
         start = self.path + "."
         labels = [key[len(start) :] for key in asking.blocks if key.startswith(start)]
         if self.block.printed is not None and name in self.block.primitives:
-            return f"`{self.path}` has no variant `{name}`; equations are `{self.path}[{name}]`"
+            path = self.path + values.in_brackets(name)
+            return f"`{self.path}` has no variant `{name}`; equations are `{path}`"
         meant = Phase.meant.get(name.lower())  # as `.backward`
         hint = f", did you mean `{meant}`?" if meant else nearest(name, (*labels, *OF_PROGRAMS))
         if not hint:

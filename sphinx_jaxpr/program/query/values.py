@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from keyword import iskeyword
 from typing import Any, Final
 
 from ..facts import NO_NAMES, InputNames
 from ..model import Equation, Operand, Program, Variable
-from ..text import plural, similar
+from ..text import clipped, plural, similar
 from . import value_facts
 from .base import Asking, View
 from .blocks import INPUT, LITERAL, QueryBlock, dtype_of, shape_of
@@ -135,6 +136,12 @@ def line(block: QueryBlock, equation: Equation, path: str) -> int:
     return facts.source[1]
 
 
+def in_brackets(word: str) -> str:
+    """``[mul]``, or quoted where Python asks for it: ``["while"]``."""
+    is_bare = word.isidentifier() and not iskeyword(word)
+    return f"[{word}]" if is_bare else f'["{word}"]'
+
+
 def missing(
     path: str, wanted: str, equations: Sequence[Equation], deeper: Iterable[Equation]
 ) -> str:
@@ -146,7 +153,7 @@ def missing(
     text = f"`{path}` has no equation `{wanted}`"
     count = sum(e.primitive == wanted for e in deeper)
     if count:
-        text += f"; {count} further inside: `{path}.all[{wanted}]`"
+        text += f"; {count} further inside: `{path}.all{in_brackets(wanted)}`"
     return f"{text}; {'nearest' if near else 'it has'}: {names}"
 
 
@@ -193,18 +200,32 @@ def slice_text(key: slice) -> str:
     return f"[{':'.join(parts)}{'' if key.step is None else f':{key.step}'}]"
 
 
-def bracket(word: str) -> str:
-    """A primitive in brackets, quoted where it is a keyword or no identifier."""
-    is_plain = word.isidentifier() and not iskeyword(word)
-    return f"[{word}]" if is_plain else f'["{word}"]'
-
-
 def of_one(path: str, name: str, count: int, noun: str) -> str:
     """That something is asked of several things."""
     name = name if name.startswith("[") else f".{name}"
     if not count:
         return f"`{path}` has no {noun}s, so no `{name}`"
     return f"`{name}` needs exactly one {noun}; `{path}` has {count}: write `{path}[0]{name}`"
+
+
+#: Equations of which a message says which is which, and characters of the text of each.
+MOST_CHOICES: Final = 3
+MOST_TEXT: Final = 48
+
+
+def which(block: QueryBlock, equations: Sequence[Equation], alone: Sequence[str]) -> str:
+    """Phase, line and text of the first of several equations; paths to one ``alone``."""
+    index = block.index
+    rows = []
+    for number, equation in enumerate(equations[:MOST_CHOICES]):
+        facts = index.facts.get(equation.start)
+        line = f"line {facts.source[1]}" if facts and facts.source else ""
+        parts = ", ".join(filter(None, [facts.phase if facts else "", line]))
+        text = clipped(" ".join(index.text[equation.start : equation.end].split()), MOST_TEXT)
+        rows.append(f"[{number}] is {f'{parts}: ' if parts else ''}{text}")
+    more = "; ..." if len(equations) > MOST_CHOICES else ""
+    phases = f", or {' or '.join(alone)}" if alone else ""
+    return f"{phases} ({'; '.join(rows)}{more})"
 
 
 def of_equation(path: str, name: str) -> str:
@@ -222,12 +243,21 @@ def of_value(path: str, name: str, inputs: Sequence[Operand]) -> str:
     )
 
 
-def no_attribute(view: View, name: str, names: Iterable[str]) -> str:
-    """The message about a missing attribute, with those that exist."""
-    names = tuple(names)
+def no_attribute(view: View, name: str, names: Iterable[str], asking: Asking) -> str:
+    """The message about a missing attribute, with those that exist and have a value."""
+    names = tuple(each for each in names if has(view, each, asking))
     return f"`{view.path}` is {view.what} and has no `.{name}`" + (
         nearest(name, names) or f" (it has: {', '.join(names)})"
     )
+
+
+def has(view: View, name: str, asking: Asking) -> bool:
+    """Whether an attribute has a value, so that a message may propose it."""
+    try:
+        view.attribute(name, replace(asking, hints=[]))
+    except PathError:
+        return False
+    return True
 
 
 # --- operands, results, inputs and constants as paths see them
@@ -324,7 +354,7 @@ class Value(View):
                 raise PathError(
                     f"`{self.path}` is a variable: its letter changes between JAX releases"
                 )
-        raise PathError(no_attribute(self, name, OF_VALUES))
+        raise PathError(no_attribute(self, name, OF_VALUES, asking))
 
     def words(self) -> str:
         return (self.operand.text if self.operand and not self.variable else "") or self.type
@@ -363,6 +393,8 @@ class Values(View):
 
     def attribute(self, name: str, asking: Asking) -> Any:
         if len(self.values) == 1:
+            return self.values[0].attribute(name, asking)
+        if self.values and not has(self.values[0], name, asking):
             return self.values[0].attribute(name, asking)
         raise PathError(of_one(self.path, name, len(self.values), "value"))
 

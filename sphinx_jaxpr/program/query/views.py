@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 from typing import Any
 
 from ..facts import NO_NAMES, InputNames
+from ..functions import printed_for
 from ..glossary.glossary import builtin, printed_value
 from ..glossary.kinds import kind_of
 from ..matching.match import ADDED, KEPT, RESHAPED
@@ -22,7 +24,7 @@ from .residuals import residuals
 from .syntax import PathError
 from .value_facts import OF_TYPES
 from .values import Value, Values
-from .vocabulary import PRINTED, ParametersView, Primitive, near_primitive
+from .vocabulary import ParametersView, Primitive, near_primitive
 
 CHANGES = frozenset({ADDED, KEPT, RESHAPED})
 #: What an equation has of its only output.
@@ -238,7 +240,7 @@ class EquationView(View):
             )
         if name in values.OF_VALUES:
             raise PathError(values.of_value(self.path, name, self.equation.inputs))
-        raise PathError(values.no_attribute(self, name, (*holding, *OF_EQUATIONS)))
+        raise PathError(values.no_attribute(self, name, (*holding, *OF_EQUATIONS), asking))
 
     def words(self) -> str:
         return " ".join(self.text.split())
@@ -310,7 +312,22 @@ class Equations(View):
             raise PathError(self.missing())
         count = len(self.equations)
         some = " or ".join(f"`{self.path}[{n}]`" for n in range(min(count, 2)))
-        raise PathError(f"`{self.path}` is {count} equations: choose one, as in {some}")
+        message = f"`{self.path}` is {count} equations: choose one, as in {some}"
+        raise PathError(message + self.choices())
+
+    def choices(self, name: str = "") -> str:
+        """Which equation is which, and the phases in which there is one of them.
+
+        ``name`` is the attribute that is asked of one.
+        """
+        facts, origin = self.block.index.facts, self.origin
+        phases = Counter(facts[e.start].phase for e in self.equations if e.start in facts)
+        alone = []
+        if self.wanted and origin is not None and origin.common[0] != "phase":
+            key = values.in_brackets(self.wanted)
+            single = [phase for phase in sorted(PHASES) if phases[phase] == 1]
+            alone = [f"`{origin.path}.{phase}{key}{name}`" for phase in single]
+        return values.which(self.block, self.equations, alone)
 
     def missing(self) -> str:
         """The message about a missing equation, with the nearest ones."""
@@ -332,7 +349,11 @@ class Equations(View):
         if name == "calls":
             return sum(EquationView(self.block, "", e).calls for e in self.equations)
         if len(self.equations) > 1:
-            raise PathError(values.of_one(self.path, name, len(self.equations), "equation"))
+            first = EquationView(self.block, f"{self.path}[0]", self.equations[0])
+            if not values.has(first, name, asking):
+                return first.attribute(name, asking)  # which says why
+            message = values.of_one(self.path, name, len(self.equations), "equation")
+            raise PathError(message + self.choices(f".{name}"))
         return self.only().attribute(name, asking)
 
     def in_phase(self, phase: str) -> Equations:
@@ -387,7 +408,7 @@ class Equations(View):
         """The equations of a primitive, by any of its names."""
         present = {e.primitive for e in self.equations}
         real = table().present_names(word, present)
-        path = self.path + values.bracket(word)
+        path = self.path + values.in_brackets(word)
         chosen = [e for e in self.equations if e.primitive in real]
         selected = Equations(self.block, path, chosen, self, word, ("primitive", word))
         for other in real:
@@ -401,10 +422,11 @@ class Equations(View):
                 raise PathError(
                     f"`{word}` is not a primitive; an input is `{self.block.name}.inputs[{word}]`"
                 )
+            if printed := printed_for(word):
+                raise PathError(f"`{word}` is not a primitive; {printed}")
             message, near = selected.missing(), near_primitive(word, asking)
             if near and f" {near} (" not in message:
-                printed = f"JAX prints `{near}` for it" if word in PRINTED else ""
-                message += f"; {printed or f'did you mean `{near}`?'}"
+                message += f"; did you mean `{near}`?"
             raise PathError(message)
         if not chosen:
             self.differ("primitive", word)
@@ -514,7 +536,7 @@ class ProgramView(Equations):
             return self.in_this_phase(name, asking)
         if name in OF_EQUATIONS:
             raise PathError(values.of_equation(self.path, name))
-        raise PathError(values.no_attribute(self, name, OF_PROGRAMS))
+        raise PathError(values.no_attribute(self, name, OF_PROGRAMS, asking))
 
     def in_this_phase(self, phase: str, asking: Asking) -> Equations:
         """The equations of a phase outside of inner programs; none says where they are."""

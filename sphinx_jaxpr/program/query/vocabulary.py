@@ -9,9 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable
 from difflib import SequenceMatcher
-from typing import Any, ClassVar, Final
+from typing import Any, ClassVar
 
 from ..dtypes import MEANT_DTYPES, all_dtypes, is_dtype, is_known_dtype, long_dtype, short_dtype
+from ..functions import primitives_of, printed_for
 from ..glossary.glossary import builtin
 from ..renames import table
 from ..text import similar
@@ -191,64 +192,6 @@ def _ratio(text: str, word: str) -> float:
 
 # -- primitives ---------------------------------------------------------------------------
 
-#: Functions of JAX that are not primitives, and what is printed for them.
-PRINTED: Final = {
-    "cosine": "cos",
-    "sine": "sin",
-    "while_loop": "while",
-    "fori_loop": "while",
-    "matmul": "dot_general",
-    "dot": "dot_general",
-    "sum": "reduce_sum",
-    "relu": "max",
-    "sigmoid": "logistic",
-    "where": "select_n",
-    "astype": "convert_element_type",
-    "negative": "neg",
-    "subtract": "sub",
-    "multiply": "mul",
-    "divide": "div",
-    "power": "pow",
-    "all_reduce": "psum",
-    "allreduce": "psum",
-    "pmean": "psum",
-    "einsum": "dot_general",
-    "linear": "dot_general",
-    "convolution": "conv_general_dilated",
-    "conv": "conv_general_dilated",
-    "softmax": "exp",
-    "gelu": "erf",
-    "swish": "logistic",
-    "silu": "logistic",
-    "mult": "mul",
-    "times": "mul",
-    "plus": "add",
-    "minus": "sub",
-    "mean": "reduce_sum",
-    "maximum": "max",
-    "minimum": "min",
-    "cast": "convert_element_type",
-    "concat": "concatenate",
-    "stack": "concatenate",
-    "permute": "transpose",
-    "swapaxes": "transpose",
-    "expand_dims": "broadcast_in_dim",
-    "broadcast_to": "broadcast_in_dim",
-    "zeros": "broadcast_in_dim",
-    "ones": "broadcast_in_dim",
-    "full": "broadcast_in_dim",
-    "arange": "iota",
-    "take": "gather",
-    "clip": "clamp",
-    "argsort": "sort",
-    "switch": "cond",
-    "if": "cond",
-    "allgather": "all_gather",
-    "alltoall": "all_to_all",
-    "normal": "random_bits",
-    "uniform": "random_bits",
-}
-
 
 class Primitive(Word):
     """The name of a primitive in a block with the primitives ``present``."""
@@ -279,8 +222,11 @@ class Primitive(Word):
         if entry is not None:
             raise PathError(f"`{text}` is not a primitive; JAX prints `{entry.name}`")
         near = near_primitive(text, asking)
-        error = unknown_word("primitive", text, near)
-        if not near:
+        several = len(primitives_of(text)) > 1
+        error = unknown_word("primitive", text, "" if several else near)
+        if several:
+            error = PathError(f"{error}; {printed_for(text)}")
+        elif not near:
             error = PathError(f"{error}; declare your own in `jaxpr_glossary`")
         raise error
 
@@ -302,10 +248,21 @@ class Primitive(Word):
 
 def near_primitive(text: str, asking: Asking) -> str:
     """The known primitive that ``text`` may have been meant to be, or ``""``."""
-    if text in PRINTED:
-        return PRINTED[text]
     here = {name for block in asking.mentioned for name in block.primitives}
-    return near_word(text, sorted(here | asking.primitives))
+    return nearest_primitive(text, here | asking.primitives)
+
+
+def nearest_primitive(text: str, names: Collection[str]) -> str:
+    """The one of ``names`` that ``text`` may have been meant to be, or ``""``.
+
+    A name may have its module, ``lax.exp``, or be that of JAX's object, ``exp_p``.
+    """
+    bare = text.rpartition(".")[2]
+    for name in (bare, bare.removesuffix("_p")):
+        if name != text and name in names:
+            return name
+    printed = primitives_of(text)
+    return printed[0] if printed else near_word(bare.lower(), sorted(names))
 
 
 # -- phases, origins ----------------------------------------------------------------------

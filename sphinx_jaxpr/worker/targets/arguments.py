@@ -122,12 +122,13 @@ def call(names: ReachableNames, function: Any, path: str, option: str) -> Any:
         pass
     except TypeError:
         needed = next(iter(inspect.signature(function).parameters), "x")
-        called = f"; or call it, as in {path}({needed}=f32[8])" if option == "args" else ""
+        meant = meant_name(path)
+        instead = f"; for the value, write {meant}" if meant else ""
+        if not instead and option == "args":
+            instead = f"; or call it, as in {path}({needed}=f32[8])"
+        message = f"{path!r} takes parameters: name a value, or a function without parameters"
         raise RequestError(
-            ErrorKind.OPTION,
-            f"{option}: {path!r} takes parameters: name a value, or a function without parameters"
-            f"{called}",
-            option=option,
+            ErrorKind.OPTION, f"{option}: {message}{instead}", option=option
         ) from None
     return function()
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from html import unescape
 from typing import Final, TypeAlias
 
 from docutils import nodes
@@ -124,6 +125,11 @@ class LineNames:
 
 def _form_for(name: str) -> str:
     """What is missing around words that have an expression in them, or are one."""
+    plain = unescape(name)
+    if plain != name and _ROLE.fullmatch(plain):
+        return f"; write `<` and `>` as they are: `{plain}`"
+    if (first := _BEFORE.fullmatch(name)) and readable(first["expression"]):
+        return f"; the words come first: `{first['words']} <{first['expression']}>`"
     _, sign, expression = name.partition("<")
     if sign and readable(expression):
         return "; a `>` is missing behind its predicate"
@@ -131,7 +137,19 @@ def _form_for(name: str) -> str:
         return "; a `<` is missing before its predicate"
     if readable(name) and not _WORD.fullmatch(name):
         return f"; for a predicate that readers don't see, write `<{name}>`"
+    for blank in re.finditer(" ", name[:200]):  # the first expression that goes on to the end
+        words, rest = name[: blank.start()], name[blank.end() :]
+        for expression in (rest[1:-1] if rest.startswith("(") else rest, rest):
+            if _PREDICATE.search(expression) and readable(expression):
+                return f"; write `{words} <{expression}>`"
     return ""
+
+
+_ROLE: Final = re.compile(r".*<.+>")
+#: An expression before its words.
+_BEFORE: Final = re.compile(r"<(?P<expression>.+)> *(?P<words>\S.*)")
+#: What tells an expression from words.
+_PREDICATE: Final = re.compile(r"[=<>!]=|[<>]|\w[\[(]")
 
 
 def _uses(let: NamedLine, names: frozenset[str], docstring: str, position: object) -> bool:

@@ -1,0 +1,1 @@
+"""What authors write first in expressions, and what to write instead."""

@@ -1,0 +1,1 @@
+"""What authors write first in options, and what to write instead."""

@@ -45,6 +45,17 @@ class Made:
     based: tuple[Any, Any] | None = None
 
 
+def tangent_places(made: Made) -> list[int]:
+    """The flattened inputs that are tangents."""
+    found, place = [], 0
+    for position, argument in enumerate(made.arguments):
+        count = len(jax.tree.leaves(argument))
+        if position in made.tangents:
+            found += range(place, place + count)
+        place += count
+    return found
+
+
 def label(chain: str) -> str:
     """The name of a variant: ``jvp_vmap``."""
     return "_".join(part.strip() for part in chain.split("|"))

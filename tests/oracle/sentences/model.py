@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 
-from tests.oracle.corpus import tangent_places
 from tests.oracle.sentences.objects import Program
-from tests.oracle.transforms import Made, apply, label
+from tests.oracle.transforms import Made, apply, label, tangent_places
 
 #: As many characters as a sentence about one fact may take; ``f`` is the function.
 MOST = 60
@@ -89,14 +88,6 @@ class Sentence:
             return self.not_of, self.says, self.oracle
         assert self.oracle_instead is not None
         return self.of, self.instead, self.oracle_instead
-
-
-@dataclass(frozen=True)
-class Topic:
-    """The sentences of one module."""
-
-    name: str
-    sentences: list[Sentence] = field(default_factory=list)
 
 
 def subject(*arguments: Any, chains: str = "") -> Callable[[Callable[..., Any]], Subject]:

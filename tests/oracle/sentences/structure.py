@@ -155,11 +155,6 @@ def cubed(x):
     return x**3
 
 
-@subject(f32(4))
-def to_the_fourth(x):
-    return x**4
-
-
 # -- order
 
 
@@ -201,12 +196,12 @@ def chosen(x):
     return jnp.where(x > 0, x, 0.0)
 
 
-@subject(f32(3), chains="jit, vmap")
+@subject(f32(3), chains="vmap, jit")
 def plain(x):
     return jnp.sin(x) + 1.0
 
 
-@subject(f32(4), f32(4), chains="jit, vmap")
+@subject(f32(4), f32(4), chains="vmap")
 def leaving_one_out(x, y):
     return jnp.outer(x, y)
 
@@ -499,9 +494,7 @@ SENTENCES = [
         READING,
         "f[jit][0].jaxpr.calls == 2",
         twice_half,
-        lambda f: (
-            f.base.named("jit")[0].params["jaxpr"] is f.base.named("jit")[1].params["jaxpr"]
-        ),
+        lambda f: f.base.named("jit")[0].params["jaxpr"] is f.base.named("jit")[1].params["jaxpr"],
         half_of_two_types,
     ),
     Sentence(

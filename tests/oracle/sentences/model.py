@@ -43,6 +43,7 @@ class Programs:
         names = code.co_varnames[: code.co_argcount]
         self.made = Made(subject.function, subject.arguments, names)
         self.chains = {label(chain): chain for chain in subject.chains}
+        self.traced: dict[str, Made] = {}
 
     def __getattr__(self, name: str) -> Program:
         if name != "base" and name not in self.chains:
@@ -51,6 +52,7 @@ class Programs:
             warnings.simplefilter("ignore")
             made = apply(self.made, self.chains[name]) if name in self.chains else self.made
             closed = jax.make_jaxpr(made.function)(*made.arguments)
+        self.traced[name] = made
         # An attribute that is there isn't asked for again.
         self.__dict__[name] = found = Program(closed, tangent_places(made))
         return found

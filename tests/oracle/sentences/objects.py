@@ -34,6 +34,7 @@ class Program:
     """A jaxpr, with the questions that sentences ask of it."""
 
     def __init__(self, program: Any, tangents: Iterable[int] = ()) -> None:
+        self.closed = program
         self.body = body_of(program)
         self.phases = Phases(program, tangents)
 

@@ -7,6 +7,7 @@ open is :class:`Unsure`.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable
 from itertools import product
 from typing import Any
@@ -53,7 +54,7 @@ class Number(float):
     def __eq__(self, other: object) -> bool:
         if isinstance(other, bool) or not isinstance(other, (int, float)):
             raise Refused(f"a number and {other!r}")
-        return float(self) - float(self.rounded(other)) == 0
+        return float.__eq__(self, float(self.rounded(other)))
 
     def __ne__(self, other: object) -> bool:
         return not self == other
@@ -83,7 +84,7 @@ class ValueMeanings:
     def bytes(self) -> int:
         given = getattr(self.thing.aval, "dtype", None)
         # Keys have a size of their own; of what is smaller than a byte several share one.
-        if given is None or "key<" in str(given) or str(given).endswith(("int2", "int4", "fn4")):
+        if given is None or re.search(r"key<|float0|int[24]$|float4", str(given)):
             raise Unsure(f"bytes of {given}")
         return self.size * int(given.itemsize)
 
@@ -111,6 +112,8 @@ class ValueMeanings:
             raise Refused("only a literal has a value")
         if getattr(self.thing.aval, "shape", None) != ():
             raise Unsure("an array as a literal")
+        if "float0" in str(self.thing.aval.dtype):
+            raise Unsure("a number without a value")
         kind = self.thing.aval.dtype.kind
         if kind == "b":
             return bool(self.thing.val)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.oracle import claims, facts, pages
+from tests.oracle import claims, facts, further, pages
 from tests.oracle.corpus import corpus, trace
 from tests.oracle.functions import CASES
 from tests.oracle.phases import Phases
@@ -52,6 +52,12 @@ def test_it_looks_at_much(report: Report) -> None:
 @pytest.mark.parametrize("kind", FACTS)
 def test_facts(report: Report, kind: str) -> None:
     assert report.checked[kind]
+    assert not report.wrong[kind], problems(report, kind)
+
+
+@pytest.mark.parametrize("kind", further.KINDS)
+def test_further_facts(report: Report, kind: str) -> None:
+    assert report.checked[kind] > 5
     assert not report.wrong[kind], problems(report, kind)
 
 

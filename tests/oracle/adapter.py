@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Sequence
+from functools import cache
 from typing import Any
 
 from sphinx_jaxpr import testing
@@ -11,6 +13,8 @@ from sphinx_jaxpr.program.query.blocks import QueryBlock
 from sphinx_jaxpr.program.query.evaluate import evaluate, judge
 from sphinx_jaxpr.program.query.sides import sides
 from sphinx_jaxpr.program.query.syntax import PathError
+
+from .sentences.model import Subject
 
 #: What the programs are called in expressions.
 NAME = "f"
@@ -63,6 +67,14 @@ class Product:
     def text(self, name: str) -> str:
         """What JAX printed."""
         return self.traced.text(name)
+
+
+@cache
+def asked(subject: Subject) -> Product:
+    """A function and its variants, traced once in a process."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return Product(subject.function, subject.arguments, ", ".join(subject.chains))
 
 
 def _by_start(product: Product, name: str, block: QueryBlock) -> dict[int, Any]:

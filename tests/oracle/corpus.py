@@ -15,7 +15,7 @@ from .adapter import NAME, Product
 from .functions import CASES, Case
 from .phases import body_of, params_of
 from .reading import Block
-from .transforms import CHAINS, SINGLE, Made, apply, label
+from .transforms import CHAINS, SINGLE, Made, apply, label, leaf_names, tangent_places
 
 #: What a function that takes long is tried with.
 FEW = ["jit", "grad", "vmap", "jvp"]
@@ -51,26 +51,6 @@ class Traced:
             for equation in block.all:
                 found |= {equation.primitive, *params_of(equation.raw)}
         return found
-
-
-def leaf_names(names: tuple[str, ...], arguments: tuple[Any, ...]) -> tuple[tuple[str, str], ...]:
-    """The argument and JAX's own name of each input of a program."""
-    found = []
-    for name, argument in zip(names, arguments, strict=True):
-        for path, _ in jax.tree_util.tree_flatten_with_path(argument)[0]:
-            found.append((name, name + jax.tree_util.keystr(path)))
-    return tuple(found)
-
-
-def tangent_places(made: Made) -> list[int]:
-    """The flattened inputs that are tangents."""
-    found, place = [], 0
-    for position, argument in enumerate(made.arguments):
-        count = len(jax.tree.leaves(argument))
-        if position in made.tangents:
-            found += range(place, place + count)
-        place += count
-    return found
 
 
 def names_of(case: Case) -> tuple[str, ...]:

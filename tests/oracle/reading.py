@@ -17,6 +17,15 @@ from functools import cached_property
 from typing import Any
 
 from . import costs, quantities
+from .meanings import (
+    EquationMeanings,
+    ProgramMeanings,
+    Refused,
+    Unsure,
+    ValueMeanings,
+    depends,
+    reads,
+)
 from .phases import (
     UNKNOWN,
     Phases,
@@ -27,15 +36,6 @@ from .phases import (
     programs_in,
     results,
 )
-
-
-class Refused(Exception):
-    """An expression has no value."""
-
-
-class Unsure(Exception):
-    """The oracle can't tell."""
-
 
 _SHORT = {"float": "f", "bfloat": "bf", "int": "i", "uint": "u", "complex": "c"}
 
@@ -72,7 +72,7 @@ def shape_of(aval: Any) -> tuple[Any, ...]:
     return tuple(int(size) if hasattr(size, "__index__") else str(size) for size in found)
 
 
-class Value:
+class Value(ValueMeanings):
     """A value in a program; equal to itself alone."""
 
     def __init__(self, program: Program, thing: Any, bare: bool = False) -> None:
@@ -213,6 +213,13 @@ class Values(Listed):
         super().__init__(world, items)
         self.names = names
 
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, (Values, tuple)):
+            raise Refused("values and something else")
+        return len(self) == len(other) and all(a == b for a, b in zip(self, other, strict=True))
+
+    __hash__ = object.__hash__
+
     def __getitem__(self, key: Any) -> Any:
         if not isinstance(key, (int, slice)):
             return self.named(word(key))
@@ -309,7 +316,7 @@ class Uses(Equations):
         return hash(len(self))
 
 
-class Program(Equations):
+class Program(ProgramMeanings, Equations):
     """A jaxpr: a collection of its own equations, and more."""
 
     what = "programs"
@@ -416,6 +423,9 @@ class Block(Program):
         super().__init__(self, program)
         self.names = names
         self.base = base
+        #: Inputs that are cotangents, by the ``id`` of their variables.
+        owners = zip(self.body.invars, names, strict=False)
+        self.aims = {id(v) for v, (owner, _) in owners if owner == "ct"}
         self.variants: dict[str, Block] = {}
         self.phases = Phases(program, tangents, seeds)
 
@@ -524,7 +534,7 @@ def _unsure(value: Any) -> Any:
     raise Unsure(repr(value))
 
 
-class Equation:
+class Equation(EquationMeanings):
     """One equation; equal to itself alone."""
 
     def __init__(self, program: Program, place: int) -> None:
@@ -681,27 +691,31 @@ def ops(thing: Any) -> tuple[str, ...]:
     return (thing.primitive,) if isinstance(thing, Equation) else tuple(e.primitive for e in thing)
 
 
-def same(one: Any, two: Any) -> bool:
+def same(one: Any, two: Any, shapes: bool = True) -> bool:
     """Whether two programs or lists of equations are equal up to names of variables."""
     one, two = (Equations(None, [t]) if isinstance(t, Equation) else t for t in (one, two))
     if isinstance(one, Program) and isinstance(two, Program):
-        return _Form().program(one.body) == _Form().program(two.body)
-    return _Form().equations(one) == _Form().equations(two)
+        return _Form(shapes).program(one.body) == _Form(shapes).program(two.body)
+    return _Form(shapes).equations(one) == _Form(shapes).equations(two)
 
 
 class _Form:
     """A program in which values are numbers."""
 
-    def __init__(self) -> None:
+    def __init__(self, shapes: bool = True) -> None:
+        self.shapes = shapes
         self.numbers: dict[int, int] = {}
 
     def bind(self, variable: Any) -> tuple[int, str]:
         self.numbers[id(variable)] = len(self.numbers)
-        return self.numbers[id(variable)], str(variable.aval)
+        return self.numbers[id(variable)], self.type(variable)
+
+    def type(self, operand: Any) -> str:
+        return str(operand.aval) if self.shapes else str(getattr(operand.aval, "dtype", ""))
 
     def read(self, operand: Any) -> Any:
         if is_literal(operand):
-            return str(operand.aval), repr(operand.val)
+            return self.type(operand), repr(operand.val)
         if id(operand) not in self.numbers:
             return "first", self.bind(operand)
         return self.numbers[id(operand)]
@@ -716,7 +730,9 @@ class _Form:
 
     def equation(self, raw: Any) -> Any:
         reads = [self.read(v) for v in raw.invars]
-        params = [(name, normal(value)) for name, value in sorted(params_of(raw).items())]
+        # Where shapes don't count, nor do the parameters that name sizes; programs do.
+        given = sorted(params_of(raw).items())
+        params = [(n, normal(v)) for n, v in given if self.shapes or programs_in(v)]
         return raw.primitive.name, reads, [self.bind(v) for v in raw.outvars], params
 
 
@@ -766,7 +782,8 @@ def truth(expression: str, blocks: dict[str, Block], words: Iterable[str]) -> An
     """
     tree = ast.fix_missing_locations(_Adapted().visit(ast.parse(expression, mode="eval")))
     scope: dict[str, Any] = {name: name for name in words}
-    scope |= {"ops": ops, "same": same, "_dtype": Dtype, "_tuple": tuple, **blocks}
+    scope |= {"ops": ops, "same": same, "reads": reads, "depends": depends}
+    scope |= {"_dtype": Dtype, "_tuple": tuple, **blocks}
     for name in ("len", "all", "any", "set", "sum", "min", "max", "sorted", "abs", "round"):
         scope[name] = getattr(builtins, name)
     scope["sorted"] = lambda items: tuple(sorted(items))

@@ -45,6 +45,26 @@ class Made:
     based: tuple[Any, Any] | None = None
 
 
+def leaf_names(names: tuple[str, ...], arguments: tuple[Any, ...]) -> tuple[tuple[str, str], ...]:
+    """The argument and JAX's own name of each input of a program."""
+    found = []
+    for name, argument in zip(names, arguments, strict=True):
+        for path, _ in jax.tree_util.tree_flatten_with_path(argument)[0]:
+            found.append((name, name + jax.tree_util.keystr(path)))
+    return tuple(found)
+
+
+def tangent_places(made: Made) -> list[int]:
+    """The flattened inputs that are tangents."""
+    found, place = [], 0
+    for position, argument in enumerate(made.arguments):
+        count = len(jax.tree.leaves(argument))
+        if position in made.tangents:
+            found += range(place, place + count)
+        place += count
+    return found
+
+
 def label(chain: str) -> str:
     """The name of a variant: ``jvp_vmap``."""
     return "_".join(part.strip() for part in chain.split("|"))

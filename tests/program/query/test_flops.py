@@ -139,6 +139,8 @@ def test_a_turn_of_a_loop_has_a_number() -> None:
 
 
 def test_misspelt_in_a_part_that_is_skipped() -> None:
+    text = {"f": sine("sin")}
+    assert evaluate("len(f) == 1 or f.flops > f[0].flops", text).value is True
     for expression in ("len(f) or f.flosp", "len(f) or f[0].flosp == 1"):
         assert "`flops`" in refused(expression, sine("sin"))
 

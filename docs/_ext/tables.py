@@ -22,6 +22,7 @@ from sphinx_jaxpr.ext import api
 from sphinx_jaxpr.ext.assets import STATIC, STYLE
 from sphinx_jaxpr.ext.config import OPTIONS
 from sphinx_jaxpr.program.glossary.formats import FORMATS
+from sphinx_jaxpr.program.glossary.kinds import KINDS
 from sphinx_jaxpr.tracing.grammar import DTYPES, KEYS
 from sphinx_jaxpr.tracing.request import RESERVED, RESERVED_LABELS
 from sphinx_jaxpr.tracing.specs import TRANSFORMS
@@ -155,6 +156,11 @@ def reserved_words() -> str:
     )
 
 
+def kinds() -> str:
+    """Every kind of a primitive."""
+    return "\n".join(f'- `"{kind}"`: {meaning}' for kind, meaning in KINDS.items())
+
+
 def dtype_table() -> str:
     """Every dtype that a spec may have."""
     listed = ", ".join(f"`{short}`" for short in (*DTYPES, *KEYS))
@@ -269,7 +275,7 @@ def _directive(make: Callable[[], str]) -> type[SphinxDirective]:
 
 def setup(app: Sphinx) -> dict[str, Any]:
     """Add the directives."""
-    tables = (config_table, transform_table, reserved_words, dtype_table, css_variables)
+    tables = (config_table, transform_table, reserved_words, kinds, dtype_table, css_variables)
     for make in (*tables, word_formats, output_fields, command_line_options, extension_api):
         app.add_directive(make.__name__.replace("_", "-"), _directive(make))
     return {"parallel_read_safe": True, "parallel_write_safe": True}

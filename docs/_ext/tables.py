@@ -23,6 +23,7 @@ from sphinx_jaxpr.ext.assets import STATIC, STYLE
 from sphinx_jaxpr.ext.config import OPTIONS
 from sphinx_jaxpr.program.functions import EITHER, tables
 from sphinx_jaxpr.program.glossary.formats import FORMATS
+from sphinx_jaxpr.program.glossary.kinds import KINDS
 from sphinx_jaxpr.tracing.grammar import DTYPES, KEYS
 from sphinx_jaxpr.tracing.request import RESERVED, RESERVED_LABELS
 from sphinx_jaxpr.tracing.specs import TRANSFORMS
@@ -156,6 +157,11 @@ def reserved_words() -> str:
     )
 
 
+def kinds() -> str:
+    """Every kind of a primitive."""
+    return "\n".join(f'- `"{kind}"`: {meaning}' for kind, meaning in KINDS.items())
+
+
 def dtype_table() -> str:
     """Every dtype that a spec may have."""
     listed = ", ".join(f"`{short}`" for short in (*DTYPES, *KEYS))
@@ -285,7 +291,7 @@ def _directive(make: Callable[[], str]) -> type[SphinxDirective]:
 
 def setup(app: Sphinx) -> dict[str, Any]:
     """Add the directives."""
-    first = (config_table, transform_table, reserved_words, dtype_table, css_variables)
+    first = (config_table, transform_table, reserved_words, kinds, dtype_table, css_variables)
     for make in (
         *first,
         function_table,

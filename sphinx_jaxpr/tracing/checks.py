@@ -167,6 +167,18 @@ def _each(item: _Check) -> _Check:
     return check_items
 
 
+def _some(item: _Check) -> _Check:
+    """A list of such, which is left out where it would be empty."""
+    check_items = _each(item)
+
+    def check_some(value: Any) -> None:
+        check_items(value)
+        if not value:
+            raise Unfit("is empty")
+
+    return check_some
+
+
 def _row(*items: _Check) -> _Check:
     def check_row(value: Any) -> None:
         if len(_list(value)) != len(items):
@@ -364,8 +376,8 @@ _TYPES: Final[Mapping[str, _Check]] = {
     "effects": _TEXTS,
     "unused": _each(_count),
 }
-_POSITIONS: Final = _each(_count)
-_PLACES: Final = _each(_row(_count, _count))
+_POSITIONS: Final = _some(_count)
+_PLACES: Final = _some(_row(_count, _count))
 _WEAK: Final[Mapping[str, _Check]] = {
     "constants": _POSITIONS,
     "inputs": _POSITIONS,

@@ -28,6 +28,7 @@ WRONG: dict[str, list[Any]] = {  # of each, some values that it can not have
         {"add": 3},
         {"add": {"kind": "x"}},
         {"add": {"meaning": "x", "y": ""}},
+        {"add": {"meaning": "x", "kind": "colective"}},
     ],
     "jaxpr_timeout": [0, -1, "30", True, None, float("nan"), float("-inf"), -(10**400)],
     "jaxpr_total_timeout": [-1, "30", True, float("nan"), [1], -(10**400)],

@@ -17,8 +17,9 @@ from tests.oracle.runs import MOST_MISSED, Run
 
 #: Facts of the printed text and of the object, beside those that have a test of their own.
 FACTS = (
-    "len ops shape dtype origin uses calls params effects variables inputs outputs consts wiring"
-    " readers selection slices same operands contracts flops"
+    "len ops shape dtype type size bytes weak varying value origin uses read_count calls params"
+    " kind index effects variables inputs outputs consts wiring readers selection slices same"
+    " operands contracts flops"
 ).split()
 REFUSED = [
     "closed words", "kinds", "nothing", "slices", "skipped", "no program", "two blocks",

@@ -24,6 +24,13 @@ RESULT_JSON: dict[str, Any] = {
                 "outputs": ["f32[]"],
                 "effects": ["Effect"],
                 "unused": [0],
+                "weak": {
+                    "constants": [0],
+                    "inputs": [0],
+                    "results": [[0, 0]],
+                    "literals": [[0, 1]],
+                    "outputs": [0],
+                },
                 "equations": [
                     ["pjit", "forward", 0, ["f32[]"], {"name": ["f", 1, 2.5, None]}, {"jaxpr": [1]}]
                 ],

@@ -25,6 +25,7 @@ from sphinx_jaxpr.tracing.grammar import (
 from sphinx_jaxpr.tracing.lock import written
 from sphinx_jaxpr.tracing.request import (
     RESERVED,
+    RESERVED_LABELS,
     Request,
     check_chain,
     check_name,
@@ -241,6 +242,14 @@ def test_names() -> None:
     assert local_name("pkg.mod:größe") == "gr__e"
     for target in ("m:ä", "m:1", "m:class", "m:λ", "m.f", ""):
         assert check_name(local_name(target), "name") == ""
+
+
+def test_facts_of_the_language_are_no_labels() -> None:
+    for name in sorted(RESERVED_LABELS):
+        (chain,) = transforms(f"grad as {name}")
+        assert f"label '{name}' is a reserved word, try '{name}_'" == check_chain(chain, {})
+        assert check_name(name, "name") == "" and local_name(f"m:{name}") == name
+    assert not RESERVED_LABELS & RESERVED
 
 
 def test_transforms_are_checked_by_name_and_option() -> None:

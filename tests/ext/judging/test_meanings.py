@@ -37,7 +37,7 @@ extensions.append("sphinx.ext.intersphinx")
 intersphinx_mapping = {"jax": ("https://jax.invalid/", "objects.inv")}
 jaxpr_glossary = {
     "dot_general": "Matrix product",
-    "add": {"meaning": "Our <own> addition."},
+    "add": {"meaning": "Our <own> addition.", "kind": "collective"},
 }
 """
 
@@ -51,7 +51,8 @@ def inventory(*names: str) -> bytes:
 
 @pytest.fixture(scope="module")
 def project(tmp_path_factory: pytest.TempPathFactory) -> Project:
-    index = f"# P\n\n```{{toctree}}\nterms\nsub/page\n```\n{BLOCK}"
+    claim = '{jaxpr:claim}`it moves data <dense[add].kind == "collective">`'  # as defined above
+    index = f"# P\n\n```{{toctree}}\nterms\nsub/page\n```\n{BLOCK}\n{claim}\n"
     files = {"docs/index.md": index, "docs/terms.md": TERMS, "docs/sub/page.md": f"# S\n{BLOCK}"}
     project = Project(tmp_path_factory.mktemp("meanings"), files, CONF)
     data = inventory("jax.lax.broadcast_in_dim", "jax.lax.add", "jax.lax.tanh")

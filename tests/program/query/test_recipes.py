@@ -44,6 +44,11 @@ def _broadcast(x: Any) -> Any:
     return part(lambda x: lax.pbroadcast(x, "i", 0))(x)
 
 
+def _over(spec: P) -> Function:
+    mesh = AbstractMesh((4,), ("data",), axis_types=(AxisType.Auto,))
+    return jax.shard_map(jnp.sin, mesh=mesh, in_specs=spec, out_specs=spec)
+
+
 def _dot(x: Any, w: Any) -> Any:
     return jnp.tanh(x @ w)
 
@@ -73,8 +78,11 @@ CASES: dict[str, tuple[str, Given, Given, Given]] = {
         "grad", BASE, (lambda x: x.T, (W,)), (jnp.sin, (X,)),
     ),
     '"no `psum` appears"': ("shard_map", BASE, (jnp.sin, (X,)), (_summed, (X,))),
-    '"none of these collectives appears"': (
-        "shard_map", BASE, (jnp.sin, (X,)), (_summed, (X,)),
+    '"varies over `data`"': (
+        "shard_map", BASE, (_over(P("data")), (X,)), (_over(P()), (X,)),
+    ),
+    '"the loss is computed before the gradient"': (
+        "grad", BASE, (lambda x: jnp.log(x) * 2, (X,)), (lambda x: jnp.log(x * 2), (X,)),
     ),
     '"no other primitive appears", so no data moves between devices': (
         "shard_map", BASE, (jnp.sin, (X,)), (_broadcast, (X,)),
@@ -102,7 +110,15 @@ CASES: dict[str, tuple[str, Given, Given, Given]] = {
         (lambda x: jax.jvp(jnp.sin, (x,), (x,)), (X,)),
     ),
 }  # fmt: skip
+HALF = jnp.ones((32, 64), jnp.bfloat16)
 ALONE: dict[str, tuple[Given, Given]] = {
+    '"no collective appears"': ((_over(P("data")), (X,)), (_broadcast, (X,))),
+    '"no control flow is left"': ((jax.jit(jnp.sin), (X,)), (jax.jit(_scan(jnp.sin)), (X,))),
+    '"the result is a `bf16[32,64]`"': ((jnp.sin, (HALF,)), (jnp.sin, (HALF.T,))),
+    '"the literal is 0.1"': ((lambda x: x * 0.1, (HALF,)), (lambda x: x * 0.2, (HALF,))),
+    '"`x` is weakly typed"': ((jnp.sin, (1.0,)), (jnp.sin, (X,))),
+    '"no value is larger than 8 kB"': ((jnp.sin, (HALF,)), (jnp.sin, (jnp.ones((64, 64)),))),
+    '"the largest value has 2,048 elements"': ((jnp.sin, (HALF,)), (jnp.sin, (X,))),
     '"two equations read it"': (
         (lambda x: (lambda y: jnp.sin(y) + jnp.cos(y))(jnp.tanh(x)), (X,)),
         (lambda x: (lambda y: y * y)(jnp.tanh(x)), (X,)),

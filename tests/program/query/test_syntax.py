@@ -10,9 +10,10 @@ import pytest
 
 from sphinx_jaxpr.program.query.blocks import PHASES
 from sphinx_jaxpr.program.query.syntax import FUNCTIONS, MAX_CHARACTERS, VERSIONS, PathError, parse
-from sphinx_jaxpr.program.query.views import OF_PROGRAMS
+from sphinx_jaxpr.program.query.values import OF_VALUES
+from sphinx_jaxpr.program.query.views import OF_EQUATIONS, OF_PROGRAMS
 from sphinx_jaxpr.program.renames import table
-from sphinx_jaxpr.tracing.request import RESERVED
+from sphinx_jaxpr.tracing.request import RESERVED, RESERVED_LABELS
 
 
 @pytest.mark.parametrize(
@@ -140,7 +141,8 @@ def test_places_count_characters_not_bytes() -> None:
 
 def test_no_label_hides_a_word_of_the_language() -> None:
     words = FUNCTIONS | VERSIONS | PHASES | set(OF_PROGRAMS) | {"jax", "in"}
-    assert words - {"flops"} <= RESERVED  # which a function may be named
+    assert words <= RESERVED | RESERVED_LABELS
+    assert {*OF_EQUATIONS, *OF_VALUES} <= RESERVED | RESERVED_LABELS | {"primitive"}
 
 
 def test_renames() -> None:

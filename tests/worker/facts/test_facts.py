@@ -118,6 +118,19 @@ def test_a_program_called_in_several_phases_has_none() -> None:
     assert [row[:2] for row in rows(found, place)] == [["sin", ""]]
 
 
+def test_what_is_weakly_typed() -> None:
+    def mixed(x: Any, y: Any) -> Any:
+        return jnp.where(x > 0, y, -1), x + y, 2.0
+
+    found = collect(mixed, 1.0, SQUARE)
+    whole, *inner = (program["weak"] for program in found["programs"])
+    assert whole["inputs"] == [0] and whole["outputs"] == [2] and "constants" not in whole
+    called = next(n for n, row in enumerate(rows(found)) if row[0] in ("jit", "pjit"))
+    assert whole["literals"][-1] == [called, 2]  # the -1, still a number of Python
+    assert any(2 in weak.get("inputs", ()) for weak in inner)
+    assert collect(jnp.sin, SQUARE)["programs"][0]["weak"] == {}
+
+
 def test_unused_equations() -> None:
     def lost(x: jax.Array) -> jax.Array:
         jnp.sin(x) * 2.0  # both: only an unused one uses the first

@@ -15,7 +15,7 @@ copyright = author
 release = version = __version__
 
 extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx_jaxpr", "sphinx_jaxpr.lesson", "tables"]
-exclude_patterns = ["_build", "examples/jaxdocs"]  # the latter has a conf.py of its own
+exclude_patterns = ["_build", "examples/jaxdocs", "examples/libraries"]  # with a conf.py of their own
 
 myst_enable_extensions = ["colon_fence", "deflist"]
 myst_heading_anchors = 3

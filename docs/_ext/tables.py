@@ -21,7 +21,8 @@ from sphinx_jaxpr.commands.show import OPTIONS as SHOW_OPTIONS
 from sphinx_jaxpr.ext import api
 from sphinx_jaxpr.ext.assets import STATIC, STYLE
 from sphinx_jaxpr.ext.config import OPTIONS
-from sphinx_jaxpr.program.functions import EITHER, tables
+from sphinx_jaxpr.program.functions import EITHER
+from sphinx_jaxpr.program.functions import tables as functions_of
 from sphinx_jaxpr.program.glossary.formats import FORMATS
 from sphinx_jaxpr.program.glossary.kinds import KINDS
 from sphinx_jaxpr.tracing.grammar import DTYPES, KEYS
@@ -171,7 +172,7 @@ def dtype_table() -> str:
 def function_table() -> str:
     """Every function that is not a primitive, grouped by what JAX prints for it."""
     rows = ["| functions | print |", "|---|---|"]
-    for module, names in tables().items():
+    for module, names in functions_of().items():
         groups: dict[tuple[str, ...], list[str]] = {}
         for name, primitives in names.items():
             groups.setdefault(primitives, []).append(name)

@@ -167,7 +167,7 @@ def test_a_function_that_another_returns() -> None:
     with pytest.raises(ValueError, match="name one of its functions, as in then: init or then"):
         trace(momentum, "f32[3]", make="0.1")
     with pytest.raises(
-        ValueError, match="is not called; write .*momentum with make='0.1' and then"
+        ValueError, match=r"is not called; write .*momentum with make='0.1' and then"
     ):
         trace(f"{momentum}(0.1).update", "f32[3]")
 

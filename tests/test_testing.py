@@ -158,6 +158,20 @@ def test_wrong_options(given: tuple[Any, ...], options: dict[str, Any], says: st
         trace(dense, *given, **options)
 
 
+def test_a_function_that_another_returns() -> None:
+    momentum = "tests.worker.factories:momentum"
+    found = trace(
+        momentum, "grads={w: f32[3]}, state=init(grads)", make="0.1, act=jnp.tanh", then="update"
+    )
+    assert found.evaluate("len(momentum[tanh])") == 1
+    with pytest.raises(ValueError, match="name one of its functions, as in then: init or then"):
+        trace(momentum, "f32[3]", make="0.1")
+    with pytest.raises(
+        ValueError, match=r"is not called; write .*momentum with make='0.1' and then"
+    ):
+        trace(f"{momentum}(0.1).update", "f32[3]")
+
+
 def test_wrong_targets_and_errors_of_the_code() -> None:
     with pytest.raises(ValueError, match="'dense' does not name a function"):
         trace("dense", SPECS)

@@ -17,7 +17,7 @@ from ..facts.jaxprs import is_jaxpr
 from ..failures import Hint, RequestError, message_of
 from .arguments import source_text, static_value
 from .option_names import OptionNames
-from .reach import Unreachable
+from .reach import Unreachable, name_of
 
 #: How many functions of an object a message lists.
 _LISTED: Final = 6
@@ -103,7 +103,7 @@ def _part(whole: Any, then: str, source: str, names: OptionNames) -> tuple[Any, 
             value, text = value[int(step)], f"{text}[{step}]"
             continue
         try:
-            value = names.follow(value, step, True, names.module.__name__)
+            value = names.follow(value, step, True, name_of(names.module))
         except Unreachable as error:
             listed = _functions(value) if "did you mean" not in str(error) else []
             has = f"; its functions: {', '.join(listed)}" if listed else ""

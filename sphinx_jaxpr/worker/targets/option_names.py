@@ -16,7 +16,7 @@ from typing import Any, Final, TypeVar
 from ...tracing.grammar import Call, Name
 from ..failures import RequestError
 from ..stage import fresh
-from .reach import Permit, ReachableNames, Unreachable
+from .reach import Permit, ReachableNames, Unreachable, name_of
 from .target import longest
 
 #: Names that need no import, and the modules that they mean.
@@ -38,7 +38,8 @@ class OptionNames(ReachableNames):
     @property
     def word(self) -> str:
         """The name of ``made`` in the displayed call, which no module uses for anything else."""
-        return fresh(tuple(name for module in self._modules for name in vars(module)), "made")
+        taken = tuple(name for module in self._modules for name in dir(module))
+        return fresh(taken, "made")
 
     @property
     def _modules(self) -> tuple[ModuleType, ...]:
@@ -49,7 +50,7 @@ class OptionNames(ReachableNames):
         name, colon, rest = path.partition(":")
         if colon:
             module = self._loaded(name)
-            return self.follow(module, rest, called, module.__name__), module
+            return self.follow(module, rest, called, name_of(module)), module
         try:
             return super().find(path, called=called)
         except Unreachable as error:
@@ -65,7 +66,7 @@ class OptionNames(ReachableNames):
         if self.made is not None:
             inner = rest if dot and first == self.word else path
             try:
-                return self.follow(self.made, inner, called, self.module.__name__), self.module
+                return self.follow(self.made, inner, called, name_of(self.module)), self.module
             except Unreachable as error:
                 if error.inside != "":
                     raise
@@ -74,13 +75,13 @@ class OptionNames(ReachableNames):
         if not dot:
             module = self._loaded(_ALWAYS[first])
             refusal = Permit(self.allowed).value(module) if self.allowed else ""
-            self._check(path, module.__name__, refusal)
+            self._check(path, name_of(module), refusal)
             return module, module
         try:
             module, inner = longest(f"{_ALWAYS[first]}.{rest}", self.load, self.allowed)
         except RequestError as error:
             raise Unreachable(str(error), None, _ALWAYS[first]) from None
-        return self.follow(module, inner, called, module.__name__), module
+        return self.follow(module, inner, called, name_of(module)), module
 
     def _loaded(self, name: str) -> ModuleType:
         try:
@@ -111,11 +112,18 @@ class OptionNames(ReachableNames):
 
     def _spelled_name(self, text: str) -> str:
         first, dot, rest = text.partition(".")
-        if ":" in text or any(first in vars(module) for module in self._modules):
+        if ":" in text or any(hasattr(module, first) for module in self._modules):
             return text
-        if self.made is not None and hasattr(self.made, first):
+        if self.made is not None and self._is_made(first):
             return f"{self.word}.{text}"
         return f"{_ALWAYS[first]}.{rest}" if dot and first in _ALWAYS else text
+
+    def _is_made(self, name: str) -> bool:
+        try:
+            self.follow(self.made, name, True, name_of(self.module))
+        except Unreachable:
+            return False
+        return True
 
 
 def _hint(first: str, rest: str) -> str:

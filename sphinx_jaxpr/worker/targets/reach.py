@@ -465,7 +465,7 @@ class ReachableNames:
         modules = list({id(each): each for each in (self.module, *self.further)}.values())
         for module in modules:
             try:
-                return self.follow(module, path, called, module.__name__), module
+                return self.follow(module, path, called, name_of(module)), module
             except Unreachable as error:
                 problems.append(error)
         for problem in problems:
@@ -482,7 +482,7 @@ class ReachableNames:
     def check_call(self, target: Any, path: str) -> None:
         """Raise :class:`Unreachable` if a page may not call the object."""
         if self.allowed:
-            self._check(path, self.module.__name__, Permit(self.allowed).call(target))
+            self._check(path, name_of(self.module), Permit(self.allowed).call(target))
 
     def follow(self, start: Any, path: str, called: bool, home: str) -> Any:
         """The attribute that ``path`` names from ``start`` on, in the module called ``home``."""

@@ -197,7 +197,7 @@ def _made_by(names: ReachableNames, inside: str, path: str) -> str:
     if not inspect.isroutine(owner) and not isinstance(owner, type):
         return ""
     kind = "class" if isinstance(owner, type) else "function"
-    target = inside if is_page_code(module.__name__) else f"{module.__name__}:{inside}"
+    target = inside if is_page_code(name_of(module)) else f"{name_of(module)}:{inside}"
     rest = path[len(inside) + 1 :]
     return (
         f"; it is a {kind}: for {rest!r} of what it returns, write the target {target},"

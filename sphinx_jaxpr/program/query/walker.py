@@ -83,7 +83,9 @@ class Walker:
             self.lets, self.walkers = outer.lets, outer.walkers
         else:
             named = frozenset(mentioned(expression, scope.lets)) | {inside}
-            self.asking = Asking(scope.blocks, _primitives() | scope.primitives, named)
+            self.asking = Asking(
+                scope.blocks, _primitives() | scope.primitives, named, steps=scope.steps
+            )
 
     def run(self) -> Any:
         """The value of the whole expression; raises :exc:`PathError` with its offset."""

@@ -178,8 +178,8 @@ def test_what_nothing_has_is_not_asked_of_the_first_of_several() -> None:
 
 
 def test_attributes_that_a_value_refuses_are_not_proposed() -> None:
-    assert "text" not in refused("dense.inputs[x].tex")
-    assert "`text`" in refused("dense[tanh].tex")
+    assert "did you mean" not in refused("dense.inputs[x].tex")
+    assert "did you mean `text`" in refused("dense[tanh].tex")
 
 
 def test_paths_with_keywords_can_be_pasted() -> None:

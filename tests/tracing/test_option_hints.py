@@ -104,7 +104,7 @@ def test_where_nothing_is_clear_nothing_is_proposed(option: str, text: str) -> N
         ("jacobian", "did you mean 'jacrev'?"),
         ("pmap", "did you mean 'shard_map'?"),
         ("grad(wrt=w)", "did you mean 'argnums'?"),
-        ("vmap(axis=0)", "did you mean 'in_axes'?"),
+        ("vmap(dim=0)", "did you mean 'in_axes'?"),
         ("scan(steps=3)", "did you mean 'length'?"),
         ("none", "without the option, the function itself is shown"),
     ],

@@ -11,7 +11,7 @@ from ..model import MAX_REPR, Printed
 from ..parser.parser import parse
 from ..text import clipped, expect, shorten
 from . import values
-from .base import Asking, Error, View
+from .base import MAX_STEPS, Asking, Error, View
 from .blocks import QueryBlock
 from .syntax import FUNCTIONS, VERSIONS, NoProgram, PathError, nearest
 from .views import OF_EQUATIONS, OF_PROGRAMS, ProgramView
@@ -39,7 +39,11 @@ class Scope:
     # What messages suggest, where `blocks` are only those that the expression can mean.
     names: Iterable[str] = ()
     lets: Mapping[str, str] = field(default_factory=dict)
+<<<<<<< HEAD
     kinds: Mapping[str, str] = field(default_factory=dict)
+=======
+    steps: int = MAX_STEPS  # that one expression may take
+>>>>>>> hints
 
     @classmethod
     def of(cls, programs: NamedPrograms, versions: Mapping[str, str] | None = None) -> Scope:

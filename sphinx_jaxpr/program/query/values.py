@@ -10,8 +10,12 @@ from typing import Any, Final
 
 from ..facts import NO_NAMES, InputNames
 from ..model import Equation, Operand, Program, Variable
+<<<<<<< HEAD
 from ..text import clipped, plural, similar
 from . import value_facts
+=======
+from ..text import clipped, plural, series, similar
+>>>>>>> hints
 from .base import Asking, View
 from .blocks import INPUT, LITERAL, QueryBlock, dtype_of, shape_of
 from .parameter_values import sizes
@@ -244,11 +248,14 @@ def of_value(path: str, name: str, inputs: Sequence[Operand]) -> str:
 
 
 def no_attribute(view: View, name: str, names: Iterable[str], asking: Asking) -> str:
-    """The message about a missing attribute, with those that exist and have a value."""
-    names = tuple(each for each in names if has(view, each, asking))
-    return f"`{view.path}` is {view.what} and has no `.{name}`" + (
-        nearest(name, names) or f" (it has: {', '.join(names)})"
-    )
+    """The message about a missing attribute, with those that are near and have a value."""
+    head = f"`{view.path}` is {view.what} and has no `.{name}`"
+    names = tuple(names)
+    others = [each for each in similar(name, names, count=3) if each != name]
+    near = [each for each in others if has(view, each, asking)]
+    if near:
+        return f"{head}, did you mean {series([f'`{each}`' for each in near], 'or')}?"
+    return f"{head} (it has: {', '.join(names)})"
 
 
 def has(view: View, name: str, asking: Asking) -> bool:

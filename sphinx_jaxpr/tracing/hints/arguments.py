@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+import warnings
 from typing import Final
 
 from ...program.dtypes import DTYPES, KEYS, long_dtype
@@ -66,7 +67,9 @@ def values(text: str) -> str:
 def call(text: str) -> ast.Call | None:
     """The tree of a text that is a call, to Python."""
     try:
-        tree = ast.parse(text, mode="eval").body
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of numbers that run into words
+            tree = ast.parse(text, mode="eval").body
     except (SyntaxError, ValueError, MemoryError, RecursionError):
         return None
     return tree if isinstance(tree, ast.Call) else None

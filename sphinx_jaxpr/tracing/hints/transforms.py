@@ -35,7 +35,7 @@ MEANT_TRANSFORMS: Final[Mapping[str, str]] = {
 #: Other names of options of transforms.
 MEANT_OPTIONS: Final[Mapping[str, str]] = {
     **dict.fromkeys("argnum wrt arg args argument arguments".split(), "argnums"),
-    **dict.fromkeys("axis axes dim in_axis".split(), "in_axes"),
+    **dict.fromkeys("axes dim in_axis".split(), "in_axes"),
     **dict.fromkeys("size batch batch_size n".split(), "axis_size"),
     **dict.fromkeys("steps iterations count".split(), "length"),
     **dict.fromkeys("xs stacked".split(), "over"),

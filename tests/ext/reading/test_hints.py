@@ -73,7 +73,7 @@ ROLES = [
     ("ref", "other:dense", "is linked by {external+other:jaxpr:ref}`dense`"),
     ("eqn", "other:dense[tanh]", "is linked by {external+other:jaxpr:ref}`dense`"),
     ("eqn", "dense[tanh].eqns", "write `dense[tanh]`"),
-    ("eqn", "dense.grad[mul]", "choose one, as in `dense.grad[mul][0]`"),
+    ("eqn", "dense.grad[dot_general]", "choose one, as in `dense.grad[dot_general][0]`"),
     ("ref", "dense.grad.jaxpr", "write `dense.grad`"),
     ("val", "three <len(dense)>", "a value is shown in place of words; write `len(dense)` alone"),
     ("val", "dense.len", "write `len(dense)`"),

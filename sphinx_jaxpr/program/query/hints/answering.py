@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from functools import wraps
 from typing import Any, Final, ParamSpec, TypeVar
 
 from ...text import followed
-from ..base import TooMuchWork
+from ..base import MAX_STEPS, TooMuchWork
 from ..evidence import SaysNothing
 from ..lets import BrokenLet
 from ..scope import Scope
@@ -24,6 +25,8 @@ from .rewriting import Rewriting
 _P = ParamSpec("_P")
 _T = TypeVar("_T")
 
+#: What a proposal may take: this part of what an expression may.
+SHARE: Final = 5
 #: Longest expression that a message repeats as a whole.
 MAX_PROPOSAL: Final = 300
 
@@ -43,7 +46,11 @@ def answering(function: Callable[_P, _T]) -> Callable[_P, _T]:
         except PathError as error:
             given: tuple[Any, ...] = (*args, *options.values(), "")
             text, programs, inside = given[:3]
-            proposal = _tried(function, str(text), Scope.of(programs), str(inside))
+            scope = Scope.of(programs)
+            if scope.steps < MAX_STEPS:  # it is one that is tried
+                raise
+            scope = replace(scope, steps=MAX_STEPS // SHARE)
+            proposal = _tried(function, str(text), scope, str(inside))
             reason = _without_advice(error.message, proposal)
             quoted = f"`{proposal}`"
             if not proposal or f"write {quoted}" in reason or reason.endswith(quoted):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+import warnings
 from keyword import iskeyword
 from typing import Final
 
@@ -49,7 +50,9 @@ def readable(text: str) -> ast.expr | None:
 
 def tree_of(text: str) -> ast.expr | None:
     try:
-        tree = ast.parse(text, mode="eval").body
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of numbers that run into words
+            tree = ast.parse(text, mode="eval").body
     except (SyntaxError, ValueError, MemoryError, RecursionError):
         return None
     for node in ast.walk(tree):  # whose segments rules ask for

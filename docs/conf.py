@@ -15,7 +15,8 @@ copyright = author
 release = version = __version__
 
 extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx_jaxpr", "sphinx_jaxpr.lesson", "tables"]
-exclude_patterns = ["_build", "examples/jaxdocs", "examples/libraries"]  # with a conf.py of their own
+# Examples with a conf.py of their own are projects of their own.
+exclude_patterns = ["_build", "examples/jaxdocs", "examples/libraries"]
 
 myst_enable_extensions = ["colon_fence", "deflist"]
 myst_heading_anchors = 3

@@ -39,11 +39,8 @@ class Scope:
     # What messages suggest, where `blocks` are only those that the expression can mean.
     names: Iterable[str] = ()
     lets: Mapping[str, str] = field(default_factory=dict)
-<<<<<<< HEAD
     kinds: Mapping[str, str] = field(default_factory=dict)
-=======
     steps: int = MAX_STEPS  # that one expression may take
->>>>>>> hints
 
     @classmethod
     def of(cls, programs: NamedPrograms, versions: Mapping[str, str] | None = None) -> Scope:

@@ -10,12 +10,8 @@ from typing import Any, Final
 
 from ..facts import NO_NAMES, InputNames
 from ..model import Equation, Operand, Program, Variable
-<<<<<<< HEAD
-from ..text import clipped, plural, similar
-from . import value_facts
-=======
 from ..text import clipped, plural, series, similar
->>>>>>> hints
+from . import value_facts
 from .base import Asking, View
 from .blocks import INPUT, LITERAL, QueryBlock, dtype_of, shape_of
 from .parameter_values import sizes

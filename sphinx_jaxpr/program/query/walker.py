@@ -83,14 +83,10 @@ class Walker:
             self.lets, self.walkers = outer.lets, outer.walkers
         else:
             named = frozenset(mentioned(expression, scope.lets)) | {inside}
-<<<<<<< HEAD
             known = _primitives() | scope.primitives
-            self.asking = Asking(scope.blocks, known, named, kinds=scope.kinds)
-=======
             self.asking = Asking(
-                scope.blocks, _primitives() | scope.primitives, named, steps=scope.steps
+                scope.blocks, known, named, steps=scope.steps, kinds=scope.kinds
             )
->>>>>>> hints
 
     def run(self) -> Any:
         """The value of the whole expression; raises :exc:`PathError` with its offset."""

@@ -67,8 +67,7 @@ class Flows:
         flows: dict[int, EquationFlow] = {}
         for position, equation in enumerate(body.eqns):
             programs = self.held.of(equation)
-            for inner in (open_jaxpr(program) for some in programs.values() for program in some):
-                yield inner
+            yield from (open_jaxpr(program) for some in programs.values() for program in some)
             answer = self.equation(equation, programs)
             if programs or _is_particular(answer):
                 flows[position] = _flow(equation, answer)

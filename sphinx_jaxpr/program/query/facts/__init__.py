@@ -1,0 +1,1 @@
+"""Facts of values and equations that paths name, and the closed words among them."""

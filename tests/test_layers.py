@@ -69,6 +69,7 @@ FLOORS: dict[str, tuple[tuple[str, ...], ...]] = {
         (
             "text.py",
             "dtypes.py",
+            "rounding.py",
             "functions.py",
             "model.py",
             "renames.py",

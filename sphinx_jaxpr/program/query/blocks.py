@@ -15,8 +15,8 @@ from ..facts import NO_NAMES, Aligned, Facts, InputNames, align
 from ..matching.match import Match, match
 from ..model import Equation, EquationFacts, Printed, Program, Variable, programs
 from ..text import clipped
-from .type_texts import axes_in, plain_type
-from .weakness import Weakness, weakness
+from .facts.types import axes_in, plain_type
+from .facts.weakness import Weakness, weakness
 
 INPUT: Final = "input"
 CONSTANT: Final = "constant"

@@ -13,9 +13,9 @@ from typing import Any, Final
 from .base import Asking, Version, View, ordered, version, words
 from .equivalence import same
 from .evidence import Idle, Nothing, emptiness, idle, reason_of
-from .fact_words import AxisName, AxisNames
-from .marked_numbers import LiteralNumber
-from .parameter_values import Given, GivenSet, Size, SymbolicSize, is_flag
+from .facts.numbers import LiteralNumber
+from .facts.parameters import Given, GivenSet, Size, SymbolicSize, is_flag
+from .facts.words import AxisName, AxisNames
 from .scope import BlockView
 from .syntax import PathError
 from .values import Value, Values, in_brackets

@@ -12,10 +12,10 @@ from ..text import clipped, expect, inert, plural
 from .base import Version, View
 from .equality import kind
 from .evidence import Idle, SaysNothing, nothing
+from .facts.parameters import plain
 from .hints.answering import answering
 from .lets import cycle
 from .operators import truth
-from .parameter_values import plain
 from .scope import BlockView, NamedPrograms, Scope
 from .syntax import PathError, parse
 from .unevaluated import Unevaluated

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from .base import View
-from .parameter_values import Flag
+from .facts.parameters import Flag
 from .syntax import PathError
 from .values import Values
 from .views import Equations, Programs, ProgramView, Uses

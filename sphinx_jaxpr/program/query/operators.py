@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from .base import Asking, View, words
-from .dependence import depends, reads
+from .derived.dependence import depends, reads
 from .equality import SIGNS, aligned, elements, kind, number_of, program_of, sets_of, settled, weigh
 from .equivalence import same
 from .evidence import Idle, Nothing, drawn, emptiness, idle, listing, pile, reason_of, verdict_of

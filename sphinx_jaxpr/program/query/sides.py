@@ -9,8 +9,8 @@ from typing import NamedTuple
 from ..text import expect
 from .equality import compare, elements, program_of
 from .explain import brief, is_literal
+from .facts.parameters import is_flag
 from .operators import truth
-from .parameter_values import is_flag
 from .scope import NamedPrograms, Scope
 from .syntax import PathError, parse
 from .walker import Walker

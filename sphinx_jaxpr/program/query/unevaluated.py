@@ -20,7 +20,7 @@ from .base import Version
 from .blocks import PHASES
 from .derived.operands import OF_OPERANDS, misplaced
 from .equality import versions
-from .fact_words import ArrayType, AxisName, Kind
+from .facts.words import ArrayType, AxisName, Kind
 from .lets import BrokenLet, needed, parsed
 from .scope import BlockView
 from .syntax import FUNCTIONS, VERSIONS, NoProgram, PathError, nearest

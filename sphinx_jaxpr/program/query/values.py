@@ -11,10 +11,10 @@ from typing import Any, Final
 from ..facts import NO_NAMES, InputNames
 from ..model import Equation, Operand, Program, Variable
 from ..text import clipped, plural, series, similar
-from . import value_facts
 from .base import Asking, View
 from .blocks import INPUT, LITERAL, QueryBlock, dtype_of, shape_of
-from .parameter_values import sizes
+from .facts import of_values
+from .facts.parameters import sizes
 from .syntax import PathError, nearest
 from .vocabulary import Dtype, Origin, Phase
 
@@ -334,17 +334,17 @@ class Value(View):
             case "dtype":
                 return dtype(self.path, self.type)
             case "type" | "size" | "bytes":
-                return value_facts.of_type(name, self.path, self.type)
+                return of_values.of_type(name, self.path, self.type)
             case "varying":
-                return value_facts.varying(self.block, self.path, self.type, self.index)
+                return of_values.varying(self.block, self.path, self.type, self.index)
             case "weak":
                 asking.spend(1)
                 start = self.operand.start if self.operand is not None else -1
-                return value_facts.weak(self.block, self.path, self.index, start)
+                return of_values.weak(self.block, self.path, self.index, start)
             case "value":
                 if self.variable is not None or self.operand is None:
-                    raise value_facts.not_literal(self.path, self.origin)
-                return value_facts.literal_value(self.path, self.operand.text, self.type)
+                    raise of_values.not_literal(self.path, self.origin)
+                return of_values.literal_value(self.path, self.operand.text, self.type)
             case "read_count":
                 if self.variable is None:
                     raise PathError(f"`{self.path}` is a literal: only variables are read")

@@ -17,12 +17,12 @@ from . import values
 from .base import Asking, View
 from .blocks import PHASES, QueryBlock
 from .derived import flops, operands
-from .fact_words import Kind
-from .marked_numbers import Position
-from .parameter_values import freeze, plain
-from .residuals import residuals
+from .derived.residuals import residuals
+from .facts.numbers import EquationIndex
+from .facts.of_values import OF_TYPES
+from .facts.parameters import freeze, plain
+from .facts.words import Kind
 from .syntax import PathError
-from .value_facts import OF_TYPES
 from .values import Value, Values
 from .vocabulary import ParametersView, Primitive, near_primitive
 
@@ -188,12 +188,14 @@ class EquationView(View):
             )
         return Kind(kind)
 
-    def position(self) -> Position:
+    def position(self) -> EquationIndex:
         """Its position in the program that lists it."""
         index = self.block.index
         start = self.equation.start
         home = index.meant(index.home[start])
-        return Position(index.position[start], (id(self.block), home.start), f"{self.path}.index")
+        return EquationIndex(
+            index.position[start], (id(self.block), home.start), f"{self.path}.index"
+        )
 
     def parameters(self, path: str) -> ParametersView:
         """The parameters: the object's where there are facts, else the printed ones."""

@@ -19,9 +19,9 @@ from .base import Asking, Version, View
 from .equality import compare, denied, elements, kind, number_of, program_of, weigh
 from .equivalence import same
 from .evidence import EvidenceList, Idle, Nothing, Pile, emptiness, idle, listing, verdict_of
+from .facts.parameters import is_flag
 from .lets import BrokenLet, LetCycle, mentioned, needed, parsed
 from .operators import MAX_ITEMS, binary, call, make_set, number, truth
-from .parameter_values import is_flag
 from .scope import BlockView, Scope
 from .syntax import FUNCTIONS, VERSIONS, Expression, NoProgram, PathError, named_arguments, nearest
 from .values import Values
@@ -84,9 +84,7 @@ class Walker:
         else:
             named = frozenset(mentioned(expression, scope.lets)) | {inside}
             known = _primitives() | scope.primitives
-            self.asking = Asking(
-                scope.blocks, known, named, steps=scope.steps, kinds=scope.kinds
-            )
+            self.asking = Asking(scope.blocks, known, named, steps=scope.steps, kinds=scope.kinds)
 
     def run(self) -> Any:
         """The value of the whole expression; raises :exc:`PathError` with its offset."""

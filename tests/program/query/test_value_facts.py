@@ -17,7 +17,7 @@ from sphinx_jaxpr.program.glossary.glossary import builtin
 from sphinx_jaxpr.program.glossary.kinds import KINDS, MEANT_KINDS
 from sphinx_jaxpr.program.query import base
 from sphinx_jaxpr.program.query.evaluate import PathError, Scope, evaluate, judge
-from sphinx_jaxpr.program.query.type_texts import axes_in, plain_type, varying_axes
+from sphinx_jaxpr.program.query.facts.types import axes_in, plain_type, varying_axes
 from tests.program.lesson import block
 
 

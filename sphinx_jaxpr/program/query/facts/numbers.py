@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from typing import Any, Final
 
-from ..rounding import rounded, shortest
-from .syntax import PathError
+from ...rounding import rounded, shortest
+from ..syntax import PathError
 
 #: How an expression writes numbers that it has no digits for.
 NOT_FINITE: Final = {"inf": math.inf, "-inf": -math.inf, "nan": math.nan}
@@ -90,7 +90,7 @@ class LiteralNumber(float):
         return left >= right
 
 
-class Position(int):
+class EquationIndex(int):
     """The position of an equation in its program; ``program`` identifies that, ``path`` shows it.
 
     Positions in one program compare with each other and with numbers; in two programs they
@@ -100,14 +100,14 @@ class Position(int):
     program: tuple[int, int]
     path: str
 
-    def __new__(cls, value: int, program: tuple[int, int], path: str) -> Position:
+    def __new__(cls, value: int, program: tuple[int, int], path: str) -> EquationIndex:
         position = super().__new__(cls, value)
         position.program, position.path = program, path
         return position
 
     def check(self, other: object) -> None:
         """An error where the other is a position in another program."""
-        if isinstance(other, Position) and other.program != self.program:
+        if isinstance(other, EquationIndex) and other.program != self.program:
             raise PathError(
                 f"`{self.path}` and `{other.path}` are positions in different programs, which"
                 " have no common order"
@@ -151,6 +151,6 @@ class Position(int):
 
     def moved(self, value: Any, by: object) -> Any:
         """A position so many equations away; the distance of two positions is a number."""
-        if isinstance(by, Position) or not isinstance(value, int):
+        if isinstance(by, EquationIndex) or not isinstance(value, int):
             return int(value) if isinstance(value, int) else value
-        return Position(value, self.program, self.path)
+        return EquationIndex(value, self.program, self.path)

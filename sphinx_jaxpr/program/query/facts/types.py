@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterable
 from typing import Final, NamedTuple
 
-from ..dtypes import MEANT_DTYPES, is_dtype, is_known_dtype, short_dtype
+from ...dtypes import MEANT_DTYPES, is_dtype, is_known_dtype, short_dtype
 
 #: The axis, or the axes, over which a dimension is sharded.
 _SHARDED: Final = re.compile(r"@(\([^()]*\)|[^,()\[\]{}]+)")

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, ClassVar
 
-from ..dtypes import all_dtypes, short_dtype
-from ..glossary.kinds import KINDS, MEANT_KINDS
-from ..text import similar
-from .base import Asking
-from .syntax import PathError
-from .type_texts import canonical_type, type_parts, type_problem
-from .vocabulary import Listed, Word, near_word, unknown_word
+from ...dtypes import all_dtypes, short_dtype
+from ...glossary.kinds import KINDS, MEANT_KINDS
+from ...text import similar
+from ..base import Asking
+from ..syntax import PathError
+from ..vocabulary import Listed, Word, near_word, unknown_word
+from .types import canonical_type, type_parts, type_problem
 
 
 class ArrayType(Word):

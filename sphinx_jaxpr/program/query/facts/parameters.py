@@ -10,11 +10,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from ..dtypes import is_dtype, short_dtype
-from ..glossary.glossary import Gathered
-from .base import Asking
-from .marked_numbers import LiteralNumber, Position
-from .vocabulary import Dtype, PartWord, Word
+from ...dtypes import is_dtype, short_dtype
+from ...glossary.glossary import Gathered
+from ..base import Asking
+from ..vocabulary import Dtype, PartWord, Word
+from .numbers import LiteralNumber, EquationIndex
 
 
 class Given:
@@ -136,6 +136,6 @@ def plain(value: Any) -> Any:
         return float(value)
     if isinstance(value, LiteralNumber):
         return float(value)
-    if isinstance(value, (GivenInt, Size, Position)):
+    if isinstance(value, (GivenInt, Size, EquationIndex)):
         return int(value)
     return value

@@ -6,10 +6,10 @@ from collections import Counter, deque
 from collections.abc import Iterator
 from typing import Final
 
-from ..model import CONSTANTS, INPUTS, UNKNOWN, Kept, Program, Variable
-from .blocks import QueryBlock
-from .syntax import PathError
-from .values import in_brackets, no_phases
+from ...model import CONSTANTS, INPUTS, UNKNOWN, Kept, Program, Variable
+from ..blocks import QueryBlock
+from ..syntax import PathError
+from ..values import in_brackets, no_phases
 
 _BACKWARD: Final = frozenset({"transpose", "recomputed"})
 #: How many programs are looked at for one with a backward part.

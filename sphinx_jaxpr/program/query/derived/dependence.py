@@ -11,13 +11,13 @@ import re
 from collections.abc import Iterable
 from typing import Any, Final, NamedTuple
 
-from ..model import Equation, EquationFlow, Operand, Program, Reached
-from .base import Asking
-from .blocks import QueryBlock
-from .equality import kind, program_of
-from .syntax import PathError
-from .values import Value, Values
-from .views import Equations, EquationView, ProgramView
+from ...model import Equation, EquationFlow, Operand, Program, Reached
+from ..base import Asking
+from ..blocks import QueryBlock
+from ..equality import kind, program_of
+from ..syntax import PathError
+from ..values import Value, Values
+from ..views import Equations, EquationView, ProgramView
 
 _REFERENCE: Final = re.compile(r"\w*Ref\b")
 #: What the text of equations on references says: the reference comes first, then what is stored.

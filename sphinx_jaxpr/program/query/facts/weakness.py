@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from ..facts import Aligned, Facts, ProgramFacts
-from ..model import Printed, Program, programs
+from ...facts import Aligned, Facts, ProgramFacts
+from ...model import Printed, Program, programs
 
 
 class Weakness(NamedTuple):

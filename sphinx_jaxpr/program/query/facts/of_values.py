@@ -6,13 +6,13 @@ import ast
 import math
 from typing import Any
 
-from ..dtypes import itemsize
-from ..rounding import FORMATS
-from .blocks import QueryBlock, dtype_of, shape_of
-from .fact_words import ArrayType, AxisName, AxisNames
-from .marked_numbers import NOT_FINITE, LiteralNumber
-from .syntax import PathError
-from .type_texts import plain_type, varying_axes
+from ...dtypes import itemsize
+from ...rounding import FORMATS
+from ..blocks import QueryBlock, dtype_of, shape_of
+from ..syntax import PathError
+from .numbers import NOT_FINITE, LiteralNumber
+from .types import plain_type, varying_axes
+from .words import ArrayType, AxisName, AxisNames
 
 #: Facts that follow from a type.
 OF_TYPES = ("type", "size", "bytes")

@@ -32,11 +32,11 @@ from .specs import (
 
 #: Words that can't name a block or a label, since the path language uses them.
 RESERVED: Final = frozenset(
-    """abs all any as depends in len max min ops reads round same set sorted sum
+    """abs all any as in len max min ops round same set sorted sum
     jax jaxlib python
     forward tangent transpose recomputed calls
     shape dtype params phase inputs outputs uses text line origin
-    consts effects variables residuals added reshaped kept removed error type message""".split()
+    consts effects variables added reshaped kept removed error type message""".split()
 )
 
 #: Words that can't be labels alone: facts and functions of the path language, after which

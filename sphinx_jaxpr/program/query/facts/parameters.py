@@ -14,7 +14,7 @@ from ...dtypes import is_dtype, short_dtype
 from ...glossary.glossary import Gathered
 from ..base import Asking
 from ..vocabulary import Dtype, PartWord, Word
-from .numbers import LiteralNumber, EquationIndex
+from .numbers import EquationIndex, LiteralNumber
 
 
 class Given:

@@ -16,6 +16,7 @@ RESULT_JSON: dict[str, Any] = {
     "constants": [["f32[3]", 12]],
     "mesh": "meshes.pair()",
     "settings": [["jax_enable_x64", "True"]],
+    "undifferentiated": [["x.count", "i32[]"]],
     "facts": {
         "programs": [
             {

@@ -37,6 +37,7 @@ PROGRAM: dict[str, Any] = {
     "inputs": [["x", "x"]],
     "mesh": "m",
     "settings": [["jax_enable_x64", "True"]],
+    "undifferentiated": [["x.count", "i32[]"]],
     "text": "{ lambda ; a:f32[3]. let b:f32[3] = sin a in (b,) }",
     "effects": ["debug"],
     "constants": [["f32[2]", 8]],

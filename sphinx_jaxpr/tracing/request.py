@@ -43,7 +43,8 @@ RESERVED: Final = frozenset(
 #: functions of a project are often named.
 RESERVED_LABELS: Final = frozenset(
     """size bytes value weak varying read_count kind index contracts flops
-    carry final_carry xs ys cond_consts body_consts branch operands residuals reads depends""".split()
+    carry final_carry xs ys cond_consts body_consts branch operands
+    residuals reads depends""".split()
 )
 
 

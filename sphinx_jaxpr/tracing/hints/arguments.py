@@ -75,6 +75,12 @@ def call(text: str) -> ast.Call | None:
     return tree if isinstance(tree, ast.Call) else None
 
 
+def made(text: str) -> str:
+    """The spec of the array that a call of Python makes, ``""`` if it is not clear."""
+    tree = call(text)
+    return _made(tree) if tree is not None else ""
+
+
 #: Functions that make an array of a shape, their first argument.
 _FILLED: Final = frozenset(
     "ones zeros full empty ndarray ShapeDtypeStruct ShapedArray rand randn".split()

@@ -4,7 +4,7 @@ from ...program.dtypes import DTYPES, KEYS
 from ...program.text import nearest, shorten
 from ..specs import WIDE, Aval, Call, Chain, Mesh, Name, Ref, Step, Value
 from .reader import MAX_DEPTH, MAX_LENGTH, GrammarError, Reader, quoted
-from .rules import arguments, mesh, static, transforms
+from .rules import arguments, mesh, static, transforms, unfit
 
 __all__ = [
     "DTYPES",
@@ -29,4 +29,5 @@ __all__ = [
     "shorten",
     "static",
     "transforms",
+    "unfit",
 ]

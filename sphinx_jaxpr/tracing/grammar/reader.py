@@ -9,7 +9,8 @@ from typing import Any, Final
 from ...program.dtypes import DTYPES, KEYS
 from ...program.text import message as bounded
 from ...program.text import nearest, shorten
-from ..specs import MEMORIES, Aval, Call, Name, Ref, Value, meant_dtype, separating
+from ..hints.meant import meant_dtype, separating
+from ..specs import MEMORIES, Aval, Call, Name, Ref, Value
 
 MAX_LENGTH: Final = 10_000
 MAX_DEPTH: Final = 40

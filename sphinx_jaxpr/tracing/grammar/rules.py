@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, Final
 
 from ...program.text import nearest, shorten
-from ..specs import AXIS_TYPES, Aval, Chain, Mesh, Name, Step, Value, meant_call, unfit
+from ..hints.meant import meant_call
+from ..specs import AXIS_TYPES, Aval, Call, Chain, Mesh, Name, Ref, Step, Value, inside
 from .reader import MAX_DIMENSION, GrammarError, Reader
 
 
@@ -46,6 +47,22 @@ def static(text: str) -> tuple[tuple[str | int, Value], ...]:
         keys.add(key)
         items.append((key, value))
     return tuple(items)
+
+
+#: How deep calls may be nested in each other where a page gives an argument as it is.
+MAX_CALLS: Final = 4
+
+
+def unfit(value: Any, calls: int = 0) -> str:
+    """Why a page can't give a value as it is, untraced, or ``""``; ``calls`` are around it."""
+    if isinstance(value, (Aval, Ref)):
+        return f"is a spec, {value}: specs belong in args"
+    if meant := meant_call(value):
+        return f"is a call; write {meant}"
+    calls += isinstance(value, Call)
+    if calls > MAX_CALLS:
+        return f"has more than {MAX_CALLS} calls inside each other: write a function for it"
+    return next(filter(None, (unfit(part, calls) for part in inside(value))), "")
 
 
 def transforms(text: str) -> tuple[Chain, ...]:

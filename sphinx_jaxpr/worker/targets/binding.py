@@ -13,6 +13,7 @@ from typing import Any, Final
 
 import jax
 
+from ...program.text import series
 from ...tracing.grammar import Value, nearest, shorten
 from ...tracing.request import is_target
 from ...tracing.result import ErrorKind
@@ -169,7 +170,7 @@ def _as_factory(fn: Callable[..., Any], missing: Sequence[str]) -> str:
     names = [name for name, kind in fields.items() if _is_function_type(kind)]
     if not names and not _is_function_type(result):
         return ""
-    then = f" and then: {' or '.join(names)}" if names else ""
+    then = f" and then: {series(names, 'or')}" if names else ""
     given = ", ".join(f"{name}=..." for name in missing)
     return f"; it returns functions: to trace one, write make: {given}{then}"
 
@@ -392,7 +393,7 @@ def _next_free(
     if left == len(needed):
         return needed[0]
     spec = shorten(source_text(args[number][1]))[1:-1]
-    listed = " or ".join(map(repr, free))
+    listed = series([*map(repr, free)], "or")
     raise RequestError(
         ErrorKind.OPTION,
         f"args: {spec} has no name and follows a spec with one, so it may be for {listed} of"

@@ -8,7 +8,7 @@ from typing import Any, Final, NamedTuple
 
 import jax
 
-from ...program.text import words
+from ...program.text import series, words
 from ...tracing.grammar import Aval, Call, Ref, Value
 from ...tracing.request import Request
 from ...tracing.result import ErrorKind
@@ -160,7 +160,7 @@ def hint_at_result(
     if request.make is not None:
         return "a traced function returns arrays; what it returns here holds functions"
     listed = [name for name in results[0] if name][:_LISTED]
-    then = f" and then: {' or '.join(listed)}" if listed else ""
+    then = f" and then: {series(listed, 'or')}" if listed else ""
     return f"it returns functions; to trace one, write make: {_arguments(request)}{then}"
 
 

@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterator, Sequence
 from types import ModuleType
 from typing import Any, Final, NamedTuple
 
+from ...program.text import series
 from ...tracing.folders import Folders, beneath
 from ...tracing.grammar import nearest
 from ...tracing.jobs import is_page_code
@@ -166,7 +167,7 @@ def _no_module(missing: str, wanted: str, roots: Sequence[str]) -> RequestError:
             continue
     elsewhere = [name for name in beneath(last, roots) if name != missing]
     if elsewhere:
-        listed = " or ".join(map(repr, elsewhere[:_LISTED]))
+        listed = series([*map(repr, elsewhere[:_LISTED])], "or")
         hint = f"; its file is importable as {listed}"
     else:
         hint = nearest(last, sorted(name for name in beside if name.isidentifier()))

@@ -39,7 +39,7 @@ BLOCK = Block()
 """
 #: Directives: target, options, the line of the warning counted from the first, its words.
 DIRECTIVES = [
-    ("layers:dens", {}, 0, "has no attribute 'dens', did you mean 'dense'? Searched "),
+    ("layers:dens", {}, 0, "has no attribute 'dens', did you mean 'dense'? (searched "),
     ("house:scaled", {"args": "x: f32[3]"}, 1, "write x=f32[3]"),
     ("house:scaled", {"args": "f32(3)"}, 1, "write f32[3]"),
     ("house:scaled", {"args": "jnp.ones((3,))"}, 1, "write f32[3]"),

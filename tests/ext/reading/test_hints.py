@@ -42,7 +42,6 @@ DIRECTIVES = [
     ("layers:dens", {}, 0, "has no attribute 'dens', did you mean 'dense'? (searched "),
     ("house:scaled", {"args": "x: f32[3]"}, 1, "write x=f32[3]"),
     ("house:scaled", {"args": "f32(3)"}, 1, "write f32[3]"),
-    ("house:scaled", {"args": "jnp.ones((3,))"}, 1, "write f32[3]"),
     ("house:scaled", {"args": "float32"}, 1, "for the value, write f32[]"),
     ("house:scaled", {"args": "jnp.float32"}, 1, "for the value, write f32[]"),
     ("house:scaled", {"args": "{{ args }}"}, 1, "substitutions such as {{ args }} are not"),

@@ -47,7 +47,7 @@ DIRECTIVES = [
     ("house:scaled", {"args": "{{ args }}"}, 1, "substitutions such as {{ args }} are not"),
     ("house:scaled", {"args": "f32[3]", "static": "n: 3"}, 2, "write n=3"),
     ("house:scaled", {"args": "f32[3]", "static": "exact=true"}, 2, "for the value, write True"),
-    ("house:multiplied", {"args": "(3,4), (4,)"}, 0, "an array of this shape is written f32[3,4]"),
+    ("house:multiplied", {"args": "(3,4), (4,)"}, 0, "for an array write f32[3,4], f32[4]"),
     ("house:scaled", {"args": "f32[3]", "transforms": "vmap(8)"}, 2, "write vmap(axis_size=8)"),
     ("house:scaled", {"args": "f32[3]", "transforms": "jax.grad"}, 2, "did you mean 'grad'"),
     ("house:scaled", {"args": "f32[3]", "open": "true"}, 2, "did you mean 'all'?"),

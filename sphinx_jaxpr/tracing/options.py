@@ -10,10 +10,9 @@ from typing import Any, Final, NamedTuple
 
 from ..program.text import followed
 from . import grammar
-from .grammar import WIDE, Chain, GrammarError, Mesh, Name, Reader, Value, quoted, shorten
+from .grammar import WIDE, Chain, GrammarError, Mesh, Name, Reader, Value, quoted, shorten, unfit
 from .hints.candidates import candidates
 from .request import Request, check_chain, is_target
-from .specs import unfit
 
 # --- the options ``make`` and ``then``: a call of the target, and the part of its result to trace
 

@@ -19,10 +19,10 @@ from jax.sharding import AbstractMesh
 
 from ..program.facts import RESULT
 from ..tracing.grammar import Aval, Call, Name, Ref, Step, nearest
+from ..tracing.hints.meant import meant_array
 from ..tracing.jobs import PAGE
 from ..tracing.request import Request
 from ..tracing.result import ErrorKind, FunctionSource, Pairs, Result, TracedProgram
-from ..tracing.specs import meant_array
 from .avals import NO_MESH, current, mesh_of, plain, results, under
 from .facts import facts
 from .facts.jaxprs import is_jaxpr, open_jaxpr

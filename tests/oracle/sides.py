@@ -7,7 +7,9 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from .corpus import Traced
-from .reading import Dtype, Equation, Equations, Listed, Uses, Value
+from .data import Dtype
+from .listed import Listed
+from .reading import Equation, Equations, Uses, Value
 from .report import Report
 
 

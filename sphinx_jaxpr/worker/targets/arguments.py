@@ -14,8 +14,9 @@ import jax.numpy as jnp
 
 from ...program.text import words
 from ...tracing.grammar import DTYPES, KEYS, Aval, Call, Name, Ref, Value, shorten
+from ...tracing.hints.meant import meant_name
 from ...tracing.result import ErrorKind
-from ...tracing.specs import call_source, meant_name, nested_source
+from ...tracing.specs import call_source, nested_source
 from ..avals import (
     current,
     in_host_memory,

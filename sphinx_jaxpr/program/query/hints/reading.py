@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import ast
 import re
-import warnings
 from keyword import iskeyword
 from typing import Final
 
+from ...python import expression
 from ..syntax import FUNCTIONS, MAX_DEPTH
 
 #: Outside of quoted texts.  A word is what pages write for a primitive or an argument.
@@ -49,11 +49,8 @@ def readable(text: str) -> ast.expr | None:
 
 
 def tree_of(text: str) -> ast.expr | None:
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of numbers that run into words
-            tree = ast.parse(text, mode="eval").body
-    except (SyntaxError, ValueError, MemoryError, RecursionError):
+    tree = expression(text)
+    if tree is None:
         return None
     for node in ast.walk(tree):  # whose segments rules ask for
         if isinstance(node, ast.Constant):

@@ -279,11 +279,13 @@ def _same(arguments: list[Any], asking: Asking, shapes: bool = True) -> bool | I
 
 
 def _reads(arguments: list[Any], asking: Asking) -> bool:
-    return reads(*arguments, asking)
+    first, second = arguments
+    return reads(first, second, asking)
 
 
 def _depends(arguments: list[Any], asking: Asking) -> bool:
-    return depends(*arguments, asking)
+    first, second = arguments
+    return depends(first, second, asking)
 
 
 _Function = Callable[..., Any]

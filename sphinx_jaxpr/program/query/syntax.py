@@ -27,12 +27,14 @@ MAX_DEPTH: Final = 50
 #: Largest number that may be written, in bits.
 MAX_BITS: Final = 128
 
-#: What may be called.  These are reserved: no block can have such a name.
+#: What may be called.  These are reserved but for :data:`NAMEABLE`: no block has such a name.
 FUNCTIONS: Final = frozenset(
     "len all any set sum min max sorted abs round ops same reads depends".split()
 )
 #: Arguments that are named, each `True` or `False`.
 NAMED_ARGUMENTS: Final = {"same": ("shapes",)}
+#: Those whose names blocks may have, too: what is called is the function.
+NAMEABLE: Final = frozenset({"reads", "depends"})
 VERSIONS: Final = frozenset({"jax", "jaxlib", "python"})
 
 _ALLOWED: Final = (
@@ -288,7 +290,7 @@ def _call(node: ast.Call) -> str:
 
 def named_arguments(node: ast.Call) -> dict[str, bool]:
     """The named arguments of a call, which were checked."""
-    return {k.arg or "": k.value.value for k in node.keywords if isinstance(k.value, ast.Constant)}
+    return {k.arg or "": getattr(k.value, "value", None) is True for k in node.keywords}
 
 
 def _keyword(function: str, keyword: ast.keyword) -> str:

@@ -22,8 +22,8 @@ class _Transfer(NamedTuple):
 
     def of(self, inputs: Marks) -> Answer:
         """Marks of the results for marked inputs."""
-        ends = (tuple([_through(mark, inputs) for mark in some]) for some in self)
-        return Answer(*ends)
+        outputs, ends = (tuple([_through(mark, inputs) for mark in some]) for some in self)
+        return Answer(outputs, ends)
 
 
 #: Asks for programs whose transfer is not known yet.
@@ -106,7 +106,8 @@ def _own(count: int) -> Marks:
 
 def _guessed(answer: Answer) -> Answer:
     """An answer of which each mark is uncertain."""
-    return Answer(*(tuple([mark | MAYBE for mark in some]) for some in answer[:2]))
+    outputs, ends = (tuple([mark | MAYBE for mark in some]) for some in answer[:2])
+    return Answer(outputs, ends)
 
 
 def _positions(mark: int) -> Iterator[int]:

@@ -103,6 +103,27 @@ CASES: dict[str, tuple[str, Given, Given, Given]] = {
         (lambda x: jnp.sin(x) * (x + x), (X,)),
         (lambda x: jnp.sin(x) * x, (X,)),
     ),
+    '"the same program but for shapes"': (
+        "vmap", BASE, (jax.vmap(jnp.sin), (W,)), (jax.vmap(jnp.cos), (W,)),
+    ),
+    '"keeps three values for the backward part"': (
+        "grad",
+        BASE,
+        (jax.grad(lambda x: (jnp.sin(x) * x * 2.0).sum()), (X,)),
+        (jax.grad(lambda x: jnp.sin(x).sum()), (X,)),
+    ),
+    '"keeps 48 bytes"': (
+        "grad",
+        BASE,
+        (jax.grad(lambda x: (jnp.sin(x) * x * 2.0).sum()), (X,)),
+        (jax.grad(lambda x: jnp.sin(x).sum()), (X,)),
+    ),
+    '"the result of `exp` is kept"': (
+        "grad",
+        BASE,
+        (jax.grad(lambda x: jnp.exp(x).sum()), (X,)),
+        (jax.grad(lambda x: (lax.stop_gradient(jnp.exp(x)) + x).sum()), (X,)),
+    ),
     '"belongs to the backward part"': (
         "grad",
         BASE,
@@ -147,6 +168,18 @@ ALONE: dict[str, tuple[Given, Given]] = {
     '"sums over the last axis of the left"': (
         (_dot, (jnp.ones((8, 8)), W)),
         (lambda x, w: jnp.einsum("ij,ik->jk", x, w), (jnp.ones((8, 8)), W)),
+    ),
+    '"the sine is squared"': (
+        (lambda x: (lambda y: y * y)(jnp.sin(x)), (X,)),
+        (lambda x: jnp.sin(x * x), (X,)),
+    ),
+    '"the result doesn\'t depend on `w`"': (
+        (lambda x, w: jax.jit(lambda a, b: (a * 2, b))(x, w)[0], (X, X)),
+        (lambda x, w: jax.jit(lambda a, b: (a * b, b))(x, w)[0], (X, X)),
+    ),
+    '"the cast comes before the exponential"': (
+        (lambda x: jnp.exp(x.astype("float32") - 1), (HALF,)),
+        (lambda x: jnp.exp(x - 1).astype("float32"), (HALF,)),
     ),
     '"is read from an argument"': (
         (_dot, (jnp.ones((8, 8)), W)),

@@ -15,7 +15,7 @@ from .program.matching.summary import SummaryPart
 from .program.model import Equation, Printed, Variable
 from .program.parser.parser import parse
 from .program.query.blocks import BlockIndex, QueryBlock, bytes_of
-from .program.query.residuals import residuals
+from .program.query.flow.residuals import residuals
 from .program.query.syntax import PathError
 from .tracing import result
 from .tracing.result import Result, TracedProgram, TraceError

@@ -306,8 +306,8 @@ def keeps(sizes: Sequence[int | None]) -> list[SummaryPart]:
     if not sizes:
         return []
     known = [size for size in sizes if size is not None]
-    total = f", {size_words(sum(known))}" if len(known) == len(sizes) else ""
-    return [SummaryPart("keeps", f"{plural(len(sizes), 'value')}{total}, for the backward part")]
+    total = f", {size_words(sum(known))}," if len(known) == len(sizes) else ""
+    return [SummaryPart("keeps", f"{plural(len(sizes), 'value')}{total} for the backward part")]
 
 
 def summarize(match: Match) -> str:

@@ -233,7 +233,8 @@ def bytes_of(kind: str) -> int | None:
     sizes, item = shape_of(kind), item_size(dtype_of(kind))
     if sizes is None or item is None or not all(isinstance(size, int) for size in sizes):
         return None
-    return math.prod(sizes) * item
+    count: int = math.prod(sizes)
+    return count * item
 
 
 def dtype_of(kind: str) -> str:

@@ -28,7 +28,9 @@ MAX_DEPTH: Final = 50
 MAX_BITS: Final = 128
 
 #: What may be called.  These are reserved: no block can have such a name.
-FUNCTIONS: Final = frozenset("len all any set sum min max sorted abs round ops same reads depends".split())
+FUNCTIONS: Final = frozenset(
+    "len all any set sum min max sorted abs round ops same reads depends".split()
+)
 #: Arguments that are named, each `True` or `False`.
 NAMED_ARGUMENTS: Final = {"same": ("shapes",)}
 VERSIONS: Final = frozenset({"jax", "jaxlib", "python"})
@@ -286,7 +288,8 @@ def _call(node: ast.Call) -> str:
 
 def named_arguments(node: ast.Call) -> dict[str, bool]:
     """The named arguments of a call, which were checked."""
-    return {k.arg or "": k.value.value for k in node.keywords if isinstance(k.value, ast.Constant)}
+    values = ((k.arg or "", k.value) for k in node.keywords)
+    return {name: bool(value.value) for name, value in values if isinstance(value, ast.Constant)}
 
 
 def _keyword(function: str, keyword: ast.keyword) -> str:

@@ -13,8 +13,8 @@ from ..renames import table
 from . import values
 from .base import Asking, View
 from .blocks import PHASES, QueryBlock
+from .flow.residuals import residuals
 from .parameter_values import freeze, plain
-from .residuals import residuals
 from .syntax import PathError
 from .values import Value, Values
 from .vocabulary import PRINTED, ParametersView, Primitive, near_primitive

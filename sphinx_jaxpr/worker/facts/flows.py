@@ -22,8 +22,8 @@ class _Transfer(NamedTuple):
 
     def of(self, inputs: Marks) -> Answer:
         """Marks of the results for marked inputs."""
-        ends = (tuple([_through(mark, inputs) for mark in some]) for some in self)
-        return Answer(*ends)
+        outputs, ends = (tuple([_through(mark, inputs) for mark in some]) for some in self)
+        return Answer(outputs, ends)
 
 
 #: Asks for programs whose transfer is not known yet.
@@ -67,8 +67,7 @@ class Flows:
         flows: dict[int, EquationFlow] = {}
         for position, equation in enumerate(body.eqns):
             programs = self.held.of(equation)
-            for inner in (open_jaxpr(program) for some in programs.values() for program in some):
-                yield inner
+            yield from (open_jaxpr(program) for some in programs.values() for program in some)
             answer = self.equation(equation, programs)
             if programs or _is_particular(answer):
                 flows[position] = _flow(equation, answer)
@@ -107,7 +106,8 @@ def _own(count: int) -> Marks:
 
 def _guessed(answer: Answer) -> Answer:
     """An answer of which each mark is uncertain."""
-    return Answer(*(tuple([mark | MAYBE for mark in some]) for some in answer[:2]))
+    outputs, inputs = (tuple([mark | MAYBE for mark in some]) for some in answer[:2])
+    return Answer(outputs, inputs)
 
 
 def _positions(mark: int) -> Iterator[int]:

@@ -12,8 +12,21 @@ from typing import Any, Final, TypeAlias
 
 from ...program.model import CONSTANTS, INPUTS, UNKNOWN, Kept
 from .jaxprs import HeldJaxpr, is_reference, open_jaxpr, primitive_name
-from .marks import DOUBT, FREE, MADE, MAYBE, OWN, SURE, Answer, Ask, Marks, flow, plain, union
-from .marks import unsure_of
+from .marks import (
+    DOUBT,
+    FREE,
+    MADE,
+    MAYBE,
+    OWN,
+    SURE,
+    Answer,
+    Ask,
+    Marks,
+    flow,
+    plain,
+    union,
+    unsure_of,
+)
 from .stacks import REMAT, Context
 
 #: The phases of the backward part.
@@ -133,11 +146,11 @@ class _Phases:
                         marks[id(var)] = (mark & ~OWN) | (marks.get(id(var), 0) & OWN)
             if write:
                 self.write(body, equation, here, operands)
-        ends = (
+        outputs, ends = (
             tuple([MADE if hasattr(v, "val") else marks.get(id(v), 0) for v in some])
             for some in (body.outvars, body.invars)
         )
-        answer = self.answers[key] = Answer(*ends)
+        answer = self.answers[key] = Answer(outputs, ends)
         if write:
             self.written.add(key)
         return answer

@@ -76,9 +76,7 @@ def _by_position(
     return differentiate
 
 
-def _between_scopes(
-    transform: Callable[..., Any], outer: str, inner: str
-) -> Callable[..., Any]:
+def _between_scopes(transform: Callable[..., Any], outer: str, inner: str) -> Callable[..., Any]:
     """``transform`` in a named scope, and what it differentiates in another one.
 
     The values that JAX creates between the two are tangents, or cotangents.  Scopes don't

@@ -6,10 +6,10 @@ from collections import Counter, deque
 from collections.abc import Iterator
 from typing import Final
 
-from ..model import CONSTANTS, INPUTS, UNKNOWN, Kept, Program, Variable
-from .blocks import QueryBlock
-from .syntax import PathError
-from .values import bracket, no_phases
+from ...model import CONSTANTS, INPUTS, UNKNOWN, Kept, Program, Variable
+from ..blocks import QueryBlock
+from ..syntax import PathError
+from ..values import bracket, no_phases
 
 _BACKWARD: Final = frozenset({"transpose", "recomputed"})
 #: How many programs are looked at for one with a backward part.
@@ -31,9 +31,7 @@ def residuals(block: QueryBlock, program: Program, path: str) -> tuple[Variable,
     if facts.kept is None:
         raise PathError(_nothing(block, program, path))
     if facts.kept == UNKNOWN:
-        raise PathError(
-            f"`{path}.residuals`: nothing says which inputs of `{path}` are cotangents"
-        )
+        raise PathError(f"`{path}.residuals`: nothing says which inputs of `{path}` are cotangents")
     return listed(program, facts.kept)
 
 

@@ -11,13 +11,13 @@ import re
 from collections.abc import Iterable
 from typing import Any, Final, NamedTuple
 
-from ..model import Equation, EquationFlow, Operand, Program, Reached
-from .base import Asking
-from .blocks import QueryBlock
-from .equality import kind, program_of
-from .syntax import PathError
-from .values import Value, Values
-from .views import Equations, EquationView, ProgramView
+from ...model import Equation, EquationFlow, Operand, Program, Reached
+from ..base import Asking
+from ..blocks import QueryBlock
+from ..equality import kind, program_of
+from ..syntax import PathError
+from ..values import Value, Values
+from ..views import Equations, EquationView, ProgramView
 
 _REFERENCE: Final = re.compile(r"\w*Ref\b")
 #: What the text of equations on references says: the reference comes first, then what is stored.
@@ -29,8 +29,7 @@ def reads(first: Any, second: Any, asking: Asking) -> bool:
     reader, source = _thing(first, "reads", "first"), _thing(second, "reads", "second")
     if not isinstance(reader, EquationView):
         raise PathError(
-            f"`reads` takes an equation first, and `{reader.path}` is a value;"
-            " `depends` takes both"
+            f"`reads` takes an equation first, and `{reader.path}` is a value; `depends` takes both"
         )
     _together(reader, source, "reads")
     asking.spend(3 + len(reader.equation.inputs))
@@ -145,7 +144,7 @@ class _State(NamedTuple):
     is_certain: bool = False
     doubt: str = ""
 
-    def __or__(self, other: _State) -> _State:  # type: ignore[override]  # not of lists
+    def __or__(self, other: _State) -> _State:
         return _State(self.is_certain or other.is_certain, self.doubt or other.doubt)
 
 

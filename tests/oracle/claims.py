@@ -212,7 +212,7 @@ class Claims(Writer):
         kinds: list[Callable[[], str]] = [
             self.of_numbers, self.of_numbers, self.of_words, self.of_shapes, self.of_lists,
             self.of_sets, self.of_all, self.of_all, self.of_wiring, self.of_same, self.of_presence,
-            self.of_several, self.of_chain, self.of_parameters,
+            self.of_several, self.of_chain, self.of_parameters, self.of_flow, self.of_residuals,
         ]  # fmt: skip
         wanted = True
         misses = 0
@@ -326,6 +326,39 @@ class Claims(Writer):
             f"{one} == {two}",
         )
 
+    def of_flow(self) -> str:
+        """What reads or depends on what, in one program."""
+        path, program = self.program()
+        one, two = self.equation(path, program), self.equation(path, program)
+        left, right = [], []
+        if count := len(program.outputs):
+            left.append(f"{path}.outputs[{self.dice.randrange(count)}]")
+        if count := len(program.inputs):
+            right.append(f"{path}.inputs[{self.dice.randrange(count)}]")
+        if made := self.value(f"len({two}.outputs)"):
+            right.append(f"{two}.outputs[{self.dice.randrange(made)}]")
+        return self.pick(
+            f"reads({one}, {self.pick(two, *right)})",
+            f"depends({self.pick(one, *left)}, {self.pick(two, *right)})",
+            f"not depends({self.pick(one, *left)}, {self.pick(two, *right)})",
+            f"any(reads(e, {two}) for e in {path})",
+            f"all(depends(e, {self.pick(two, *right)}) for e in {path}[-2:])",
+        )
+
+    def of_residuals(self) -> str:
+        """What is kept for the backward part."""
+        path, program = self.program()
+        count = self.value(f"len({path}.residuals)")
+        made = f"{self.equation(path, program)}.outputs"
+        if not self.value(f"len({made})"):
+            raise Retry
+        return self.pick(
+            f"len({path}.residuals) {self.dice.choice(SIGNS)} {self.near(count)}",
+            f"{made}[0] in {path}.residuals",
+            f"{made}[0] not in {path}.residuals",
+            f'any(v.origin == "input" for v in {path}.residuals) or {made}[0].uses > 1',
+        )
+
     def of_same(self) -> str:
         one, two = self.some(), self.some()
         if self.dice.random() < 0.5:
@@ -338,7 +371,7 @@ class Claims(Writer):
             one, two = f"{path}[:{stop}]", f"{NAME}[:{stop}]"
         if ".all" in one + two:
             raise Retry  # in printed order, which the object does not know
-        return f"same({one}, {two})"
+        return f"same({one}, {two}{self.pick('', ', shapes=False')})"
 
     def of_presence(self) -> str:
         path, program = self.program()

@@ -62,12 +62,12 @@ def leaf_names(names: tuple[str, ...], arguments: tuple[Any, ...]) -> tuple[tupl
     return tuple(found)
 
 
-def tangent_places(made: Made) -> list[int]:
-    """The flattened inputs that are tangents."""
+def places_of(made: Made, positions: frozenset[int]) -> list[int]:
+    """The flattened inputs of some arguments."""
     found, place = [], 0
     for position, argument in enumerate(made.arguments):
         count = len(jax.tree.leaves(argument))
-        if position in made.tangents:
+        if position in positions:
             found += range(place, place + count)
         place += count
     return found
@@ -112,7 +112,9 @@ def block_of(made: Made, base: Block | None = None) -> Block:
     """The oracle's view of a function as it is traced."""
     program = jax.make_jaxpr(made.function)(*made.arguments)
     names = leaf_names(made.names, made.arguments)
-    return Block(program, names, tangent_places(made), base, _seeds(made, program))
+    block = Block(program, names, places_of(made, made.tangents), base, _seeds(made, program))
+    block.cotangents, block.seeded = places_of(made, made.cotangents), made.seeded
+    return block
 
 
 def _seeds(made: Made, program: Any) -> list[int] | None:

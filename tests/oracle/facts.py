@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Callable
 from typing import Any
 
 from .corpus import Traced
 from .phases import is_literal, is_program, is_store, params_of, programs_in
-from .reading import Block, Equation, Program, Refused, Unsure, plain, short
+from .reading import Block, Equation, Program, Refused, Unsure, depends, plain, reads, short
 from .report import Report
 
 #: Programs of one block that are looked at; a text has no more characters than this.
 MAX_PROGRAMS, MAX_PATH = 60, 1500
+#: Pairs of which it is asked whether one depends on the other, for each program.
+MAX_PAIRS = 5
 
 
 class Aligned:
@@ -109,6 +112,7 @@ class _Facts:
         self.each("calls", "e.calls", lambda e: e.calls, shared=True)
         self.each("phase", "e.phase", lambda e: e.phase)
         self.parameters()
+        self.flow()
         self.one("effects", f"{path}.effects", program.effects)
         self.selections()
 
@@ -199,6 +203,59 @@ class _Facts:
             product = [id(self.aligned.raw.get(view)) for view in views]
             oracle = [id(use.raw) for use in value.uses]
             self.report.check("readers", self.where, product, oracle)
+
+    def flow(self) -> None:
+        """What is kept for a backward part; what reads and depends on what, for some pairs."""
+        program, path = self.program, self.path
+        try:
+            things = {id(v.thing) for v in program.residuals}
+            kept: Any = [n for n, v in enumerate(program.variables) if id(v.thing) in things]
+        except Refused:
+            kept = Refused
+        except Unsure:
+            kept = None
+            self.report.skipped["residuals"] += 1
+        stored = any(is_store(e, program.body) for e in program.body.eqns)
+        if kept is Refused or stored:
+            self.refusable("residuals", f"len({path}.residuals)", kept if kept is Refused else None)
+        elif kept is not None:
+            mine = self.ask(f"[[v for v in {path}.variables], [v for v in {path}.residuals]]")
+            places = {view: n for n, view in enumerate(mine[0])}
+            self.report.check(
+                "residuals", f"{self.where}.residuals", [places[v] for v in mine[1]], kept
+            )
+        dice = random.Random(self.where)
+        for _ in range(min(MAX_PAIRS, len(program.items))):
+            one, two = (dice.randrange(len(program.items)) for _ in range(2))
+            for name, get in (("reads", reads), ("depends", depends)):
+                self.pair(name, get, f"[{one}]", f"[{two}]", program.items[one], program.items[two])
+        outputs, inputs = list(program.outputs), list(program.inputs)
+        for _ in range(min(MAX_PAIRS, len(outputs) * len(inputs))):
+            one, two = dice.randrange(len(outputs)), dice.randrange(len(inputs))
+            left, right = f".outputs[{one}]", f".inputs[{two}]"
+            self.pair("depends", depends, left, right, outputs[one], inputs[two])
+
+    def pair(
+        self, name: str, get: Callable[[Any, Any], bool], left: str, right: str, one: Any, two: Any
+    ) -> None:
+        """Whether one thing reads or depends on another."""
+        try:
+            oracle: Any = get(one, two)
+        except Refused:
+            oracle = Refused
+        except Unsure:
+            self.report.skipped[name] += 1
+            return
+        self.refusable(name, f"{name}({self.path}{left}, {self.path}{right})", oracle)
+
+    def refusable(self, kind: str, expression: str, oracle: Any) -> None:
+        """A fact that may be refused, by both sides alike; ``None`` where the oracle can't tell."""
+        try:
+            product = self.ask(expression)
+        except ValueError as error:
+            product = Refused if oracle is Refused else error
+        if oracle is not None:
+            self.report.check(kind, f"{self.where}: {expression}", product, oracle)
 
     def parameters(self) -> None:
         """Their names, and each that is plain data; what is no data may be left out."""

@@ -16,6 +16,7 @@ from collections.abc import Iterable, Iterator
 from functools import cached_property
 from typing import Any
 
+from .flow import Kept, Lost, Spread
 from .phases import (
     UNKNOWN,
     Phases,
@@ -329,6 +330,19 @@ class Program(Equations):
         return self._values([*self.body.constvars, *self.body.invars, *made])
 
     @property
+    def residuals(self) -> Values:
+        """What its backward part reads and did not make."""
+        kept = self.world.kept
+        if id(self.body) in kept.lost or any(
+            self.world.phases.of(e) == UNKNOWN for e in self.body.eqns
+        ):
+            raise Unsure("residuals")
+        if id(self.body) not in kept.backward:
+            raise Refused("no backward part")
+        found = kept.found.get(id(self.body), set())
+        return Values(self.world, [v for v in self.variables if id(v.thing) in found])
+
+    @property
     def effects(self) -> tuple[str, ...]:
         return tuple(sorted({effect_name(effect) for effect in self.body.effects}))
 
@@ -369,6 +383,19 @@ class Block(Program):
         self.base = base
         self.variants: dict[str, Block] = {}
         self.phases = Phases(program, tangents, seeds)
+        self.cotangents: list[int] = []
+        self.seeded = 0  # see `transforms.Made`
+
+    @cached_property
+    def kept(self) -> Kept:
+        """What the backward parts of its programs read and did not make."""
+        return Kept(self.closed, self.phases.of, self.cotangents, self._makes_cotangents)
+
+    def _makes_cotangents(self, equation: Any) -> bool:
+        """Whether it stands outside of what is differentiated, in a Jacobian by rows."""
+        stack = equation.source_info.name_stack.stack
+        names = [item.name for item in stack if type(item).__name__ == "Transform"]
+        return "transpose" not in names and names.count("jvp") == self.seeded - 1
 
     def __getattr__(self, name: str) -> Any:
         variants = self.__dict__.get("variants", {})
@@ -561,27 +588,90 @@ def ops(thing: Any) -> tuple[str, ...]:
     return (thing.primitive,) if isinstance(thing, Equation) else tuple(e.primitive for e in thing)
 
 
-def same(one: Any, two: Any) -> bool:
+def same(one: Any, two: Any, shapes: bool = True) -> bool:
     """Whether two programs or lists of equations are equal up to names of variables."""
     one, two = (Equations(None, [t]) if isinstance(t, Equation) else t for t in (one, two))
     if isinstance(one, Program) and isinstance(two, Program):
-        return _Form().program(one.body) == _Form().program(two.body)
-    return _Form().equations(one) == _Form().equations(two)
+        return _Form(shapes).program(one.body) == _Form(shapes).program(two.body)
+    return _Form(shapes).equations(one) == _Form(shapes).equations(two)
+
+
+def single(thing: Any) -> Any:
+    """The one thing that a collection has."""
+    if isinstance(thing, Program) or not isinstance(thing, (Equation, Value, Equations, Values)):
+        raise Refused("neither an equation nor a value")
+    return thing.only() if isinstance(thing, Listed) else thing
+
+
+def _pair(one: Any, two: Any) -> tuple[Any, Any]:
+    one, two = single(one), single(two)
+    if any(isinstance(v, Value) and type(v.thing).__name__ == "DropVar" for v in (one, two)):
+        raise Unsure("JAX 0.7 returns what it prints as dropped")
+    if isinstance(two, Value) and is_literal(two.thing):
+        raise Refused("a literal")
+    if isinstance(one, Value) and is_literal(one.thing):
+        return one, two
+    if one.program.world is not two.program.world or one.program.body is not two.program.body:
+        raise Refused("two programs")
+    return one, two
+
+
+def reads(one: Any, two: Any) -> bool:
+    """Whether an equation has a value, or a result of another equation, as an operand."""
+    if isinstance(single(one), Value):
+        raise Refused("a value reads nothing")
+    one, two = _pair(one, two)
+    sources = two.raw.outvars if isinstance(two, Equation) else [two.thing]
+    return any(v is source for v in one.raw.invars for source in sources)
+
+
+def depends(one: Any, two: Any) -> bool:
+    """Whether a value, or an operand of an equation, is computed from something."""
+    one, two = _pair(one, two)
+    if isinstance(one, Value) and is_literal(one.thing):
+        return False
+    body = two.program.body
+    try:
+        if isinstance(two, Equation):
+            spread = Spread(body, (), two.raw)
+        else:
+            spread = Spread(body, [id(two.thing)])
+    except Lost:
+        raise Unsure("a program inside") from None
+    if isinstance(one, Equation):
+        return id(one.raw) in spread.reading
+    return id(one.thing) in spread.ids
+
+
+#: What says how large something is, or which axes are meant: of these only words count.
+ABOUT_SHAPES = frozenset(
+    """shape new_sizes sizes slice_sizes axis axes dimension dimensions broadcast_dimensions
+    dimension_numbers permutation start_indices limit_indices strides padding_config length
+    axis_size axis_index_groups split_axis concat_axis all_gather_dimension scatter_dimension
+    window_dimensions window_strides padding base_dilation window_dilation lhs_dilation
+    rhs_dilation sharding out_sharding in_shardings out_shardings in_specs out_specs in_layouts
+    out_layouts""".split()
+)
 
 
 class _Form:
     """A program in which values are numbers."""
 
-    def __init__(self) -> None:
+    def __init__(self, shapes: bool = True) -> None:
         self.numbers: dict[int, int] = {}
+        self.shapes = shapes
 
     def bind(self, variable: Any) -> tuple[int, str]:
         self.numbers[id(variable)] = len(self.numbers)
-        return self.numbers[id(variable)], str(variable.aval)
+        return self.numbers[id(variable)], self.type(variable.aval)
+
+    def type(self, aval: Any) -> str:
+        """A type, without its sizes where these don't count."""
+        return str(aval) if self.shapes else re.sub(r"\[[^]]*\]", "", str(aval))
 
     def read(self, operand: Any) -> Any:
         if is_literal(operand):
-            return str(operand.aval), repr(operand.val)
+            return self.type(operand.aval), repr(operand.val)
         if id(operand) not in self.numbers:
             return "first", self.bind(operand)
         return self.numbers[id(operand)]
@@ -596,18 +686,25 @@ class _Form:
 
     def equation(self, raw: Any) -> Any:
         reads = [self.read(v) for v in raw.invars]
-        params = [(name, normal(value)) for name, value in sorted(params_of(raw).items())]
+        params = [
+            (name, self.parameter(name, value)) for name, value in sorted(params_of(raw).items())
+        ]
         return raw.primitive.name, reads, [self.bind(v) for v in raw.outvars], params
 
+    def parameter(self, name: str, value: Any) -> Any:
+        if self.shapes or name not in ABOUT_SHAPES:
+            return normal(value, self.shapes)
+        return re.findall(r"[A-Za-z_]\w*", re.sub(r"\bnp\.\w+\(", "(", repr(value)))
 
-def normal(value: Any) -> Any:
+
+def normal(value: Any, shapes: bool = True) -> Any:
     """A parameter in a form that can be compared."""
     if is_program(value):
-        return "program", _Form().program(body_of(value))
+        return "program", _Form(shapes).program(body_of(value))
     if isinstance(value, dict):
-        return "dict", [(key, normal(item)) for key, item in value.items()]
+        return "dict", [(key, normal(item, shapes)) for key, item in value.items()]
     if isinstance(value, (tuple, list)):
-        return type(value).__name__, [normal(item) for item in value]
+        return type(value).__name__, [normal(item, shapes) for item in value]
     if callable(value) and not isinstance(value, type):
         return "function", type(value).__name__
     return re.sub(r"0x[0-9a-f]{6,}", "0x", f"{type(value).__name__} {value!r}")
@@ -646,6 +743,7 @@ def truth(expression: str, blocks: dict[str, Block], words: Iterable[str]) -> An
     """
     tree = ast.fix_missing_locations(_Adapted().visit(ast.parse(expression, mode="eval")))
     scope: dict[str, Any] = {name: name for name in words}
+    scope |= {"reads": reads, "depends": depends}
     scope |= {"ops": ops, "same": same, "_dtype": Dtype, "_tuple": tuple, **blocks}
     for name in ("len", "all", "any", "set", "sum", "min", "max", "sorted", "abs", "round"):
         scope[name] = getattr(builtins, name)

@@ -18,7 +18,7 @@ from tests.oracle.runs import MOST_MISSED, Run
 #: Facts of the printed text and of the object, beside those that have a test of their own.
 FACTS = (
     "len ops shape dtype origin uses calls params effects variables inputs outputs consts wiring"
-    " readers selection slices same"
+    " readers selection slices same residuals reads depends"
 ).split()
 REFUSED = [
     "closed words", "kinds", "nothing", "slices", "skipped", "no program", "two blocks",

@@ -404,7 +404,7 @@ class ProgramView(Equations):
                 return Values(block, path, self.program.constants, OperandView)
             case "residuals":
                 kept = residuals(block, self.program, self.path)
-                return Values(block, path, kept, OperandView)
+                return values.Residuals(block, path, kept, OperandView)
             case "variables":
                 return Values(block, path, values.variables(self.program), OperandView)
             case "effects":

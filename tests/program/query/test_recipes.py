@@ -33,6 +33,19 @@ X, W = jnp.ones(4), jnp.ones((8, 8))
 square = jax.grad(lambda x: (jnp.tanh(x) ** 2).sum())
 
 
+def _tree(params: Any, x: Any) -> Any:
+    return (x @ params["w"]).sum()
+
+
+def _softened(x: Any, y: Any) -> Any:
+    """An exponential of what was cast, beside something else that is cast."""
+    return jnp.exp(x.astype(jnp.float32)) + y
+
+
+def _cast_later(x: Any, y: Any) -> Any:
+    return jnp.exp(x).astype(jnp.float32) + y
+
+
 def _scan(body: Function) -> Function:
     return lambda x, n=4: lax.scan(lambda c, _: (body(c), None), x, length=n)[0]
 
@@ -91,6 +104,36 @@ CASES: dict[str, tuple[str, Given, Given, Given]] = {
         (square, (X,)),
         (lambda x: jax.jvp(jnp.sin, (x,), (x,)), (X,)),
     ),
+    '"the forward part hands on three values"': (
+        "grad",
+        BASE,
+        (jax.grad(lambda x: jnp.sin(jnp.sin(jnp.sin(x))).sum()), (X,)),
+        (jax.grad(lambda x: jnp.sin(x).sum()), (X,)),
+    ),
+    '"its result is kept"': (
+        "grad",
+        BASE,
+        (jax.grad(lambda x: (jnp.tanh(x) * jnp.sin(x)).sum()), (X,)),
+        (jax.grad(lambda x: (jnp.sin(x) + lax.stop_gradient(jnp.tanh(x)) * 2).sum()), (X,)),
+    ),
+    '"only arguments are kept"': (
+        "remat_grad",
+        BASE,
+        (jax.grad(jax.checkpoint(lambda x: jnp.sin(x).sum())), (X,)),
+        (jax.grad(lambda x: jnp.sin(x).sum()), (X,)),
+    ),
+    '"the same program but for shapes"': (
+        "vmap",
+        (lambda x: jnp.sin(x).sum(axis=0), (X,)),
+        (jax.vmap(lambda x: jnp.sin(x).sum(axis=0)), (W,)),
+        (jax.vmap(lambda x: jnp.cos(x).sum(axis=0)), (W,)),
+    ),
+    '"the gradient of `w` is 8 by 8"': (
+        "grad",
+        BASE,
+        (jax.grad(_tree), ({"w": W}, jnp.ones(8))),
+        (jax.grad(_tree), ({"w": jnp.ones((8, 4))}, jnp.ones(8))),
+    ),
 }  # fmt: skip
 ALONE: dict[str, tuple[Given, Given]] = {
     '"two equations read it"': (
@@ -100,6 +143,18 @@ ALONE: dict[str, tuple[Given, Given]] = {
     '"is read twice", also by one equation': (
         (lambda x: (lambda y: y * y)(jnp.tanh(x)), (X,)),
         (lambda x: jnp.sin(jnp.tanh(x)), (X,)),
+    ),
+    '"the result does not depend on `y`"': (
+        (lambda x, y: jnp.sin(x), (X, X)),
+        (lambda x, y: lax.scan(lambda c, _: (c + y, None), x, length=3)[0], (X, X)),
+    ),
+    '"the cast comes before the softmax"': (
+        (_softened, (X.astype(jnp.bfloat16), X)),
+        (_cast_later, (X.astype(jnp.bfloat16), X)),
+    ),
+    '"the sum reads the product"': (
+        (lambda x, w: x @ w + 1.0, (X, W[:4])),
+        (lambda x, w: jnp.sin(x @ w) + 1.0, (X, W[:4])),
     ),
     '"is read from an argument"': (
         (_dot, (jnp.ones((8, 8)), W)),
@@ -138,7 +193,7 @@ def test_each_recipe_has_its_counter_example() -> None:
 def test_a_recipe_fails_of_the_contrary(sentence: str) -> None:
     if sentence in ALONE:
         scopes = [
-            Scope({"f": block("f", function, given, "x w")}) for function, given in ALONE[sentence]
+            Scope({"f": block("f", function, given, "x y")}) for function, given in ALONE[sentence]
         ]
     else:
         label, (base, given), *variants = CASES[sentence]

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 import jax
@@ -12,6 +14,9 @@ import pytest
 from jax import lax
 
 from sphinx_jaxpr import testing
+from sphinx_jaxpr.program.facts import Facts
+from sphinx_jaxpr.program.model import EquationFlow, Reached
+from sphinx_jaxpr.program.query.blocks import QueryBlock
 from sphinx_jaxpr.program.query.evaluate import PathError, evaluate
 from sphinx_jaxpr.program.query.flow.residuals import kept_sizes
 
@@ -263,6 +268,46 @@ def test_what_cannot_be_asked() -> None:
     assert "is a literal" in refusal(
         traced(lambda x: x * 2.0, V, transforms=""), "reads(f[mul], f[mul].inputs[1])"
     )
+
+
+# -- what is recorded
+
+
+def test_facts_of_flow_are_kept_as_json() -> None:
+    facts = traced(looped, V, transforms="grad")["f.grad"].facts
+    assert any(program.kept for program in facts.programs)
+    assert any(program.flows for program in facts.programs)
+    assert Facts.from_json(json.loads(json.dumps(facts.to_json()))) == facts
+
+
+def edited(block: QueryBlock, **parts: Any) -> dict[str, QueryBlock]:
+    """A block with other facts of its outermost program, as a damaged file may have them."""
+    first, *others = block.facts.programs
+    facts = replace(block.facts, programs=(replace(first, **parts), *others))
+    return {"f": QueryBlock("f", block.printed, facts, block.inputs)}
+
+
+def test_without_facts_there_is_no_answer() -> None:
+    whole = traced(looped, V, transforms="")["f"]
+    text = {"f": QueryBlock("f", whole.printed)}
+    for programs in (text, edited(whole, flows=None), edited(whole, flows={})):
+        with pytest.raises(PathError, match="cannot be told"):
+            evaluate("depends(f.outputs[0], f.inputs[0])", programs)
+        with pytest.raises(PathError, match=r"residuals|no phases"):
+            evaluate("f.residuals", programs)
+
+
+def test_facts_that_do_not_fit_the_text() -> None:
+    block = traced(looped, V, transforms="grad")["f.grad"]
+    for kept in (((99, 0),), ((0, 99),), ((-1, 5),), ((-2, 0),)):
+        with pytest.raises(PathError, match="does not fit its text"):
+            evaluate("f.residuals", edited(block, kept=kept))
+        assert kept_sizes(edited(block, kept=kept)["f"]) == []
+    with pytest.raises(PathError, match="an older release"):
+        evaluate("f.residuals", edited(block, flows=None, kept=None))
+    wrong = {0: EquationFlow((Reached(1, True),) * 9)}
+    with pytest.raises(PathError, match="cannot be told"):
+        evaluate("depends(f[scan][0].outputs[0], f.inputs[0])", edited(block, flows=wrong))
 
 
 # -- leaves

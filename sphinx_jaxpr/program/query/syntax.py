@@ -290,7 +290,8 @@ def _call(node: ast.Call) -> str:
 
 def named_arguments(node: ast.Call) -> dict[str, bool]:
     """The named arguments of a call, which were checked."""
-    return {k.arg or "": getattr(k.value, "value", None) is True for k in node.keywords}
+    values = ((k.arg or "", k.value) for k in node.keywords)
+    return {name: bool(value.value) for name, value in values if isinstance(value, ast.Constant)}
 
 
 def _keyword(function: str, keyword: ast.keyword) -> str:

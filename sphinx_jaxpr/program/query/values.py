@@ -437,3 +437,9 @@ class Values(View):
 
     def words(self) -> str:
         return ", ".join(value.words() for value in self.values) or "no values"
+
+
+class Residuals(Values):
+    """What a program keeps for its backward part; that it is nothing may be a fact."""
+
+    __slots__ = ()

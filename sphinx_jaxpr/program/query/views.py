@@ -15,11 +15,11 @@ from . import values
 from .base import Asking, View
 from .blocks import PHASES, QueryBlock
 from .derived import flops, operands
-from .derived.residuals import residuals
 from .facts.numbers import EquationIndex
 from .facts.of_values import OF_TYPES
 from .facts.parameters import freeze, plain
 from .facts.words import Kind
+from .flow.residuals import residuals
 from .selection import Selection
 from .syntax import PathError
 from .values import Value, Values
@@ -434,7 +434,7 @@ class ProgramView(Equations):
                 return Values(block, path, self.program.constants, OperandView)
             case "residuals":
                 kept = residuals(block, self.program, self.path)
-                return Values(block, path, kept, OperandView)
+                return values.Residuals(block, path, kept, OperandView)
             case "variables":
                 return Values(block, path, values.variables(self.program), OperandView)
             case "flops":

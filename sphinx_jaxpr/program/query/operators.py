@@ -278,11 +278,13 @@ def _same(arguments: list[Any], asking: Asking, shapes: bool = True) -> bool | I
 
 
 def _reads(arguments: list[Any], asking: Asking) -> bool:
-    return reads(*arguments, asking)
+    reader, source = arguments
+    return reads(reader, source, asking)
 
 
 def _depends(arguments: list[Any], asking: Asking) -> bool:
-    return depends(*arguments, asking)
+    target, source = arguments
+    return depends(target, source, asking)
 
 
 _Function = Callable[..., Any]

@@ -288,7 +288,11 @@ def _call(node: ast.Call) -> str:
 
 def named_arguments(node: ast.Call) -> dict[str, bool]:
     """The named arguments of a call, which were checked."""
-    return {k.arg or "": k.value.value for k in node.keywords if isinstance(k.value, ast.Constant)}
+    return {
+        keyword.arg or "": keyword.value.value
+        for keyword in node.keywords
+        if isinstance(keyword.value, ast.Constant) and isinstance(keyword.value.value, bool)
+    }
 
 
 def _keyword(function: str, keyword: ast.keyword) -> str:

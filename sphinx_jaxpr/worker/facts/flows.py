@@ -22,8 +22,7 @@ class _Transfer(NamedTuple):
 
     def of(self, inputs: Marks) -> Answer:
         """Marks of the results for marked inputs."""
-        ends = (tuple([_through(mark, inputs) for mark in some]) for some in self)
-        return Answer(*ends)
+        return Answer(_through_each(self.outputs, inputs), _through_each(self.inputs, inputs))
 
 
 #: Asks for programs whose transfer is not known yet.
@@ -106,7 +105,8 @@ def _own(count: int) -> Marks:
 
 def _guessed(answer: Answer) -> Answer:
     """An answer of which each mark is uncertain."""
-    return Answer(*(tuple([mark | MAYBE for mark in some]) for some in answer[:2]))
+    outputs, inputs = (tuple([mark | MAYBE for mark in some]) for some in answer[:2])
+    return Answer(outputs, inputs)
 
 
 def _positions(mark: int) -> Iterator[int]:
@@ -116,6 +116,10 @@ def _positions(mark: int) -> Iterator[int]:
         lowest = bits & -bits
         yield lowest.bit_length() - 1
         bits ^= lowest
+
+
+def _through_each(marks: Marks, inputs: Marks) -> Marks:
+    return tuple([_through(mark, inputs) for mark in marks])
 
 
 def _through(mark: int, inputs: Marks) -> int:

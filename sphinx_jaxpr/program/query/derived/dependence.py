@@ -144,7 +144,7 @@ class _State(NamedTuple):
     is_certain: bool = False
     doubt: str = ""
 
-    def __or__(self, other: _State) -> _State:  # type: ignore[override]  # not of lists
+    def __or__(self, other: _State) -> _State:
         return _State(self.is_certain or other.is_certain, self.doubt or other.doubt)
 
 

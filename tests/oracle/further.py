@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from .facts import Aligned, _Facts
+from .facts import Aligned, Facts
 from .meanings import Refused, Unsure
 from .phases import is_literal, is_store
 from .reading import Equation
@@ -26,7 +26,7 @@ def check(found: dict[str, Aligned], report: Report) -> None:
     """Compare them for all blocks of a function."""
     for aligned in found.values():
         for path, program in aligned.programs:
-            facts = _Facts(aligned, path, program)
+            facts = Facts(aligned, path, program)
             for what in OF_VALUES:
                 get = _each_value(what, "inputs")
                 facts.each(what, f"[v.{what} for v in e.inputs]", get)
@@ -66,7 +66,7 @@ def _sure(thing: Any, what: str) -> Any:
         raise Unsure(str(error)) from None
 
 
-def _equation(facts: _Facts, path: str, equation: Equation) -> None:
+def _equation(facts: Facts, path: str, equation: Equation) -> None:
     for what in OF_EQUATIONS[1:]:
         try:
             oracle = _sure(equation, what)

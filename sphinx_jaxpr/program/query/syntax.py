@@ -27,10 +27,13 @@ MAX_DEPTH: Final = 50
 #: Largest number that may be written, in bits.
 MAX_BITS: Final = 128
 
-#: What may be called.  These are reserved: no block can have such a name.
+#: What may be called.
 FUNCTIONS: Final = frozenset(
     "len all any set sum min max sorted abs round ops same reads depends".split()
 )
+#: Functions of a project are often named so: a block may be, too, since only what is called
+#: is the language's own.  No block can have the name of another function.
+ALSO_BLOCKS: Final = frozenset({"reads", "depends"})
 #: Arguments that are named, each `True` or `False`.
 NAMED_ARGUMENTS: Final = {"same": ("shapes",)}
 VERSIONS: Final = frozenset({"jax", "jaxlib", "python"})

@@ -279,11 +279,13 @@ def _same(arguments: list[Any], asking: Asking, shapes: bool = True) -> bool | I
 
 
 def _reads(arguments: list[Any], asking: Asking) -> bool:
-    return reads(arguments[0], arguments[1], asking)
+    reader, source = arguments
+    return reads(reader, source, asking)
 
 
 def _depends(arguments: list[Any], asking: Asking) -> bool:
-    return depends(arguments[0], arguments[1], asking)
+    target, source = arguments
+    return depends(target, source, asking)
 
 
 _Function = Callable[..., Any]

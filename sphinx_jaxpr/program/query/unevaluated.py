@@ -23,7 +23,7 @@ from .equality import versions
 from .facts.words import ArrayType, AxisName, Kind
 from .lets import BrokenLet, needed, parsed
 from .scope import BlockView
-from .syntax import FUNCTIONS, VERSIONS, NoProgram, PathError, nearest
+from .syntax import VERSIONS, NoProgram, PathError, nearest
 from .values import OF_VALUES, Value, Values
 from .views import CHANGES, OF_EQUATIONS, OF_PROGRAMS, Equations, EquationView, ProgramView
 from .vocabulary import (
@@ -457,8 +457,10 @@ def _sort_of(value: Any) -> str:
 
 
 def _names(node: ast.AST) -> Iterator[ast.Name]:
+    """The names in a part, without those of functions that it calls."""
+    called = {id(part.func) for part in ast.walk(node) if isinstance(part, ast.Call)}
     return (
-        part for part in ast.walk(node) if isinstance(part, ast.Name) and part.id not in FUNCTIONS
+        part for part in ast.walk(node) if isinstance(part, ast.Name) and id(part) not in called
     )
 
 

@@ -22,8 +22,7 @@ class _Transfer(NamedTuple):
 
     def of(self, inputs: Marks) -> Answer:
         """Marks of the results for marked inputs."""
-        outputs, ends = (tuple([_through(mark, inputs) for mark in some]) for some in self)
-        return Answer(outputs, ends)
+        return Answer(_through_each(self.outputs, inputs), _through_each(self.inputs, inputs))
 
 
 #: Asks for programs whose transfer is not known yet.
@@ -120,6 +119,10 @@ def _positions(mark: int) -> Iterator[int]:
         lowest = bits & -bits
         yield lowest.bit_length() - 1
         bits ^= lowest
+
+
+def _through_each(marks: Marks, inputs: Marks) -> Marks:
+    return tuple([_through(mark, inputs) for mark in marks])
 
 
 def _through(mark: int, inputs: Marks) -> int:

@@ -13,6 +13,7 @@ from ..model import Equation, Operand, Program, Variable
 from ..text import clipped, plural, series, similar
 from .base import Asking, View
 from .blocks import INPUT, LITERAL, QueryBlock, dtype_of, shape_of
+from .derived.operands import OF_OPERANDS
 from .facts import of_values
 from .facts.parameters import sizes
 from .syntax import PathError, nearest
@@ -230,6 +231,8 @@ def which(block: QueryBlock, equations: Sequence[Equation], alone: Sequence[str]
 
 def of_equation(path: str, name: str) -> str:
     """That something is asked of a program, and one of its equations has it."""
+    if name in OF_OPERANDS:  # not each equation has it
+        return f"`{path}` is a program; `.{name}` belongs to one equation that has such operands"
     return f"`{path}` is a program; `.{name}` belongs to one equation, as in `{path}[0].{name}`"
 
 

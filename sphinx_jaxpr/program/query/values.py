@@ -201,12 +201,20 @@ def slice_text(key: slice) -> str:
     return f"[{':'.join(parts)}{'' if key.step is None else f':{key.step}'}]"
 
 
+#: What of several things has a meaning as a sum.
+_ADDED: Final = frozenset({".flops", ".bytes", ".size"})
+
+
 def of_one(path: str, name: str, count: int, noun: str) -> str:
     """That something is asked of several things."""
     name = name if name.startswith("[") else f".{name}"
     if not count:
         return f"`{path}` has no {noun}s, so no `{name}`"
-    return f"`{name}` needs exactly one {noun}; `{path}` has {count}: write `{path}[0]{name}`"
+    choice = f"write `{path}[0]{name}`"
+    if name in _ADDED:
+        each = noun[0]
+        choice = f"add them up, `sum({each}{name} for {each} in {path})`, or {choice}"
+    return f"`{name}` needs exactly one {noun}; `{path}` has {count}: {choice}"
 
 
 #: Equations of which a message says which is which, and characters of the text of each.

@@ -167,6 +167,8 @@ REFUSED = [
     (f'{BODY}[sin].varying != "data"', '== ("data",)'),
     ('f[tanh].varying != ("data",)', "no mesh is here"),
     ("f[tanh].weak != 1", "write `True` or `False`"),
+    ("f[mul].bytes < 9", "`sum(e.bytes for e in f[mul])`, or write `f[mul][0].bytes`"),
+    ("f.inputs.bytes < 9", "`sum(v.bytes for v in f.inputs)`"),
     ("f[tanh].weak < 1", "can't compare true or false with a number"),
     ('f[tanh].size != "32"', "write `f[tanh].size != 32`"),
     (f'{LITERAL} == "0.1"', f"write `{LITERAL} == 0.1`"),

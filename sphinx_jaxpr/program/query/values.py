@@ -13,6 +13,7 @@ from ..model import Equation, Operand, Program, Variable
 from ..text import clipped, plural, series, similar
 from .base import Asking, View
 from .blocks import INPUT, LITERAL, QueryBlock, dtype_of, shape_of
+from .derived.operands import OF_OPERANDS
 from .facts import of_values
 from .facts.parameters import sizes
 from .syntax import PathError, nearest
@@ -200,12 +201,20 @@ def slice_text(key: slice) -> str:
     return f"[{':'.join(parts)}{'' if key.step is None else f':{key.step}'}]"
 
 
+#: What of several things has a meaning as a sum.
+_ADDED: Final = frozenset({".flops", ".bytes", ".size"})
+
+
 def of_one(path: str, name: str, count: int, noun: str) -> str:
     """That something is asked of several things."""
     name = name if name.startswith("[") else f".{name}"
     if not count:
         return f"`{path}` has no {noun}s, so no `{name}`"
-    return f"`{name}` needs exactly one {noun}; `{path}` has {count}: write `{path}[0]{name}`"
+    choice = f"write `{path}[0]{name}`"
+    if name in _ADDED:
+        each = noun[0]
+        choice = f"add them up, `sum({each}{name} for {each} in {path})`, or {choice}"
+    return f"`{name}` needs exactly one {noun}; `{path}` has {count}: {choice}"
 
 
 #: Equations of which a message says which is which, and characters of the text of each.
@@ -230,6 +239,8 @@ def which(block: QueryBlock, equations: Sequence[Equation], alone: Sequence[str]
 
 def of_equation(path: str, name: str) -> str:
     """That something is asked of a program, and one of its equations has it."""
+    if name in OF_OPERANDS:  # not each equation has it
+        return f"`{path}` is a program; `.{name}` belongs to one equation that has such operands"
     return f"`{path}` is a program; `.{name}` belongs to one equation, as in `{path}[0].{name}`"
 
 

@@ -279,7 +279,7 @@ def bind(
         for name, tree in mixed.items():
             whole = whole_source(tree, trees)
             if not is_target(whole):  # made once, outside of what is traced
-                word = f"whole_{safe[name]}"
+                word = fresh((*safe.values(), *hidden), f"whole_{safe[name]}")
                 made[word], whole = whole, word
             sources[name] = RESTORED.format(safe[name], whole)
             trees.append((jax.tree.structure(only_arrays(tree)), ONLY_ARRAYS.format(whole)))

@@ -59,8 +59,10 @@ class Stage:
         if "lambda" not in self.call:  # nothing is made while the function is traced
             made = dict(self.made)
             return _WORD.sub(lambda word: made.get(word[0], word[0]), self.call)
-        words, sources = zip(*self.made, strict=True)
-        return f"(lambda {', '.join(words)}: {self.call})({', '.join(sources)})"
+        text = self.call
+        for word, source in reversed(self.made):  # a source may contain the words before it
+            text = f"(lambda {word}: {text})({source})"
+        return text
 
     @classmethod
     def of(

@@ -89,3 +89,7 @@ def activate(x, whole_x):
 
 def gated(state, x):
     return state.init * x if state.rate else x
+
+
+def scaled(x, weights):
+    return x * weights

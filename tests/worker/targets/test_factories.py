@@ -94,12 +94,18 @@ CALLS = [
     (
         "model",
         {"static": "weights=Dense(4)", "args": "x=f32[8]"},
-        "lambda x: model(x, Dense(4))",
+        "(lambda weights: lambda x: model(x, weights))(Dense(4))",
     ),
     (
         "Dense.apply",
         {"static": f"self={HELPERS}:dense", "args": "x=f32[8]"},
         f"lambda x: Dense.apply({HELPERS}.dense, x)",
+    ),
+    # What a call returns is a constant, also where the call that is shown is traced.
+    (
+        "scaled",
+        {"static": "weights=jnp.ones((3,))", "args": "x=f32[3]", "transforms": "grad"},
+        "(lambda weights: jax.grad(lambda x: scaled(x, weights).sum()))(jax.numpy.ones((3,)))",
     ),
     # Words of the call that names of the page, or texts in it, repeat.
     ("reader", {"make": "()", "then": "made", "args": "f32[2]"}, "reader().made"),

@@ -14,9 +14,10 @@ from typing import Any, Final
 import jax
 
 from ...program.text import series
-from ...tracing.grammar import Value, nearest, shorten
+from ...tracing.grammar import Call, Value, nearest, shorten
 from ...tracing.request import is_target
 from ...tracing.result import ErrorKind
+from ...tracing.specs import parts_of
 from ..failures import RequestError, message_of
 from ..stage import Stage, fresh
 from .arguments import NamedTrees, roots_of, source_text, spec_value, static_value, whole_source
@@ -277,10 +278,15 @@ def bind(
         stage = Stage.of(fn, traced, [safe[name] for name in order], source)
     else:
         sources = {name: text for name, (_, text) in bound.items()} | safe
+        for name, value in fixed.items():
+            if any(isinstance(part, Call) for part in parts_of(value)):
+                # Inside of what is traced, the equations of the call would be in the program.
+                word = fresh((*safe.values(), *hidden, *made), _plain_word(name))
+                made[word], sources[name] = sources[name], word
         for name, tree in mixed.items():
             whole = whole_source(tree, trees)
             if not is_target(whole):  # made once, outside of what is traced
-                word = f"whole_{safe[name]}"
+                word = fresh((*safe.values(), *hidden, *made), f"whole_{safe[name]}")
                 made[word], whole = whole, word
             sources[name] = RESTORED.format(safe[name], whole)
             trees.append((jax.tree.structure(only_arrays(tree)), ONLY_ARRAYS.format(whole)))
@@ -291,6 +297,10 @@ def bind(
     stage.made = tuple(made.items())
     stage.own = {safe[name]: labels[name] for name in order if safe[name] != labels[name]}
     return stage
+
+
+def _plain_word(name: str) -> str:
+    return name if name.isidentifier() and not keyword.iskeyword(name) else "given"
 
 
 def _fixed(callee: Callee, static: Sequence[tuple[str | int, Value]]) -> dict[str, Value]:

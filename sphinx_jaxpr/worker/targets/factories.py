@@ -105,6 +105,8 @@ def _part(whole: Any, then: str, source: str, names: OptionNames) -> tuple[Any, 
         try:
             value = names.follow(value, step, True, name_of(names.module))
         except Unreachable as error:
+            if error.inside is None:  # the page may not have it
+                raise _refused("then", f"{error}; it is a part of {before}") from None
             listed = _functions(value) if "did you mean" not in str(error) else []
             has = f"; its functions: {', '.join(listed)}" if listed else ""
             raise _refused("then", f"{_returned(value, before)}, which {error}{has}") from None

@@ -27,6 +27,9 @@ from .reach import ReachableNames, Unreachable, name_of
 
 # --- the object that a target names
 
+#: Modules by the names that programs usually give them.
+_SHORT: Final = {"jnp": "jax.numpy", "lax": "jax.lax", "np": "numpy"}
+
 #: How many names are proposed for a module that was not found.
 _LISTED: Final = 3
 
@@ -165,8 +168,11 @@ def _no_module(missing: str, wanted: str, roots: Sequence[str]) -> RequestError:
             beside.update(entry.partition(".")[0] for entry in os.listdir(folder))
         except OSError:
             continue
+    meant = _SHORT.get(missing, "")
     elsewhere = [name for name in beneath(last, roots) if name != missing]
-    if elsewhere:
+    if meant:
+        hint = f"; write {meant}{wanted[len(missing) :]}"
+    elif elsewhere:
         listed = series([*map(repr, elsewhere[:_LISTED])], "or")
         hint = f"; its file is importable as {listed}"
     else:

@@ -579,7 +579,9 @@ class Programs(View):
     def attribute(self, name: str, asking: Asking) -> Any:
         if len(self.programs) == 1:
             return self.programs[0].attribute(name, asking)
-        raise PathError(values.of_one(self.path, name, len(self.programs), "program"))
+        raise PathError(
+            values.of_programs(self.path, name, len(self.programs), name in OF_PROGRAMS)
+        )
 
     def item(self, key: Any, asking: Asking) -> Any:
         if isinstance(key, slice):

@@ -244,13 +244,14 @@ def of_programs(path: str, name: str, count: int, has_it: bool) -> str:
     return f"`{path}` is {count_of(count, 'program')}, and `.{name}` belongs to one equation"
 
 
-def of_equation(path: str, name: str) -> str:
+def of_equation(path: str, name: str, count: int = 1) -> str:
     """That something is asked of a program, and one of its equations has it."""
     if name in OF_OPERANDS:  # not each equation has it
         return f"`{path}` is a program; `.{name}` belongs to one equation that has such operands"
     if name == "contracts":
         return f"`{path}` is a program; `.{name}` belongs to one contraction, such as `dot_general`"
-    return f"`{path}` is a program; `.{name}` belongs to one equation, as in `{path}[0].{name}`"
+    example = f", as in `{path}[0].{name}`" if count else ", and it has none"
+    return f"`{path}` is a program; `.{name}` belongs to one equation{example}"
 
 
 def of_value(path: str, name: str, inputs: Sequence[Operand]) -> str:

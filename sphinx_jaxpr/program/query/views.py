@@ -537,7 +537,7 @@ class ProgramView(Equations):
         if name in PHASES:
             return self.in_this_phase(name, asking)
         if name in OF_EQUATIONS:
-            raise PathError(values.of_equation(self.path, name))
+            raise PathError(values.of_equation(self.path, name, len(self.equations)))
         raise PathError(values.no_attribute(self, name, OF_PROGRAMS, asking))
 
     def in_this_phase(self, phase: str, asking: Asking) -> Equations:

@@ -206,6 +206,7 @@ REFUSED = [
     ("len(dense) == 4 or dense.scan[scan].jaxpr.inputs[cary]", "did you mean `carry`"),
     ("len(dense) == 4 or branch[cond].branches[0].inputs['operand[0]']", "did you mean `operands`"),
     ('branch[cond].branches.type != "f32[8]"', "and `.type` belongs to one equation"),
+    ('nothing.type != "f32[8]"', "`.type` belongs to one equation, and it has none"),
     ("branch[cond].branches.carry == []", "and `.carry` belongs to one equation"),
     ("dense.scan[scan].jaxpr.carry == []", "`.carry` belongs to one equation that has such"),
     ('len(dense) == 4 or jax > "next"', '"next" is not a version'),

@@ -237,17 +237,29 @@ def which(block: QueryBlock, equations: Sequence[Equation], alone: Sequence[str]
     return f"{phases} ({'; '.join(rows)}{more})"
 
 
-def of_equation(path: str, name: str) -> str:
+def of_programs(path: str, name: str, count: int, has_it: bool) -> str:
+    """That something is asked of several programs, which may be what an equation has."""
+    if has_it or not count:
+        return of_one(path, name, count, "program")
+    return f"`{path}` is {count_of(count, 'program')}, and `.{name}` belongs to one equation"
+
+
+def of_equation(path: str, name: str, count: int = 1) -> str:
     """That something is asked of a program, and one of its equations has it."""
     if name in OF_OPERANDS:  # not each equation has it
         return f"`{path}` is a program; `.{name}` belongs to one equation that has such operands"
-    return f"`{path}` is a program; `.{name}` belongs to one equation, as in `{path}[0].{name}`"
+    if name == "contracts":
+        return f"`{path}` is a program; `.{name}` belongs to one contraction, such as `dot_general`"
+    example = f", as in `{path}[0].{name}`" if count else ", and it has none"
+    return f"`{path}` is a program; `.{name}` belongs to one equation{example}"
 
 
 def of_value(path: str, name: str, inputs: Sequence[Operand]) -> str:
     """That something is asked of an equation, and one of its values has it."""
     literals = [n for n, operand in enumerate(inputs) if operand.variable is None]
-    position = literals[0] if literals and name == "value" else 0
+    if name == "value" and not literals:
+        return f"`{path}` is an equation; `.{name}` belongs to a literal, and it reads none"
+    position = literals[0] if name == "value" else 0
     return (
         f"`{path}` is an equation; `.{name}` belongs to one value, as in"
         f" `{path}.inputs[{position}].{name}`"

@@ -169,6 +169,8 @@ REFUSED = [
     ("f[tanh].weak != 1", "write `True` or `False`"),
     ("f[mul].bytes < 9", "`sum(e.bytes for e in f[mul])`, or write `f[mul][0].bytes`"),
     ("f.inputs.bytes < 9", "`sum(v.bytes for v in f.inputs)`"),
+    ("f.contracts == ((1, 0),)", "belongs to one contraction, such as `dot_general`"),
+    ("f[tanh].value == 1", "belongs to a literal, and it reads none"),
     ("f[tanh].weak < 1", "can't compare true or false with a number"),
     ('f[tanh].size != "32"', "write `f[tanh].size != 32`"),
     (f'{LITERAL} == "0.1"', f"write `{LITERAL} == 0.1`"),

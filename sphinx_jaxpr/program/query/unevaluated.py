@@ -228,7 +228,7 @@ class Unevaluated:
         primitive = self.selected(node)
         if has := misplaced(primitive, word):
             listed = ", ".join(f"`.{name}`" for name in has)
-            raise PathError(f"`{primitive}` has no `.{word}`; its operands are {listed}")
+            raise PathError(f"`{primitive}` has no `.{word}`: it has {listed}")
 
     def selected(self, node: ast.expr) -> str:
         """The primitive that a path selects by its last words, or ``""``."""

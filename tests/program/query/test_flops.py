@@ -42,6 +42,7 @@ FUNCTIONS: dict[str, tuple[Callable[..., Any], tuple[Any, ...], int]] = {
     "moved": (lambda x: jnp.flip(x)[2:].reshape(2, 3).T, (V,), 0),
     "cast": (lambda x: lax.convert_element_type(x, jnp.bfloat16), (V,), 8),
     "arranged": (lambda x: lax.sort(x), (V,), 8 * 3),
+    "emptied": (lambda x: x[:0].sum(), (V,), 0),
     "summed": (lambda x: lax.cumsum(x), (V,), 7),
     "added": (lambda x: x.at[jnp.array([1, 2])].add(1.0, mode="drop"), (V,), 2),
     "factored": (lambda a: lax.linalg.cholesky(a, symmetrize_input=False), (M,), 72),

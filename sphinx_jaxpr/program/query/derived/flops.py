@@ -180,7 +180,7 @@ def _convolution(costed: Costed) -> int:
 
 def _reduction(costed: Costed) -> int:
     """All elements into fewer: one operation less for each result than it has elements."""
-    return costed.elements(0) - math.prod(costed.result())
+    return max(0, costed.elements(0) - math.prod(costed.result()))  # of no elements: none
 
 
 def _reduction_by_program(costed: Costed) -> int:

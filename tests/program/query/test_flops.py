@@ -115,6 +115,10 @@ def sine(primitive: str, result: str = "f32[8]", operand: str = "f32[8]") -> str
         (sine("sin", "f32[n,8]"), "`sin` has the size `n`, which is not a number"),
         (sine("sin", "token"), "`sin` has the type `token`, without a shape"),
         ("{ lambda ; a. let b = sin a in (b,) }", "a value whose type is not printed"),
+        (sine("sort[dimension=3]"), "`sort` has parameters that don't fit its operands"),
+        (sine("lu", "f32[]", "f32[]"), "`lu` has parameters that don't fit"),
+        (sine("reduce_window_sum[window_dimensions=(0,)]"), "`reduce_window_sum` has parameters"),
+        (sine("dot_general[dimension_numbers=(([7], [0]), ([], []))]"), "`dot_general` has para"),
         (sine("sort"), "`sort` has a parameter `dimension` that can't be read"),
         (sine("jit[jaxpr={ ??? }]"), "`jit` has no formula"),
         (

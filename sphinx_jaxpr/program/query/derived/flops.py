@@ -375,7 +375,16 @@ class Flops:
     def _of_equation(self, equation: Equation) -> int:
         self.asking.spend(8 + 4 * len(equation.parameters))
         inner = [self.asking.totals[self._key(program)] for program in self.run_by(equation)]
-        return _rule(equation)(Costed(self.held(equation), tuple(inner), self.asking.spend))
+        costed = Costed(self.held(equation), tuple(inner), self.asking.spend)
+        try:
+            count = _rule(equation)(costed)
+        except PathError:
+            raise
+        except (IndexError, ValueError, TypeError):
+            count = -1
+        if count < 0:  # of a text that JAX never prints
+            raise costed.error("has parameters that don't fit its operands")
+        return count
 
     def _key(self, program: Program) -> tuple[int, int]:
         return id(self.block), program.start

@@ -118,6 +118,6 @@ def type_problem(
         return f"unknown type `{text[:80]}`", str(parts._replace(dims=tuple(sizes)))
     known = {*symbols}  # numbers are printed without leading zeros
     for size in parts.dims:
-        if not (size.isdecimal() and size == str(int(size)) or size in known):
+        if not ((size.isdecimal() and size == str(int(size))) or size in known):
             return f"no axis has the size `{size[:40]}`", ""
     return "", ""

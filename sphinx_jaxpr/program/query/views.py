@@ -11,6 +11,7 @@ from ..glossary.kinds import kind_of
 from ..matching.match import ADDED, KEPT, RESHAPED
 from ..model import Equation, Parameter, Program
 from ..renames import table
+from ..text import series
 from . import values
 from .base import Asking, View
 from .blocks import PHASES, QueryBlock
@@ -239,9 +240,14 @@ class EquationView(View):
             raise PathError(
                 f"`{name}` is a parameter without a printed program: `{self.path}.params[{name}]`"
             )
+        if (name.endswith("jaxpr") and holding) or (name == "body" and len(holding) == 1):
+            programs = series([f"`{self.path}.{each}`" for each in holding], "and")
+            raise PathError(f"`{self.path}` has no `.{name}`; it holds {programs}")
         if name in values.OF_VALUES:
             raise PathError(values.of_value(self.path, name, self.equation.inputs))
-        raise PathError(values.no_attribute(self, name, (*holding, *OF_EQUATIONS), asking))
+        others = {*operands.OF_OPERANDS} - {*operands.words_of(self.equation)}
+        names = (each for each in (*holding, *OF_EQUATIONS) if each not in others)
+        raise PathError(values.no_attribute(self, name, names, asking))
 
     def words(self) -> str:
         return " ".join(self.text.split())

@@ -188,7 +188,7 @@ def _convolution(costed: Costed) -> int:
 
 def _reduction(costed: Costed) -> int:
     """All elements into fewer: one operation less for each result than it has elements."""
-    return costed.elements(0) - math.prod(costed.result())
+    return max(0, costed.elements(0) - math.prod(costed.result()))  # of no elements: none
 
 
 def _reduction_by_program(costed: Costed) -> int:
@@ -383,7 +383,16 @@ class Flops:
     def _of_equation(self, equation: Equation) -> int:
         self.asking.spend(8 + 4 * len(equation.parameters))
         inner = [self.asking.totals[self._key(program)] for program in self.run_by(equation)]
-        return _rule(equation)(Costed(self.held(equation), tuple(inner), self.asking.spend))
+        costed = Costed(self.held(equation), tuple(inner), self.asking.spend)
+        try:
+            count = _rule(equation)(costed)
+        except PathError:
+            raise
+        except (IndexError, ValueError, TypeError):
+            count = -1
+        if count < 0:  # of a text that JAX never prints
+            raise costed.error("has parameters that don't fit its operands")
+        return count
 
     def _key(self, program: Program) -> tuple[int, int]:
         return id(self.block), program.start

@@ -7,6 +7,7 @@ message proposes what is refused.
 
 from __future__ import annotations
 
+import ast
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -94,6 +95,17 @@ def _tried(function: Callable[..., Any], text: str, scope: Scope, inside: str) -
     return ""
 
 
+def _says_nothing(text: str) -> bool:
+    """Whether a thing is compared with itself, as two names here may be one attribute's."""
+    tree = tree_of(text)
+    pairs = (
+        (ast.dump(node.left), ast.dump(node.comparators[0]))
+        for node in ast.walk(tree or ast.Pass())
+        if isinstance(node, ast.Compare)
+    )
+    return any(left == right for left, right in pairs)
+
+
 def candidates(text: str, scope: Scope, inside: str = "") -> Iterator[str]:
     """Rewritten forms of an expression, the most careful first; they may be wrong, too.
 
@@ -109,6 +121,6 @@ def candidates(text: str, scope: Scope, inside: str = "") -> Iterator[str]:
             after = written(Rewriting(scope, inside, rewrites_all).visit(tree))
         except (RecursionError, ValueError):
             return
-        if after not in (before, last) and len(after) <= MAX_PROPOSAL:
+        if after not in (before, last) and len(after) <= MAX_PROPOSAL and not _says_nothing(after):
             last = after
             yield after

@@ -18,9 +18,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 from .base import Version
 from .blocks import PHASES
-from .derived.operands import OF_OPERANDS, misplaced
+from .derived.operands import BRANCH, OF_OPERANDS, OF_RESULTS, misplaced
 from .equality import versions
-from .facts.words import ArrayType, AxisName, Kind
+from .facts.words import ArrayType, AxisName, Kind, NumberName
 from .lets import BrokenLet, needed, parsed
 from .scope import BlockView
 from .syntax import FUNCTIONS, VERSIONS, NoProgram, PathError, nearest
@@ -50,9 +50,10 @@ _OF_ATTRIBUTES: Final[dict[str, _Vocabulary]] = {
     "kind": Kind,
     "varying": AxisName,
     "params": ParameterName,
+    "value": NumberName,
 }
 #: Those with words as elements, not in one text.
-_COLLECTIONS: Final = frozenset({"params", "varying"})
+_COLLECTIONS: Final = frozenset({"params", "varying", "value"})
 _OF_ERRORS: Final = ("type", "message")
 #: What a path may point at.
 _PROGRAM: Final = "a program"
@@ -275,6 +276,23 @@ class Unevaluated:
         if block is not None and block.printed is not None and block.printed.program is not None:
             leaves = BlockView(block).program().attribute(side, self.asking)
             leaves.item(word, self.asking)
+        elif side == "inputs" and self.is_inside(node):
+            name = word.partition("[")[0]
+            if name not in OF_OPERANDS or name in OF_RESULTS | {BRANCH}:
+                near = nearest(name, [each for each in OF_OPERANDS if each not in OF_RESULTS])
+                raise PathError(f"`{self.expression.segment(node)}.inputs` has no `{word}`{near}")
+
+    def is_inside(self, node: ast.expr) -> bool:
+        """Whether a path ends with a program that an equation holds."""
+        match node:
+            case ast.Attribute(value=inner, attr=name) if name.endswith("jaxpr"):
+                return self.sort(inner) == _EQUATION
+            case ast.Subscript(value=ast.Attribute(value=inner, attr="branches")):
+                return self.sort(inner) == _EQUATION
+            case ast.Subscript(value=ast.Attribute(value=inner, attr="params"), slice=key):
+                names = (part.id for part in _names(key))
+                return self.sort(inner) == _EQUATION and any(n.endswith("jaxpr") for n in names)
+        return False
 
     def sort(self, node: ast.expr) -> str:
         """What a path points at, as far as its words say: a key of `_OF_SORTS`, or ``""``."""

@@ -21,7 +21,7 @@ from .blocks import PHASES
 from .derived.flops import cannot_contract
 from .derived.operands import OF_OPERANDS, misplaced, unknown_inside
 from .equality import versions
-from .facts.words import ArrayType, AxisName, Kind
+from .facts.words import ArrayType, AxisName, Kind, NumberName
 from .lets import BrokenLet, needed, parsed
 from .scope import BlockView
 from .syntax import VERSIONS, NoProgram, PathError, nearest
@@ -51,9 +51,10 @@ _OF_ATTRIBUTES: Final[dict[str, _Vocabulary]] = {
     "kind": Kind,
     "varying": AxisName,
     "params": ParameterName,
+    "value": NumberName,
 }
 #: Those with words as elements, not in one text.
-_COLLECTIONS: Final = frozenset({"params", "varying"})
+_COLLECTIONS: Final = frozenset({"params", "varying", "value"})
 _OF_ERRORS: Final = ("type", "message")
 #: What a path may point at.
 _PROGRAM: Final = "a program"

@@ -199,6 +199,9 @@ REFUSED = [
     ("f[log].index + 1 < f.again[log].index", "different programs"),
     ("max(e.index for e in f.all) > 3", "different programs"),
     ("len({e.index for e in f.all} | {f[log].index, f.again[log].index}) < 0", "different"),
+    (f'len(f) > 3 or {LITERAL} == "0.1"', "is a text"),
+    ('len(f) > 3 or "0.1" in [v.value for v in f[mul][0].inputs]', "is a text"),
+    ('len(f) > 3 or f["while"].body_jaxpr.inputs[crary]', "did you mean `carry`?"),
     ("f[tanh].sise == 3", "did you mean `size`?"),
 ]
 

@@ -14,6 +14,15 @@ NOT_FINITE: Final = {"inf": math.inf, "-inf": -math.inf, "nan": math.nan}
 _LIKELY: Final = ("f32", "bf16", "f16")
 
 
+def check_number(text: str) -> None:
+    """An error for a text that is the name of no number."""
+    if text not in NOT_FINITE:
+        raise PathError(
+            f'`"{text[:40]}"` is a text, and the value of a literal is a number; only "inf",'
+            ' "-inf" and "nan" are written as texts'
+        )
+
+
 class LiteralNumber(float):
     """The number of a literal with a floating-point dtype; ``dtype`` is ``""`` if unknown.
 
@@ -47,11 +56,7 @@ class LiteralNumber(float):
 
     def is_called(self, text: str) -> bool:
         """Whether it is ``"inf"``, ``"-inf"`` or ``"nan"``; an error for any other text."""
-        if text not in NOT_FINITE:
-            raise PathError(
-                f'`"{text[:40]}"` is a text, and the value of a literal is a number; only "inf",'
-                ' "-inf" and "nan" are written as texts'
-            )
+        check_number(text)
         return self == NOT_FINITE[text]
 
     def ordered(self, other: Any) -> tuple[float, float]:

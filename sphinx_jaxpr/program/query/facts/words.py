@@ -11,6 +11,7 @@ from ...text import similar
 from ..base import Asking
 from ..syntax import PathError
 from ..vocabulary import Listed, Word, near_word, unknown_word
+from .numbers import NOT_FINITE, check_number
 from .types import canonical_type, type_parts, type_problem
 
 
@@ -70,6 +71,21 @@ class Kind(Listed):
     what = "kind"
     words = tuple(KINDS)
     meant: ClassVar = MEANT_KINDS
+
+
+class NumberName(Word):
+    """A number of a literal that is written as a text, since it has no digits."""
+
+    __slots__ = ()
+    what = "number"
+
+    @classmethod
+    def check(cls, text: str, asking: Asking) -> None:
+        check_number(text)
+
+    @classmethod
+    def known(cls, asking: Asking) -> Iterable[str]:
+        return NOT_FINITE
 
 
 class AxisName(Word):

@@ -370,6 +370,9 @@ class Claims(Writer):
             f"{value} in {path}.{'inputs' if len(program.inputs) else 'variables'}",
             f"{one} in {path}[{bracket(self.dice.choice(program.items).primitive)}]",
             f"{one} == {two}",
+            f"reads({one}, {two})",
+            f"depends({one}, {two})",
+            f"depends({one}, {two}.outputs[{self.dice.randrange(made)}])",
             f"{one}.index {self.dice.choice(SIGNS)} {two}.index",
             f"{one}.index {self.dice.choice(SIGNS)} {self.dice.randrange(len(program.items))}",
         )

@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from itertools import product
 from typing import Any
 
-from .phases import is_literal, loop_sizes, params_of
+from .phases import is_literal, loop_sizes, params_of, programs_in
 
 
 class Refused(Exception):
@@ -267,6 +267,12 @@ class ProgramMeanings:
         read = {id(v): v for e in back for v in e.raw.invars if not is_literal(v)}
         if any(key in outside for key in read):
             raise Unsure("an equation without a phase has made it")
+        given = {id(v) for v in (*self.body.invars, *self.body.constvars)}
+        for equation in self.body.eqns:
+            if any(id(v) in given for v in equation.invars):
+                given.update(id(v) for v in equation.outvars)
+        if any(key not in given | made for key in read):
+            raise Unsure("made of numbers alone: a value, or the cotangents of a Jacobian")
         found = [v for v in read.values() if id(v) not in made | self.world.aims]
         return self._values(found)
 
@@ -283,15 +289,28 @@ def reads(reader: Any, source: Any) -> bool:
 
 
 def depends(reader: Any, source: Any) -> bool:
-    """The same, also through other equations."""
-    reached = {id(v) for v in _sources(source)}
-    equation = _one(reader)
-    for other in equation.program.body.eqns:
-        if any(id(v) in reached for v in other.invars):
-            reached.update(id(v) for v in other.outvars)
-            if other is equation.raw:
-                return True
-    return False
+    """The same, also through other equations.
+
+    A result of several, or of a program inside, may depend on some operands alone; a reference
+    on what another equation has stored.
+    """
+    surely = {id(v) for v in _sources(source)}
+    perhaps, equation = set(surely), _one(reader)
+    body = equation.program.body
+    if any(hasattr(v.aval, "inner_aval") for e in body.eqns for v in (*e.invars, *e.outvars)):
+        raise Unsure("a reference")
+    for other in body.eqns:
+        is_plain = len(other.outvars) == 1 and not any(map(programs_in, other.params.values()))
+        if other is equation.raw:
+            break
+        if is_plain and any(id(v) in surely for v in other.invars):
+            surely.update(id(v) for v in other.outvars)
+        if any(id(v) in perhaps for v in other.invars):
+            perhaps.update(id(v) for v in other.outvars)
+    operands = {id(v) for v in equation.raw.invars}
+    if not operands & surely and operands & perhaps:
+        raise Unsure("it hangs on what is inside an equation")
+    return bool(operands & surely)
 
 
 def _one(thing: Any) -> Any:

@@ -134,7 +134,7 @@ CASES: dict[str, tuple[str, Given, Given, Given]] = {
     ),
 }  # fmt: skip
 SOFT = (lambda x: jax.nn.softmax(x.astype(jnp.float32)), (jnp.ones(4, jnp.bfloat16),))
-LATE = (lambda x: jax.nn.softmax(x).astype(jnp.float32), (jnp.ones(4, jnp.bfloat16),))
+LATE = (lambda x: jax.nn.softmax(x).astype(jnp.bfloat16), (X,))
 HALF = jnp.ones((32, 64), jnp.bfloat16)
 ALONE: dict[str, tuple[Given, Given]] = {
     '"no collective appears"': ((_over(P("data")), (X,)), (_broadcast, (X,))),

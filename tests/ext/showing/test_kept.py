@@ -44,7 +44,7 @@ def test_headers_say_what_is_kept(tmp_path: Path) -> None:
     files = {"src/kept.py": CODE, "docs/index.md": MYST, "docs/other.rst": RST}
     built = Project(tmp_path, files).build("html", "-W")
     assert built.code == 0, built.stderr
-    for page, name in (("index", "kernel"), ("other", "other")):
+    for page in ("index", "other"):
         headers = {
             figure["id"].rpartition(".")[2]: " ".join(
                 figure.select_one("summary").get_text().split()

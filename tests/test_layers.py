@@ -68,6 +68,7 @@ FLOORS: dict[str, tuple[tuple[str, ...], ...]] = {
     "program/": (
         (
             "text.py",
+            "python.py",
             "dtypes.py",
             "rounding.py",
             "functions.py",

@@ -8,7 +8,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from importlib.resources import files
-from typing import Any
+from typing import TypedDict
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,12 +123,25 @@ class Renames:
         return ""
 
 
-def _primitives(row: dict[str, Any]) -> tuple[str, ...]:
+class _RenameRow(TypedDict, total=False):
+    """A row about a parameter, as the file has it."""
+
+    primitive: str | list[str]
+    old: str
+    new: list[str]
+    carries: bool
+    neutral: list[str]
+    groups: dict[str, int]
+    seen: str
+    note: str
+
+
+def _primitives(row: _RenameRow) -> tuple[str, ...]:
     given = row["primitive"]
     return (given,) if isinstance(given, str) else tuple(given)
 
 
-def _parameter(row: dict[str, Any]) -> ParameterRename:
+def _parameter(row: _RenameRow) -> ParameterRename:
     return ParameterRename(
         primitives=_primitives(row),
         old=row["old"],

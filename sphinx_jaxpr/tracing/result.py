@@ -457,7 +457,8 @@ def headline(error: TraceError) -> str:
         subject = "the page's code" if error.module == PAGE else f"the import of {error.module}"
         text = f"{subject} failed: {text}"
     if error.searched:
-        text = followed(text, f"searched {', '.join(error.searched)}")
+        roots = f"searched {', '.join(error.searched)}"
+        text += f" ({roots})" if text.endswith("?") else f"; {roots}"
     return text
 
 

@@ -6,15 +6,9 @@ transform starts there.  Its function is entered in ``worker/transforms/table.py
 
 from __future__ import annotations
 
-import difflib
-import re
-import string
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
-
-from ..program.dtypes import DTYPES, KEYS, MEANT_DTYPES
-from ..program.text import shorten
 
 # --- the values
 
@@ -110,7 +104,7 @@ Value: TypeAlias = (
 )
 
 
-def _inside(value: Any) -> Iterable[Any]:
+def inside(value: Any) -> Iterable[Any]:
     """The values directly in a value."""
     if isinstance(value, Call):
         return value.values
@@ -122,7 +116,7 @@ def _inside(value: Any) -> Iterable[Any]:
 def parts_of(value: Any) -> Iterator[Any]:
     """A value and all values in it."""
     yield value
-    for part in _inside(value):
+    for part in inside(value):
         yield from parts_of(part)
 
 
@@ -241,78 +235,7 @@ TRANSFORMS: Final[Mapping[str, Transform]] = {
 }
 
 
-# --- the likely meaning of a value that isn't written in the language of the options
-
-_SHORT: Final[dict[str, str]] = {
-    **{long: short for short, long in DTYPES.items()},
-    **MEANT_DTYPES,
-}
-#: A spec behind a colon, as in ``x: f32[2,3]``.
-_SPEC: Final = re.compile(r":\s*([\w.]+(?:<\w+>)?\[[\w\s,@()]*\])")
-_SINGLE: Final = {"true": "True", "false": "False", "none": "None", "null": "None"}
-_ENDLESS: Final = {"inf": "inf", "infinity": "inf", "nan": "nan"}
-
-
-def meant_dtype(name: str) -> str:
-    """The dtype that a wrong name means, ``""`` if none is near: ``jnp.float32``."""
-    last = name.rpartition(".")[2].lower()
-    if last in DTYPES:
-        return last
-    if last in _SHORT:
-        return _SHORT[last]
-    letters = _letters(last)
-    alike = [dtypes for dtypes in DTYPES if _letters(dtypes) == letters]
-    dtypes = alike or [*DTYPES, *KEYS]
-    near = difflib.get_close_matches(last, dtypes, n=1, cutoff=0.5)
-    longer = [dtype for dtype in alike if dtype.startswith(f"{last}_")]
-    return (longer or near or [""])[0]
-
-
-def _letters(name: str) -> str:
-    return name[: len(name) - len(name.lstrip(string.ascii_lowercase))]
-
-
-def meant_name(name: str) -> str:
-    """The value meant by a name that does not exist: ``f32`` is ``f32[]``."""
-    last = name.rpartition(".")[2]
-    short = {long: short for short, long in DTYPES.items()}.get(last, last)
-    if short in DTYPES or name in KEYS:
-        return f"{short}[]"
-    return {**_ENDLESS, **_SINGLE}.get(last.lower(), "")
-
-
-def meant_call(value: Any) -> str:
-    """The value that a call means, ``""`` if there is none: ``float("-inf")``."""
-    if isinstance(value, Call) and value.name == "float" and len(value.values) == 1:
-        text = str(value.values[0]).strip().lower()
-        sign = "-" if text.startswith("-") else ""
-        if number := _ENDLESS.get(text.lstrip("+-"), ""):
-            return f"{sign}{number}"
-    return ""
-
-
-#: How deep calls may be nested in each other where a page gives an argument as it is.
-MAX_CALLS: Final = 4
-
-
-def unfit(value: Any, calls: int = 0) -> str:
-    """Why a page can't give a value as it is, untraced, or ``""``; ``calls`` are around it."""
-    if isinstance(value, (Aval, Ref)):
-        return f"is a spec, {value}: specs belong in args"
-    if meant := meant_call(value):
-        return f"is a call; write {meant}"
-    calls += isinstance(value, Call)
-    if calls > MAX_CALLS:
-        return f"has more than {MAX_CALLS} calls inside each other: write a function for it"
-    return next(filter(None, (unfit(part, calls) for part in _inside(value))), "")
-
-
-def meant_array(value: Any) -> str:
-    """The array whose shape a tuple of numbers looks like, ``""`` if it does not."""
-    if not isinstance(value, (tuple, list)) or not value:
-        return ""
-    sizes = [size for size in value if type(size) is int and size > 0]
-    return str(Aval("f32", tuple(sizes))) if len(sizes) == len(value) else ""
+# --- values as Python source
 
 
 def call_source(call: Call, source: Callable[[Any], str], name: str = "") -> str:
@@ -320,23 +243,6 @@ def call_source(call: Call, source: Callable[[Any], str], name: str = "") -> str
     listed = [source(value) for value in call.arguments]
     listed += [f"{key}={source(value)}" for key, value in call.keywords]
     return f"{name or call.name}({', '.join(listed)})"
-
-
-def separating(before: str, rest: str) -> str:
-    """A hint for a character that is found instead of a comma, behind the text ``before``."""
-    if rest.startswith("@"):
-        return "; mesh axes follow a dimension, as in f32[4@a,8]"
-    if rest.startswith(":"):
-        name = re.split(r"[,\n]", before)[-1].strip()
-        spec = _SPEC.match(rest)
-        if name.isidentifier() and spec is not None:
-            return f"; write {shorten(f'{name}={spec[1]}')[1:-1]}"
-        return "; a name is joined with '=', as in x=f32[8]"
-    if rest.startswith("{"):
-        return "; a mutable array is written Ref{f32[3]}"
-    if rest[:1] in set("+-*/%"):
-        return "; options compute nothing: name an attribute of the target's module"
-    return ""
 
 
 def nested_source(value: Any, source: Callable[[Any], str]) -> str:

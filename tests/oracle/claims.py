@@ -17,9 +17,11 @@ from . import sides
 from .adapter import NAME
 from .corpus import Traced
 from .costs import parts
+from .dataflow import Refused, Unsure
 from .facts import Aligned
+from .language import truth
 from .phases import is_store
-from .reading import Program, Refused, Unsure, Uses, truth
+from .reading import Program, Uses
 from .report import Report
 
 KNOWN = "sin cos tanh exp log mul add sub div dot_general while cond scan atan2 erf_inv".split()
@@ -370,9 +372,6 @@ class Claims(Writer):
             f"{value} in {path}.{'inputs' if len(program.inputs) else 'variables'}",
             f"{one} in {path}[{bracket(self.dice.choice(program.items).primitive)}]",
             f"{one} == {two}",
-            f"reads({one}, {two})",
-            f"depends({one}, {two})",
-            f"depends({one}, {two}.outputs[{self.dice.randrange(made)}])",
             f"{one}.index {self.dice.choice(SIGNS)} {two}.index",
             f"{one}.index {self.dice.choice(SIGNS)} {self.dice.randrange(len(program.items))}",
         )

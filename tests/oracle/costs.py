@@ -138,28 +138,33 @@ def total(program: Any) -> int | None:
 
 
 def _dot(raw: Any) -> int:
-    """Each element of the left meets each position of the right that is not shared."""
-    (_, contracted), (_, batch) = params_of(raw)["dimension_numbers"]
-    shape = raw.invars[1].aval.shape
-    free = [n for axis, n in enumerate(shape) if axis not in (*contracted, *batch)]
-    return 2 * size(raw.invars[0]) * math.prod(free)
+    """Two for each element of the result and each position that is summed over."""
+    shape = raw.invars[0].aval.shape
+    summed = [shape[axis] for axis, _ in contracts(raw, "dot_general") or ()]
+    return 2 * size(raw.outvars[0]) * math.prod(summed)
 
 
 def _convolution(raw: Any) -> int:
-    """Each position of the result with each of the kernel, as XLA's analysis goes through them."""
-    params, left, right = params_of(raw), raw.invars[0].aval, raw.invars[1].aval
-    numbers, result = params["dimension_numbers"], raw.outvars[0].aval
-    count = left.shape[numbers.lhs_spec[0]] // params["batch_group_count"]
-    count *= right.shape[numbers.rhs_spec[1]] * result.shape[numbers.out_spec[1]]
-    for n, (stride, (low, _)) in enumerate(
-        zip(params["window_strides"], params["padding"], strict=True)
+    """Counted one window and one tap after the other, axis by axis."""
+    params = params_of(raw)
+    numbers = params["dimension_numbers"]
+    given, kernel = (operand.aval.shape for operand in raw.invars)
+    made = raw.outvars[0].aval.shape
+    pairs = 1
+    for axis, (image, window, result) in enumerate(
+        zip(numbers.lhs_spec[2:], numbers.rhs_spec[2:], numbers.out_spec[2:], strict=True)
     ):
-        dilation, spread = params["lhs_dilation"][n], params["rhs_dilation"][n]
-        end = left.shape[numbers.lhs_spec[2 + n]] * dilation
-        places = itertools.product(
-            range(result.shape[numbers.out_spec[2 + n]]),
-            range(right.shape[numbers.rhs_spec[2 + n]]),
+        before, _ = params["padding"][axis]
+        stride, holes = params["window_strides"][axis], params["lhs_dilation"][axis]
+        steps = params["rhs_dilation"][axis]
+        pairs *= sum(
+            # The position of the tap on the operand without padding: an element, not a hole.
+            0 <= position <= (given[image] - 1) * holes and position % holes == 0
+            for start, tap in itertools.product(range(made[result]), range(kernel[window]))
+            for position in [start * stride + tap * steps - before]
         )
-        starts = (place * stride + part * spread - low for place, part in places)
-        count *= sum(0 <= start < end and start % dilation == 0 for start in starts)
-    return 2 * count
+    channels, features = kernel[numbers.rhs_spec[1]], made[numbers.out_spec[1]]
+    batch = made[numbers.out_spec[0]]
+    if params["batch_group_count"] > 1:  # each feature sees its own part of the batch
+        batch = given[numbers.lhs_spec[0]] // params["batch_group_count"]
+    return 2 * batch * features * channels * pairs

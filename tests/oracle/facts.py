@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -10,8 +11,10 @@ import numpy as np
 
 from .corpus import Traced
 from .costs import CONTRACTING, RESULTS, WORDS
+from .data import plain, short
+from .dataflow import Refused, Unsure
 from .phases import is_literal, is_program, is_store, params_of, programs_in
-from .reading import Block, Equation, Program, Refused, Unsure, plain, short
+from .reading import Block, Equation, Program
 from .report import Report
 
 #: Programs of one block that are looked at; a text has no more characters than this.
@@ -435,6 +438,7 @@ def whole(aligned: Aligned) -> None:
     for phase in ("forward", "tangent", "transpose", "recomputed"):
         _phase(aligned, phase)
     _names(aligned, block)
+    _residuals(aligned)
     for a, b in ((f"same({name}, {name})", True), (f"same({name}[:], {name}[:])", True)):
         if deep:
             report.check("same", f"{aligned.where}: {a}", _judged(ask, a), b)
@@ -480,3 +484,32 @@ def _names(aligned: Aligned, block: Block) -> None:
             asked = f'{name}.inputs["{leaf}"] == {name}.inputs[{place}]'
             found = _judged(ask, asked)
             aligned.report.check("names", f"{aligned.where}: {asked}", found, True)
+
+
+def _residuals(aligned: Aligned) -> None:
+    """What is kept for the way back."""
+    block, ask, name = aligned.block, aligned.traced.product.ask, aligned.name
+    report = aligned.report
+    try:
+        if not any(e.phase in ("transpose", "recomputed") for e in block):
+            return
+        if re.search("hessian|jacrev", name):
+            raise Unsure("JAX makes cotangents in the program, and they are none")
+        known = _places(block)
+        oracle = sorted(known[id(v.thing)] for v in block.residuals)
+    except (Unsure, KeyError):
+        report.skipped["residuals"] += 1
+        return
+    try:
+        places = {view: n for n, view in enumerate(ask(f"[v for v in {name}.variables]"))}
+        product: Any = sorted(places[view] for view in ask(f"[v for v in {name}.residuals]"))
+    except ValueError as error:
+        product = error
+    report.check("residuals", aligned.where, product, oracle, 1 + len(oracle))
+
+
+def _places(block: Any) -> dict[int, int]:
+    """The variables of a block by their ids; with a store among them, sides may differ."""
+    if any(is_store(equation, block.body) for equation in block.body.eqns):
+        raise Unsure("a store")
+    return {id(v.thing): n for n, v in enumerate(block.variables)}

@@ -9,9 +9,9 @@ from typing import Any
 
 from .adapter import NAME
 from .corpus import Traced
+from .data import shape_of
 from .facts import Aligned
 from .phases import body_of, is_program, params_of, programs_in
-from .reading import shape_of
 from .report import Report
 
 Problem = str

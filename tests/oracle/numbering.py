@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
+from .language import normal
 from .phases import body_of, is_literal, loop_sizes, params_of, placed, programs_in
-from .reading import normal
 
 #: What runs its program once on its operands: its results are those of the program.
 CALLS = {

@@ -16,10 +16,11 @@ KINDS = {
     " erf erf_inv atan2 floor ceil round is_finite add_any",
     "control flow": "scan while cond",
     "call": "jit pjit closed_call checkpoint remat2 custom_jvp_call custom_vjp_call",
-    "collective": "psum psum_invariant pmax pmin all_gather all_gather_invariant all_to_all"
+    "collective": "psum psum2 psum_invariant pmax pmin all_gather all_gather_invariant all_to_all"
     " reduce_scatter ppermute",
     "sharding": "pvary shard_map axis_index reshard sharding_constraint",
     "contraction": "dot_general",
+    "convolution": "conv_general_dilated",
     "reduction": "reduce_sum reduce_max reduce_min reduce_prod reduce_and reduce_or argmax argmin",
     "conversion": "convert_element_type bitcast_convert_type",
     "shape": "reshape broadcast_in_dim transpose squeeze concatenate rev pad",

@@ -1,31 +1,21 @@
 """The oracle's views over jaxpr objects.
 
 They are written so that Python's own ``eval`` of an expression over them gives what is
-true: see :func:`truth`.  Nothing of the product is imported; meanings are those of the
+true: see ``language.py``.  Nothing of the product is imported; meanings are those of the
 reference (``docs/reference/paths.md``).
 """
 
 from __future__ import annotations
 
-import ast
-import builtins
-import enum
-import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property
 from typing import Any
 
 from . import costs, quantities
-from .meanings import (
-    EquationMeanings,
-    ProgramMeanings,
-    Refused,
-    Unsure,
-    ValueMeanings,
-    depends,
-    reads,
-)
+from .data import Dtype, effect_name, plain, shape_of, short, word
+from .dataflow import Refused, Unsure, residuals
+from .listed import Listed
 from .phases import (
     UNKNOWN,
     Phases,
@@ -37,42 +27,8 @@ from .phases import (
     results,
 )
 
-_SHORT = {"float": "f", "bfloat": "bf", "int": "i", "uint": "u", "complex": "c"}
 
-
-def short(name: Any) -> str:
-    """``f32`` of ``float32``: the name that jaxprs print."""
-    text = "float0" if "float0" in str(name) else str(name)
-    found = re.fullmatch(r"(bfloat|float|uint|int|complex)(\d+.*)", text)
-    return _SHORT[found[1]] + found[2] if found and text != "float0" else text
-
-
-class Dtype(str):
-    """A dtype, equal by any of its names."""
-
-    __slots__ = ()
-
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, str):
-            raise Refused(f"a dtype and {other!r}")
-        return short(str(self)) == short(str(other))
-
-    def __ne__(self, other: object) -> bool:
-        return not self == other
-
-    def __hash__(self) -> int:
-        return hash(short(str(self)))
-
-
-def shape_of(aval: Any) -> tuple[Any, ...]:
-    """The shape of an abstract value."""
-    found = getattr(aval, "shape", None)
-    if found is None:
-        raise Refused(f"{aval} has no shape")
-    return tuple(int(size) if hasattr(size, "__index__") else str(size) for size in found)
-
-
-class Value(ValueMeanings):
+class Value:
     """A value in a program; equal to itself alone."""
 
     def __init__(self, program: Program, thing: Any, bare: bool = False) -> None:
@@ -161,49 +117,6 @@ class Value(ValueMeanings):
         return Uses(self.program.world, [Equation(self.program, place) for place in found])
 
 
-class Listed:
-    """An ordered collection."""
-
-    what = "thing"
-
-    def __init__(self, world: Block | None, items: Iterable[Any]) -> None:
-        self.world = world
-        self.items = list(items)
-
-    def __len__(self) -> int:
-        return len(self.items)
-
-    def __iter__(self) -> Iterator[Any]:
-        return iter(self.items)
-
-    def __bool__(self) -> bool:
-        return bool(self.items)
-
-    def __contains__(self, other: object) -> bool:
-        return any(item == other for item in self.items)
-
-    def only(self) -> Any:
-        """The one element."""
-        if len(self.items) != 1:
-            raise Refused(f"{len(self.items)} of {self.what}")
-        return self.items[0]
-
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("_"):
-            raise AttributeError(name)
-        return getattr(self.only(), name)
-
-    def at(self, key: Any) -> Any:
-        """An element by its place, or a slice."""
-        if isinstance(key, slice):
-            if key.start is not None and key.start > len(self.items):
-                raise Refused("a slice that begins beyond the end")
-            return self.items[key]
-        if not -len(self.items) <= key < len(self.items):
-            raise Refused(f"no [{key}] of {len(self.items)}")
-        return self.items[key]
-
-
 class Values(Listed):
     """Values in order; inputs of a block have names."""
 
@@ -236,11 +149,6 @@ class Values(Listed):
         if name not in arguments:
             raise Refused(f"no input {name}")
         return found[0] if len(found) == 1 else Values(self.world, found)
-
-
-def word(key: Any) -> str:
-    """What stands in brackets; a function of Python may be meant as the primitive."""
-    return key.__name__ if callable(key) else str(key)
 
 
 class Equations(Listed):
@@ -316,7 +224,7 @@ class Uses(Equations):
         return hash(len(self))
 
 
-class Program(ProgramMeanings, Equations):
+class Program(Equations):
     """A jaxpr: a collection of its own equations, and more."""
 
     what = "programs"
@@ -391,6 +299,10 @@ class Program(ProgramMeanings, Equations):
     @property
     def flops(self) -> int:
         return counted(lambda: costs.total(self.body))
+
+    @property
+    def residuals(self) -> Values:
+        return self._values(residuals(self))
 
     @property
     def all(self) -> Equations:
@@ -481,12 +393,6 @@ def _inside(body: Any) -> list[Any]:
     return [body_of(p) for e in body.eqns for v in params_of(e).values() for p in programs_in(v)]
 
 
-def effect_name(effect: Any) -> str:
-    """The name of an effect, free of what differs from run to run."""
-    text = re.sub(r"\bVar\(id=\d+\):?", "", str(effect))
-    return type(effect).__name__ if re.search(r"0x[0-9a-f]{6,}", text) else text
-
-
 class Params:
     """The parameters of an equation."""
 
@@ -511,30 +417,7 @@ class Params:
         return self.equation.program_of(name) if programs_in(value) else plain(value)
 
 
-def plain(value: Any) -> Any:
-    """A parameter as a value of the language; :class:`Unsure` where it is none."""
-    if value is None or isinstance(value, (bool, str)):
-        return value
-    if isinstance(value, enum.Enum):  # some are numbers too, and print as words
-        return _unsure(value)
-    if isinstance(getattr(value, "kind", None), str) and hasattr(value, "itemsize"):
-        return Dtype(short(value)) if not getattr(value, "shape", ()) else _unsure(value)
-    if hasattr(value, "_fields") or hasattr(value, "__dataclass_fields__"):
-        return _unsure(value)
-    if isinstance(value, (tuple, list)):
-        return tuple(plain(item) for item in value)
-    if isinstance(value, (int, float)):
-        return value
-    if hasattr(value, "__index__"):
-        return int(value)
-    return _unsure(value)
-
-
-def _unsure(value: Any) -> Any:
-    raise Unsure(repr(value))
-
-
-class Equation(EquationMeanings):
+class Equation:
     """One equation; equal to itself alone."""
 
     def __init__(self, program: Program, place: int) -> None:
@@ -681,114 +564,3 @@ class Held(Listed):
 
     def __getitem__(self, key: Any) -> Any:
         return self.at(key)
-
-
-# -- functions of the language
-
-
-def ops(thing: Any) -> tuple[str, ...]:
-    """The names of primitives in order."""
-    return (thing.primitive,) if isinstance(thing, Equation) else tuple(e.primitive for e in thing)
-
-
-def same(one: Any, two: Any, shapes: bool = True) -> bool:
-    """Whether two programs or lists of equations are equal up to names of variables."""
-    one, two = (Equations(None, [t]) if isinstance(t, Equation) else t for t in (one, two))
-    if isinstance(one, Program) and isinstance(two, Program):
-        return _Form(shapes).program(one.body) == _Form(shapes).program(two.body)
-    return _Form(shapes).equations(one) == _Form(shapes).equations(two)
-
-
-class _Form:
-    """A program in which values are numbers."""
-
-    def __init__(self, shapes: bool = True) -> None:
-        self.shapes = shapes
-        self.numbers: dict[int, int] = {}
-
-    def bind(self, variable: Any) -> tuple[int, str]:
-        self.numbers[id(variable)] = len(self.numbers)
-        return self.numbers[id(variable)], self.type(variable)
-
-    def type(self, operand: Any) -> str:
-        return str(operand.aval) if self.shapes else str(getattr(operand.aval, "dtype", ""))
-
-    def read(self, operand: Any) -> Any:
-        if is_literal(operand):
-            return self.type(operand), repr(operand.val)
-        if id(operand) not in self.numbers:
-            return "first", self.bind(operand)
-        return self.numbers[id(operand)]
-
-    def program(self, body: Any) -> Any:
-        heads = [self.bind(v) for v in (*body.constvars, *body.invars)]
-        rows = [self.equation(e) for e in body.eqns]
-        return heads, rows, [self.read(v) for v in body.outvars]
-
-    def equations(self, listed: Any) -> Any:
-        return [self.equation(e.raw) for e in listed]
-
-    def equation(self, raw: Any) -> Any:
-        reads = [self.read(v) for v in raw.invars]
-        # Where shapes don't count, nor do the parameters that name sizes; programs do.
-        given = sorted(params_of(raw).items())
-        params = [(n, normal(v)) for n, v in given if self.shapes or programs_in(v)]
-        return raw.primitive.name, reads, [self.bind(v) for v in raw.outvars], params
-
-
-def normal(value: Any) -> Any:
-    """A parameter in a form that can be compared."""
-    if is_program(value):
-        return "program", _Form().program(body_of(value))
-    if isinstance(value, dict):
-        return "dict", [(key, normal(item)) for key, item in value.items()]
-    if isinstance(value, (tuple, list)):
-        return type(value).__name__, [normal(item) for item in value]
-    if callable(value) and not isinstance(value, type):
-        return "function", type(value).__name__
-    return re.sub(r"0x[0-9a-f]{6,}", "0x", f"{type(value).__name__} {value!r}")
-
-
-# -- truth of an expression
-
-
-class _Adapted(ast.NodeTransformer):
-    """Names of dtypes become dtypes, equal by any name; there is one kind of list."""
-
-    def visit_List(self, node: ast.List) -> ast.expr:
-        return ast.Tuple([self.visit(item) for item in node.elts], ast.Load())
-
-    def visit_GeneratorExp(self, node: ast.GeneratorExp) -> ast.expr:
-        # The language makes a list before ``all`` or ``any`` looks at it.
-        return self.visit_ListComp(node)
-
-    def visit_ListComp(self, node: ast.ListComp | ast.GeneratorExp) -> ast.expr:
-        self.generic_visit(node)
-        return ast.Call(
-            ast.Name("_tuple", ast.Load()), [ast.GeneratorExp(node.elt, node.generators)], []
-        )
-
-    def visit_Constant(self, node: ast.Constant) -> ast.expr:
-        text = node.value
-        if isinstance(text, str) and re.fullmatch(r"(b?float|u?int|complex|bf|f|u|i|c)\d+", text):
-            return ast.Call(ast.Name("_dtype", ast.Load()), [node], [])
-        return node
-
-
-def truth(expression: str, blocks: dict[str, Block], words: Iterable[str]) -> Any:
-    """What Python's ``eval`` makes of an expression over the views.
-
-    ``words`` are the names that stand in brackets.  :class:`Refused` where it has no value.
-    """
-    tree = ast.fix_missing_locations(_Adapted().visit(ast.parse(expression, mode="eval")))
-    scope: dict[str, Any] = {name: name for name in words}
-    scope |= {"ops": ops, "same": same, "reads": reads, "depends": depends}
-    scope |= {"_dtype": Dtype, "_tuple": tuple, **blocks}
-    for name in ("len", "all", "any", "set", "sum", "min", "max", "sorted", "abs", "round"):
-        scope[name] = getattr(builtins, name)
-    scope["sorted"] = lambda items: tuple(sorted(items))
-    try:
-        found = eval(compile(tree, expression, "eval"), {"__builtins__": {}, **scope})  # noqa: S307 - over the oracle's views alone
-    except (TypeError, IndexError, ZeroDivisionError, ValueError) as error:
-        raise Refused(str(error)) from None
-    return found

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from . import claims, facts, further, generated, headers, matching, pages, xla
+from . import claims, facts, generated, headers, matching, pages, xla
 from .corpus import Traced, chosen, corpus, trace
 from .functions import CASES
 from .report import Report
@@ -60,7 +60,6 @@ class Run:
     def one(self, traced: Traced, report: Report) -> None:
         """All checks of one function."""
         aligned = facts.check(traced, report)
-        further.check(aligned, report)
         matching.check(traced, aligned, report)
         headers.check(traced, aligned, report)
         claims.check(traced, aligned, report, self.claims, self.seed)

@@ -7,7 +7,8 @@ from functools import cache
 
 import pytest
 
-from tests.oracle.reading import Block, truth
+from tests.oracle.language import truth
+from tests.oracle.reading import Block
 from tests.oracle.sentences.figures import FIGURES, Figures, by_xla, summed
 from tests.oracle.sentences.model import MOST, Subject
 from tests.oracle.sentences.objects import nbytes

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from sphinx_jaxpr.tracing.hints.arguments import made
 from sphinx_jaxpr.tracing.options import read_options
 from sphinx_jaxpr.tracing.request import checked
 
@@ -24,17 +25,25 @@ ARGS = [
     ("float32[8]", "f32[8]"),
     ("x=jnp.bfloat16[8]", "x=bf16[8]"),
     ("x='f32[8]'", "x=f32[8]"),
-    ("x=jnp.ones((128,64))", "x=f32[128,64]"),
+    ("x='f32[8]', y=jnp.ones(3)", "x=f32[8], y=f32[3]"),
+]
+#: Calls, which a trace carries out where it reaches their names.
+CALLS = [
+    ("jnp.ones((128,64))", "f32[128,64]"),
     ("jnp.zeros(3)", "f32[3]"),
-    ("jnp.zeros((8, 4), dtype=jnp.bfloat16), f32[2]", "bf16[8,4], f32[2]"),
+    ("jnp.zeros((8, 4), dtype=jnp.bfloat16)", "bf16[8,4]"),
     ("jnp.zeros((8,), jnp.int32)", "i32[8]"),
     ("jax.ShapeDtypeStruct((8,), jnp.float32)", "f32[8]"),
-    ("x=ShapeDtypeStruct(shape=(), dtype='int8')", "x=i8[]"),
+    ("ShapeDtypeStruct(shape=(), dtype='int8')", "i8[]"),
     ("np.random.rand(3, 4)", "f32[3,4]"),
     ("jax.random.normal(key, (8,))", "f32[8]"),
     ("jnp.arange(8)", "i32[8]"),
     ("jnp.eye(3)", "f32[3,3]"),
     ("jax.random.key(0)", "key<fry>[]"),
+    ("jnp.array(data)", ""),
+    ("jnp.ones(n)", ""),
+    ("init(params)", ""),
+    ("not a call", ""),
 ]
 STATIC = [("n: 3", "n=3"), ("n == 3, act: jax.nn.relu", "n=3, act=jax.nn.relu")]
 TRANSFORMS = [
@@ -80,8 +89,6 @@ def test_what_to_write_is_proposed(option: str, text: str, proposal: str) -> Non
     ("option", "text"),
     [
         ("args", "x=lambda x: x"),
-        ("args", "x=jnp.array(data)"),
-        ("args", "x=jnp.ones(n)"),
         ("args", "f32[n]"),
         ("args", "x=" + "(" * 200),
         ("static", "3"),
@@ -94,6 +101,15 @@ def test_where_nothing_is_clear_nothing_is_proposed(option: str, text: str) -> N
     (problem,) = read_options(**{option: text}).problems
     assert problem.proposal == ""
     assert "write " not in str(problem)
+
+
+@pytest.mark.parametrize(("text", "spec"), CALLS)
+def test_a_call_that_makes_an_array_is_a_spec(text: str, spec: str) -> None:
+    """Itself, or what is proposed where a name in it can't be reached."""
+    assert made(text) == spec
+    assert not spec or not read_options(args=spec).problems
+    if text.endswith(")"):
+        assert not read_options(args=f"x={text}").problems
 
 
 @pytest.mark.parametrize(

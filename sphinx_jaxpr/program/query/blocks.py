@@ -309,7 +309,7 @@ def bytes_of(kind: str) -> int | None:
     sizes, item = shape_of(kind), itemsize(dtype_of(kind))
     if sizes is None or item is None or not all(isinstance(size, int) for size in sizes):
         return None
-    return int(math.prod(sizes) * item)
+    return int(math.prod(sizes)) * item
 
 
 def dtype_of(kind: str) -> str:

@@ -10,126 +10,17 @@ import ast
 from collections.abc import Sequence
 from typing import Any, Final
 
-from .base import Asking, Version, View, ordered, version, words
+from .base import Asking, Version, View, version, words
+from .elements import SIGNS, elements, kind, number_of, program_of, sets_of, settled, weigh
 from .equivalence import same
 from .evidence import Idle, Nothing, emptiness, idle, reason_of
 from .facts.numbers import LiteralNumber
 from .facts.parameters import Given, GivenSet, Size, SymbolicSize, is_flag
 from .facts.words import AxisName, AxisNames
-from .scope import BlockView
 from .syntax import PathError
 from .values import Value, Values, in_brackets
 from .views import Equations, EquationView, Programs, ProgramView, Uses
 from .vocabulary import Dtype, ParametersView, PartWord, Word
-
-# --- what all values have: elements, a kind, a weight
-
-SIGNS: Final[dict[type[ast.AST], str]] = {
-    ast.Eq: "==",
-    ast.NotEq: "!=",
-    ast.Lt: "<",
-    ast.LtE: "<=",
-    ast.Gt: ">",
-    ast.GtE: ">=",
-    ast.In: "in",
-    ast.NotIn: "not in",
-    ast.Add: "+",
-    ast.Sub: "-",
-    ast.Mult: "*",
-    ast.Div: "/",
-    ast.FloorDiv: "//",
-    ast.Mod: "%",
-    ast.Pow: "**",
-    ast.BitAnd: "&",
-    ast.BitOr: "|",
-    ast.BitXor: "^",
-}
-
-
-def program_of(value: Any) -> Any:
-    """A block's program, or the value as it is."""
-    return value.program() if isinstance(value, BlockView) else value
-
-
-def number_of(value: Any) -> Any:
-    """The uses of a value as their number, or the value as it is."""
-    return len(value.equations) if isinstance(value, Uses) else value
-
-
-def sets_of(left: Any, right: Any) -> tuple[Any, Any]:
-    """Two sides, where one is a set from a parameter and the other a set, as sets."""
-    if isinstance(left, (GivenSet, AxisNames)) and isinstance(right, (frozenset, GivenSet)):
-        left = frozenset(left)
-    if isinstance(right, (GivenSet, AxisNames)) and isinstance(left, frozenset):
-        right = frozenset(right)
-    return left, right
-
-
-def settled(value: Any) -> Any:
-    """A value as an element of what compares its elements: uses are numbers there."""
-    if isinstance(value, tuple) and value and not isinstance(value, (Given, AxisNames)):
-        return tuple(settled(item) for item in value)
-    return number_of(program_of(value))
-
-
-def elements(value: Any, asking: Asking, noun: str) -> tuple[Any, ...]:
-    """What ``value`` is a collection of."""
-    value = program_of(value)
-    items: tuple[Any, ...] | None = None
-    if isinstance(value, tuple):
-        items = value
-    elif isinstance(value, frozenset):
-        weigh(value, asking)
-        items = ordered(value)
-    elif isinstance(value, View):
-        if isinstance(value, Equations):  # paid before views are made
-            asking.spend(3 * len(value.equations))
-        items = value.members()
-    if items is None:
-        raise PathError(f"{noun} takes a list or a program, not {kind(value)}")
-    asking.spend(len(items))
-    return items
-
-
-def kind(value: Any) -> str:
-    """What a value is, in words."""
-    if isinstance(value, BlockView):
-        return f"the block `{value.path}`"
-    if isinstance(value, View):
-        return f"`{value.path}` ({value.what})"
-    if isinstance(value, Word):
-        return f'the {value.what} "{words(value)[:40]}"'
-    if is_flag(value):
-        return "true or false"
-    for types, noun in _KINDS:
-        if isinstance(value, types):
-            return noun
-    return f'the text "{words(value)[:40]}"'
-
-
-_KINDS: Final = (
-    ((int, float), "a number"),
-    (tuple, "a list"),
-    (frozenset, "a set"),
-    (type(None), "None"),
-)
-
-
-def weigh(value: Any, asking: Asking) -> None:
-    """Count a value as work, element by element, before Python walks through it."""
-    todo = [value]
-    while todo:
-        current = todo.pop()
-        asking.spend(1)
-        if isinstance(current, (tuple, frozenset)):
-            todo.extend(current)
-        elif isinstance(current, str):
-            asking.spend(len(current) // 100)
-        elif isinstance(current, View):
-            asking.spend(len(current.key) // 10)
-
-
-# --- comparisons: what can be equal, what is, and what a verdict looked at
 
 
 class NeverEqual(PathError):
@@ -491,8 +382,7 @@ def _instead(left: Any, right: Any) -> str:
         return "; letters of variables change between JAX releases"
     is_number = isinstance(left, (int, float)) and not is_flag(left)
     if is_number and isinstance(right, str) and _is_number(right):
-        text = f"; write a number without quotes, `{words(right)[:40]}`, or a text with them"
-        return f'{text}, `"{words(left)}"`'
+        return f"; write a number without quotes, `{words(right)[:40]}`, and a text with them"
     if isinstance(left, tuple) and isinstance(right, (int, float)):
         return "; did you mean `len(...)` of it, or one element, `[0]`?"
     if isinstance(left, frozenset) and isinstance(right, tuple):
@@ -568,6 +458,8 @@ def _order(operator: ast.cmpop, first: Any, second: Any, asking: Asking) -> bool
 
 
 def _comparable(left: Any, right: Any) -> bool:
+    if is_flag(left) or is_flag(right):
+        return is_flag(left) and is_flag(right)
     return any(
         isinstance(left, kinds) and isinstance(right, kinds) for kinds in ((int, float), str, tuple)
     )

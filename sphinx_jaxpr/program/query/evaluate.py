@@ -10,7 +10,7 @@ from typing import Any
 from ..model import MAX_REPR
 from ..text import clipped, expect, inert, plural
 from .base import Version, View
-from .equality import kind
+from .elements import kind
 from .evidence import Idle, SaysNothing, nothing
 from .facts.parameters import plain
 from .hints.answering import answering

@@ -9,7 +9,7 @@ from typing import Any, Final
 from ..renames import table
 from ..text import expect
 from .base import View, words
-from .equality import elements, program_of
+from .elements import elements, program_of
 from .scope import NamedPrograms, Scope
 from .syntax import PathError, named_arguments, nearest, parse
 from .values import in_brackets

@@ -8,10 +8,11 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from .base import Asking, View, words
-from .derived.dependence import depends, reads
-from .equality import SIGNS, aligned, elements, kind, number_of, program_of, sets_of, settled, weigh
+from .elements import SIGNS, elements, kind, number_of, program_of, sets_of, settled, weigh
+from .equality import aligned
 from .equivalence import same
 from .evidence import Idle, Nothing, drawn, emptiness, idle, listing, pile, reason_of, verdict_of
+from .flow.dependence import depends, reads
 from .syntax import PathError
 from .views import Equations, EquationView
 from .vocabulary import Primitive

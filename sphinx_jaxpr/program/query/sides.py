@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from ..text import expect
-from .equality import compare, elements, program_of
+from .elements import elements, program_of
+from .equality import compare
 from .explain import brief, is_literal
 from .facts.parameters import is_flag
 from .operators import truth

@@ -2,29 +2,29 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable
 from typing import Any
 
 from ..facts import NO_NAMES, InputNames
-from ..functions import printed_for
 from ..glossary.glossary import builtin, printed_value
 from ..glossary.kinds import kind_of
 from ..matching.match import ADDED, KEPT, RESHAPED
 from ..model import Equation, Parameter, Program
 from ..renames import table
+from ..text import series
 from . import values
 from .base import Asking, View
 from .blocks import PHASES, QueryBlock
 from .derived import flops, operands
-from .derived.residuals import residuals
 from .facts.numbers import EquationIndex
 from .facts.of_values import OF_TYPES
 from .facts.parameters import freeze, plain
 from .facts.words import Kind
+from .flow.residuals import residuals
+from .selection import Selection
 from .syntax import PathError
 from .values import Value, Values
-from .vocabulary import ParametersView, Primitive, near_primitive
+from .vocabulary import ParametersView, Primitive
 
 CHANGES = frozenset({ADDED, KEPT, RESHAPED})
 #: What an equation has of its only output.
@@ -240,9 +240,14 @@ class EquationView(View):
             raise PathError(
                 f"`{name}` is a parameter without a printed program: `{self.path}.params[{name}]`"
             )
+        if (name.endswith("jaxpr") and holding) or (name == "body" and len(holding) == 1):
+            programs = series([f"`{self.path}.{each}`" for each in holding], "and")
+            raise PathError(f"`{self.path}` has no `.{name}`; it holds {programs}")
         if name in values.OF_VALUES:
             raise PathError(values.of_value(self.path, name, self.equation.inputs))
-        raise PathError(values.no_attribute(self, name, (*holding, *OF_EQUATIONS), asking))
+        others = {*operands.OF_OPERANDS} - {*operands.words_of(self.equation)}
+        names = (each for each in (*holding, *OF_EQUATIONS) if each not in others)
+        raise PathError(values.no_attribute(self, name, names, asking))
 
     def words(self) -> str:
         return " ".join(self.text.split())
@@ -253,58 +258,10 @@ def counting(block: QueryBlock, path: str, asking: Asking) -> flops.Flops:
     return flops.Flops(block, lambda e: EquationView(block, path, e).with_parameters(), asking)
 
 
-class Equations(View):
-    """Equations in printed order, selected from those of ``origin``.
+class Equations(Selection):
+    """Equations that paths go on from."""
 
-    ``wanted`` is the word by which they were selected, ``common`` what they have in
-    common: a word of a kind, as ``("phase", "forward")``.
-    """
-
-    __slots__ = ("block", "common", "equations", "origin", "wanted")
-    block: QueryBlock
-    equations: tuple[Equation, ...]
-    origin: Equations | None
-    wanted: str
-    common: tuple[str, str]
-
-    def __init__(
-        self,
-        block: QueryBlock,
-        path: str,
-        equations: Iterable[Equation],
-        origin: Equations | None = None,
-        wanted: str = "",
-        common: tuple[str, str] = ("", ""),
-    ) -> None:
-        equations = tuple(equations)
-        super().__init__(path, (id(block), "equations", *(e.start for e in equations)))
-        object.__setattr__(self, "block", block)
-        object.__setattr__(self, "equations", equations)
-        object.__setattr__(self, "origin", origin)
-        object.__setattr__(self, "wanted", wanted)
-        object.__setattr__(self, "common", common)
-
-    @property
-    def what(self) -> str:
-        return values.count_of(len(self.equations), "equation")
-
-    def differ(self, kind: str, name: str) -> None:
-        """An error where all have another word of a kind in common: there never is one."""
-        view: Equations | None = self
-        while view is not None:
-            if view.common[0] == kind and view.common[1] != name:
-                held = self.holding() if kind == "primitive" else []
-                paths = ", ".join(f"`{view.path}.{parameter}`" for parameter in held)
-                raise PathError(
-                    f"all equations of `{view.path}` are `{view.common[1]}`, so none is `{name}`"
-                    + (f"; their nested programs are {paths}" if held else "")
-                )
-            view = view.origin
-
-    def holding(self) -> list[str]:
-        """The names of the parameters that hold programs."""
-        parameters = (p for e in self.equations for p in e.parameters if p.members)
-        return list(dict.fromkeys(parameter.name for parameter in parameters))
+    __slots__ = ()
 
     def only(self) -> EquationView:
         """The one equation; an error says how many there are."""
@@ -316,31 +273,6 @@ class Equations(View):
         some = " or ".join(f"`{self.path}[{n}]`" for n in range(min(count, 2)))
         message = f"`{self.path}` is {count} equations: choose one, as in {some}"
         raise PathError(message + self.choices())
-
-    def choices(self, name: str = "") -> str:
-        """Which equation is which, and the phases in which there is one of them.
-
-        ``name`` is the attribute that is asked of one.
-        """
-        facts, origin = self.block.index.facts, self.origin
-        phases = Counter(facts[e.start].phase for e in self.equations if e.start in facts)
-        alone = []
-        if self.wanted and origin is not None and origin.common[0] != "phase":
-            key = values.in_brackets(self.wanted)
-            single = [phase for phase in sorted(PHASES) if phases[phase] == 1]
-            alone = [f"`{origin.path}.{phase}{key}{name}`" for phase in single]
-        return values.which(self.block, self.equations, alone)
-
-    def missing(self) -> str:
-        """The message about a missing equation, with the nearest ones."""
-        if self.origin is None or not self.wanted:
-            return f"`{self.path}` has no equations"
-        origin = self.origin
-        return values.missing(origin.path, self.wanted, origin.equations, origin.deeper())
-
-    def deeper(self) -> Iterable[Equation]:
-        """The equations of the programs inside, where that makes sense."""
-        return ()
 
     def attribute(self, name: str, asking: Asking) -> Any:
         asking.spend(len(self.equations))
@@ -417,19 +349,7 @@ class Equations(View):
             if other != word:
                 asking.hint(f"the primitive `{word}` is `{other}` here")
         if not real and not asking.knows(word):
-            entry = builtin().entry(word)
-            if entry is not None:
-                raise PathError(f"`{word}` is not a primitive; JAX prints `{entry.name}`")
-            if word in self.block.inputs.all_arguments:
-                raise PathError(
-                    f"`{word}` is not a primitive; an input is `{self.block.name}.inputs[{word}]`"
-                )
-            if printed := printed_for(word):
-                raise PathError(f"`{word}` is not a primitive; {printed}")
-            message, near = selected.missing(), near_primitive(word, asking)
-            if near and f" {near} (" not in message:
-                message += f"; did you mean `{near}`?"
-            raise PathError(message)
+            raise PathError(selected.unknown(word, asking))
         if not chosen:
             self.differ("primitive", word)
         return selected
@@ -520,7 +440,7 @@ class ProgramView(Equations):
                 return Values(block, path, self.program.constants, OperandView)
             case "residuals":
                 kept = residuals(block, self.program, self.path)
-                return Values(block, path, kept, OperandView)
+                return values.Residuals(block, path, kept, OperandView)
             case "variables":
                 return Values(block, path, values.variables(self.program), OperandView)
             case "flops":
@@ -537,7 +457,7 @@ class ProgramView(Equations):
         if name in PHASES:
             return self.in_this_phase(name, asking)
         if name in OF_EQUATIONS:
-            raise PathError(values.of_equation(self.path, name))
+            raise PathError(values.of_equation(self.path, name, len(self.equations)))
         raise PathError(values.no_attribute(self, name, OF_PROGRAMS, asking))
 
     def in_this_phase(self, phase: str, asking: Asking) -> Equations:
@@ -579,7 +499,9 @@ class Programs(View):
     def attribute(self, name: str, asking: Asking) -> Any:
         if len(self.programs) == 1:
             return self.programs[0].attribute(name, asking)
-        raise PathError(values.of_one(self.path, name, len(self.programs), "program"))
+        raise PathError(
+            values.of_programs(self.path, name, len(self.programs), name in OF_PROGRAMS)
+        )
 
     def item(self, key: Any, asking: Asking) -> Any:
         if isinstance(key, slice):

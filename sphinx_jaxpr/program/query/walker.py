@@ -16,7 +16,8 @@ from ..glossary.glossary import builtin
 from ..text import plural
 from . import values
 from .base import Asking, Version, View
-from .equality import compare, denied, elements, kind, number_of, program_of, weigh
+from .elements import elements, kind, number_of, program_of, weigh
+from .equality import compare, denied
 from .equivalence import same
 from .evidence import EvidenceList, Idle, Nothing, Pile, emptiness, idle, listing, verdict_of
 from .facts.parameters import is_flag

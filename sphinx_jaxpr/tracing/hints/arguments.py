@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import ast
 import re
-import warnings
 from typing import Final
 
 from ...program.dtypes import DTYPES, KEYS, long_dtype
-from ..specs import meant_dtype
+from ...program.python import expression
+from .meant import meant_dtype
 
 _DTYPE: Final = r"\b(?:(?:jnp|np|numpy|jax\.numpy)\.)?(?P<dtype>{})".format(
     "|".join(sorted({*DTYPES, *map(long_dtype, DTYPES), "float", "int"}, key=len, reverse=True))
@@ -66,13 +66,14 @@ def values(text: str) -> str:
 
 def call(text: str) -> ast.Call | None:
     """The tree of a text that is a call, to Python."""
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of numbers that run into words
-            tree = ast.parse(text, mode="eval").body
-    except (SyntaxError, ValueError, MemoryError, RecursionError):
-        return None
+    tree = expression(text)
     return tree if isinstance(tree, ast.Call) else None
+
+
+def made(text: str) -> str:
+    """The spec of the array that a call of Python makes, ``""`` if it is not clear."""
+    tree = call(text)
+    return _made(tree) if tree is not None else ""
 
 
 #: Functions that make an array of a shape, their first argument.

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 from ...program.model import EquationFlow, Reached
 from .jaxprs import HeldJaxpr, is_reference, open_jaxpr
-from .marks import FREE, MAYBE, OWN, Answer, Marks, flow, plain
+from .marks import FREE, MAYBE, OWN, Answer, Marks, flow, plain, union
 
 
 class _Transfer(NamedTuple):
@@ -67,10 +67,13 @@ class Flows:
         for position, equation in enumerate(body.eqns):
             programs = self.held.of(equation)
             yield from (open_jaxpr(program) for some in programs.values() for program in some)
+            operands = tuple([marks.get(id(operand), 0) for operand in equation.invars])
+            if len(equation.outvars) == 1 and not programs and not equation.effects:
+                marks[id(equation.outvars[0])] = union(operands)  # as most equations are
+                continue
             answer = self.equation(equation, programs)
             if programs or _is_particular(answer):
                 flows[position] = _flow(equation, answer)
-            operands = tuple([marks.get(id(operand), 0) for operand in equation.invars])
             for var, mark in zip(equation.outvars, answer.outputs, strict=True):
                 marks[id(var)] = _through(mark, operands)
             for var, mark in zip(equation.invars, answer.inputs, strict=True):

@@ -15,6 +15,7 @@ import jax
 
 from ...program.text import shorten, words
 from ...tracing.grammar import Aval, Call, Name, Ref, Value, nearest
+from ...tracing.hints.arguments import made
 from ...tracing.result import ErrorKind
 from ...tracing.specs import call_source, nested_source
 from ..avals import abstract_leaf, another, is_abstract, is_ref, only_mesh
@@ -123,7 +124,14 @@ class _TracedCall:
 
     def result(self, call: Call) -> Any:
         """What the call returns, with types for its arrays."""
-        make = self._call(call)
+        try:
+            make = self._call(call)
+        except RequestError as error:
+            if not (spec := made(source_text(call))):
+                raise
+            raise RequestError(
+                error.report.kind, f"{error}; for an array, write {spec}", option="args"
+            ) from None
         types: list[tuple[Any, list[Any]]] = []
 
         def run(*traced: Any) -> None:
@@ -294,6 +302,8 @@ def _problem(function: Callable[..., Any], call: Call) -> str:
 
 def _no_tree(name: str, made: Any) -> str:
     kind = type(made).__name__
+    if callable(made) or type(made).__module__ in ("builtins", "types"):
+        return f"{name} returns a {kind}, not arrays; an argument that isn't traced goes in static"
     return (
         f"{name} makes a {kind}, which JAX can't take apart: register the class,"
         f" as with jax.tree_util.register_dataclass({kind})"

@@ -39,16 +39,15 @@ BLOCK = Block()
 """
 #: Directives: target, options, the line of the warning counted from the first, its words.
 DIRECTIVES = [
-    ("layers:dens", {}, 0, "has no attribute 'dens', did you mean 'dense'? Searched "),
+    ("layers:dens", {}, 0, "has no attribute 'dens', did you mean 'dense'? (searched "),
     ("house:scaled", {"args": "x: f32[3]"}, 1, "write x=f32[3]"),
     ("house:scaled", {"args": "f32(3)"}, 1, "write f32[3]"),
-    ("house:scaled", {"args": "jnp.ones((3,))"}, 1, "write f32[3]"),
     ("house:scaled", {"args": "float32"}, 1, "for the value, write f32[]"),
     ("house:scaled", {"args": "jnp.float32"}, 1, "for the value, write f32[]"),
     ("house:scaled", {"args": "{{ args }}"}, 1, "substitutions such as {{ args }} are not"),
     ("house:scaled", {"args": "f32[3]", "static": "n: 3"}, 2, "write n=3"),
     ("house:scaled", {"args": "f32[3]", "static": "exact=true"}, 2, "for the value, write True"),
-    ("house:multiplied", {"args": "(3,4), (4,)"}, 0, "an array of this shape is written f32[3,4]"),
+    ("house:multiplied", {"args": "(3,4), (4,)"}, 0, "for an array write f32[3,4], f32[4]"),
     ("house:scaled", {"args": "f32[3]", "transforms": "vmap(8)"}, 2, "write vmap(axis_size=8)"),
     ("house:scaled", {"args": "f32[3]", "transforms": "jax.grad"}, 2, "did you mean 'grad'"),
     ("house:scaled", {"args": "f32[3]", "open": "true"}, 2, "did you mean 'all'?"),

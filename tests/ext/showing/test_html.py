@@ -189,7 +189,9 @@ def test_one_details_with_a_plain_summary(page: BeautifulSoup, forms: ModuleType
     assert summary is not None
     call = "jax.grad(lambda x, w, b: dense(x, w, b).sum(), argnums=1)"
     count = len(direct(forms)["dense.grad"].eqns)
-    assert summary.get_text() == f"{call} grows 4 → {count} equations forward transpose"
+    keeps = f"keeps 3 values, {3 * 32 * 64 * 2 / 1000:.1f} kB, for the backward part"
+    text = f"{call} grows 4 → {count} equations; {keeps} forward transpose"
+    assert summary.get_text() == text
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ import pytest
 from jax.sharding import AbstractMesh, AxisType, PartitionSpec
 
 from sphinx_jaxpr.program.matching.match import ADDED, KEPT, RESHAPED, Match, match
-from sphinx_jaxpr.program.matching.summary import acted, counts, keeps, summary
+from sphinx_jaxpr.program.matching.summary import acted, counts, summary
 from sphinx_jaxpr.program.model import Printed
 from sphinx_jaxpr.program.parser.parser import parse
 
@@ -395,17 +395,3 @@ def test_a_batched_branch_is_found_behind_what_hides_it() -> None:
     variant = printed(jax.vmap(chosen, in_axes=(0, None)), jnp.ones((8, 3)), x)
     removed = match(base, variant).removed
     assert "add" not in {e.primitive for e in removed}
-
-
-@pytest.mark.parametrize(
-    "sizes, line",
-    [
-        ([], []),
-        ([64], ["keeps 1 value, 64 bytes, for the backward part"]),
-        ([8192, 8192, 8192], ["keeps 3 values, 24.6 kB, for the backward part"]),
-        ([64, None], ["keeps 2 values for the backward part"]),
-        ([0], ["keeps 1 value, 0 bytes, for the backward part"]),
-    ],
-)
-def test_what_is_kept_for_the_backward_part(sizes: list[int | None], line: list[str]) -> None:
-    assert list(map(str, keeps(sizes))) == line

@@ -42,6 +42,7 @@ FUNCTIONS: dict[str, tuple[Callable[..., Any], tuple[Any, ...], int]] = {
     "moved": (lambda x: jnp.flip(x)[2:].reshape(2, 3).T, (V,), 0),
     "cast": (lambda x: lax.convert_element_type(x, jnp.bfloat16), (V,), 8),
     "arranged": (lambda x: lax.sort(x), (V,), 8 * 3),
+    "emptied": (lambda x: x[:0].sum(), (V,), 0),
     "summed": (lambda x: lax.cumsum(x), (V,), 7),
     "added": (lambda x: x.at[jnp.array([1, 2])].add(1.0, mode="drop"), (V,), 2),
     "factored": (lambda a: lax.linalg.cholesky(a, symmetrize_input=False), (M,), 72),
@@ -114,6 +115,10 @@ def sine(primitive: str, result: str = "f32[8]", operand: str = "f32[8]") -> str
         (sine("sin", "f32[n,8]"), "`sin` has the size `n`, which is not a number"),
         (sine("sin", "token"), "`sin` has the type `token`, without a shape"),
         ("{ lambda ; a. let b = sin a in (b,) }", "a value whose type is not printed"),
+        (sine("sort[dimension=3]"), "`sort` has parameters that don't fit its operands"),
+        (sine("lu", "f32[]", "f32[]"), "`lu` has parameters that don't fit"),
+        (sine("reduce_window_sum[window_dimensions=(0,)]"), "`reduce_window_sum` has parameters"),
+        (sine("dot_general[dimension_numbers=(([7], [0]), ([], []))]"), "`dot_general` has para"),
         (sine("sort"), "`sort` has a parameter `dimension` that can't be read"),
         (sine("jit[jaxpr={ ??? }]"), "`jit` has no formula"),
         (

@@ -52,6 +52,16 @@ NAIVE = [
     ("dense contains tanh", '"tanh" in ops(dense)'),
     ("all(e.phase == fwd for e in dense.grad)", 'all(e.phase == "forward" for e in dense.grad)'),
     ("{e.dtype for e in dense} == {bf16}", '{e.dtype for e in dense} == {"bf16"}'),
+    # numbers of several things, numbers as texts, JAX's words for types
+    ("dense.inputs.bytes > 9", "sum(v.bytes for v in dense.inputs) > 9"),
+    ("dense[:2].flops", "sum(e.flops for e in dense[:2])"),
+    ("dense.all.flops > 9", "dense.flops > 9"),
+    ('dense[tanh].index == "2"', "dense[tanh].index == 2"),
+    ("dense[tanh].position == 2", "dense[tanh].index == 2"),
+    ("dense[tanh].kind != linear_algebra", 'dense[tanh].kind != "linear algebra"'),
+    ('dense[tanh].type.dtype == "bf16"', 'dense[tanh].dtype == "bf16"'),
+    ("dense[tanh].vma == ()", "dense[tanh].varying == ()"),
+    ("dense.scan[scan].init", "dense.scan[scan].carry"),
     # JAX's own names
     ("dense.eqns[0].primitive == 'tanh'", 'dense[0].primitive == "tanh"'),
     ("dense.jaxpr.eqns[0].shape", "dense[0].shape"),
@@ -316,3 +326,18 @@ def test_a_count_says_what_is_inside() -> None:
     path = "`dense.remat_grad.all[mul]`"
     assert (f"at any depth it is {there}: {path}" in text) or not own
     assert path in text
+
+
+def test_the_program_of_an_equation_is_named() -> None:
+    assert refused("dense.scan[scan].body").endswith("; it holds `dense.scan[scan].jaxpr`")
+    assert refused("dense.scan[scan].call_jaxpr").endswith("it holds `dense.scan[scan].jaxpr`")
+
+
+def test_an_equation_lists_only_words_that_it_has() -> None:
+    message = refused("dense[tanh].zzz")
+    assert "flops" in message
+    assert "carry" not in message
+
+
+def test_nothing_is_compared_with_itself() -> None:
+    assert "write" not in refused("dense[tanh].kind != dense[tanh].primitive")

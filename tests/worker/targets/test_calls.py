@@ -158,6 +158,8 @@ REFUSED = [
     ("update", "params=init(state), state=init(params)", "params -> state -> params", ""),
     ("update", "params=init(params), state=f32[]", "params -> params", ""),
     ("update", "params=init(parms), state=f32[]", "no attribute 'parms'", ""),
+    ("leaves", "nmp.random.rand(3, 4)", "no attribute 'nmp'", "; for an array, write f32[3,4]"),
+    ("leaves", "jax.random.normal(kye, (8,))", "no attribute 'kye'", "write f32[8]"),
 ]  # fmt: skip
 
 

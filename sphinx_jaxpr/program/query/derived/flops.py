@@ -45,6 +45,14 @@ def contracts(held: Held) -> tuple[tuple[int, int], ...]:
         raise PathError(f"`{held.path}`: its dimension numbers can't be read") from None
 
 
+def cannot_contract(primitive: str, name: str) -> str:
+    """Why no equation of a primitive has ``.contracts``, ``""`` for any other name."""
+    entry = builtin().entry(primitive)
+    if name != "contracts" or entry is None or entry.kind == _CONTRACTION:
+        return ""
+    return f"`{primitive}` has no `.contracts`, as `dot_general` and its like have it"
+
+
 # --- the rules
 
 #: What computes nothing: it moves, names or marks values.
@@ -180,7 +188,7 @@ def _convolution(costed: Costed) -> int:
 
 def _reduction(costed: Costed) -> int:
     """All elements into fewer: one operation less for each result than it has elements."""
-    return costed.elements(0) - math.prod(costed.result())
+    return max(0, costed.elements(0) - math.prod(costed.result()))  # of no elements: none
 
 
 def _reduction_by_program(costed: Costed) -> int:
@@ -375,7 +383,16 @@ class Flops:
     def _of_equation(self, equation: Equation) -> int:
         self.asking.spend(8 + 4 * len(equation.parameters))
         inner = [self.asking.totals[self._key(program)] for program in self.run_by(equation)]
-        return _rule(equation)(Costed(self.held(equation), tuple(inner), self.asking.spend))
+        costed = Costed(self.held(equation), tuple(inner), self.asking.spend)
+        try:
+            count = _rule(equation)(costed)
+        except PathError:
+            raise
+        except (IndexError, ValueError, TypeError):
+            count = -1
+        if count < 0:  # of a text that JAX never prints
+            raise costed.error("has parameters that don't fit its operands")
+        return count
 
     def _key(self, program: Program) -> tuple[int, int]:
         return id(self.block), program.start

@@ -114,8 +114,10 @@ def type_problem(
         meant = name if is_dtype(name) else MEANT_DTYPES.get(name.lower(), "") or near(name)
         fixed = str(parts._replace(dtype=short_dtype(meant))) if meant else ""
         return f"unknown dtype `{parts.dtype[:40]}` in a type", fixed
-    known = {*symbols}
+    if sizes := [size for size in parts.dims if size] if "" in parts.dims else []:
+        return f"unknown type `{text[:80]}`", str(parts._replace(dims=tuple(sizes)))
+    known = {*symbols}  # numbers are printed without leading zeros
     for size in parts.dims:
-        if not (size.isdecimal() or size in known):
+        if not ((size.isdecimal() and size == str(int(size))) or size in known):
             return f"no axis has the size `{size[:40]}`", ""
     return "", ""

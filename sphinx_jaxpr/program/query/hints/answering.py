@@ -7,6 +7,7 @@ message proposes what is refused.
 
 from __future__ import annotations
 
+import ast
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -19,7 +20,7 @@ from ..evidence import SaysNothing
 from ..lets import BrokenLet
 from ..scope import Scope
 from ..syntax import NoProgram, PathError
-from .reading import is_deep, readable, tree_of, written
+from .reading import compares_itself, is_deep, readable, tree_of, written
 from .rewriting import Rewriting
 
 _P = ParamSpec("_P")
@@ -84,12 +85,25 @@ def _tried(function: Callable[..., Any], text: str, scope: Scope, inside: str) -
         proposal = whole.removeprefix(prefix)
         if prefix and (proposal == whole or proposal[:1] not in "[."):
             continue
+        if compares_itself(whole):  # which has an answer, but says nothing
+            continue
         try:
             function(proposal, scope, *[inside] * bool(inside))
         except PathError:
             continue
         return proposal
     return ""
+
+
+def _says_nothing(text: str) -> bool:
+    """Whether a thing is compared with itself, as two names here may be one attribute's."""
+    tree = tree_of(text)
+    pairs = (
+        (ast.dump(node.left), ast.dump(node.comparators[0]))
+        for node in ast.walk(tree or ast.Pass())
+        if isinstance(node, ast.Compare)
+    )
+    return any(left == right for left, right in pairs)
 
 
 def candidates(text: str, scope: Scope, inside: str = "") -> Iterator[str]:
@@ -107,6 +121,6 @@ def candidates(text: str, scope: Scope, inside: str = "") -> Iterator[str]:
             after = written(Rewriting(scope, inside, rewrites_all).visit(tree))
         except (RecursionError, ValueError):
             return
-        if after not in (before, last) and len(after) <= MAX_PROPOSAL:
+        if after not in (before, last) and len(after) <= MAX_PROPOSAL and not _says_nothing(after):
             last = after
             yield after

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import ast
 import re
-import warnings
+from itertools import pairwise
 from keyword import iskeyword
 from typing import Final
 
+from ...python import expression
 from ..syntax import FUNCTIONS, MAX_DEPTH
 
 #: Outside of quoted texts.  A word is what pages write for a primitive or an argument.
@@ -49,16 +50,24 @@ def readable(text: str) -> ast.expr | None:
 
 
 def tree_of(text: str) -> ast.expr | None:
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of numbers that run into words
-            tree = ast.parse(text, mode="eval").body
-    except (SyntaxError, ValueError, MemoryError, RecursionError):
+    tree = expression(text)
+    if tree is None:
         return None
     for node in ast.walk(tree):  # whose segments rules ask for
         if isinstance(node, ast.Constant):
             node.kind = ast.get_source_segment(text, node)
     return tree
+
+
+def compares_itself(text: str) -> bool:
+    """Whether a text compares something with itself."""
+    tree = tree_of(text)
+    compared = [node for node in ast.walk(tree) if isinstance(node, ast.Compare)] if tree else []
+    return any(
+        ast.unparse(left) == ast.unparse(right)
+        for node in compared
+        for left, right in pairwise([node.left, *node.comparators])
+    )
 
 
 def is_deep(tree: ast.AST) -> bool:

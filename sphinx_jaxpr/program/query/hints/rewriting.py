@@ -11,6 +11,9 @@ from ...dtypes import is_dtype
 from ...functions import primitives_of
 from ...glossary.glossary import builtin
 from ..blocks import PHASES
+from ..derived.operands import BRANCH, OF_OPERANDS, OF_RESULTS
+from ..facts.numbers import NOT_FINITE
+from ..facts.words import Kind
 from ..scope import Scope
 from ..syntax import FUNCTIONS, VERSIONS
 from ..values import OF_VALUES
@@ -24,6 +27,8 @@ _ATTRIBUTES: Final = {
     **dict.fromkeys("constvars constants closed_over captured".split(), "consts"),
     **dict.fromkeys("users consumers used_by readers".split(), "uses"),
     **dict.fromkeys("prim op opcode op_name name kind".split(), "primitive"),
+    **dict.fromkeys("predicate pred chooses".split(), "branch"),
+    **dict.fromkeys("init init_val init_carry initial".split(), "carry"),
     **dict.fromkeys("body body_fun".split(), "body_jaxpr"),
     **dict.fromkeys("cond cond_fun condition".split(), "cond_jaxpr"),
     **dict.fromkeys("parameters attrs attributes kwargs".split(), "params"),
@@ -32,18 +37,39 @@ _ATTRIBUTES: Final = {
     **dict.fromkeys("str string source_text".split(), "text"),
     **dict.fromkeys("everything nested deep recursive".split(), "all"),
     "val": "value",
+    "vma": "varying",
+    "category": "kind",
+    "position": "index",
+    "num_uses": "uses",
+    "num_reads": "read_count",
+    "cost": "flops",
     "subjaxpr": "jaxpr",
     "element_type": "dtype",
     "weak_type": "weak",
     "nbytes": "bytes",
+    **dict.fromkeys("position pos".split(), "index"),
+    **dict.fromkeys("cost flop".split(), "flops"),
+    **dict.fromkeys("contracting contracting_dims contracted".split(), "contracts"),
+    **dict.fromkeys("init carried".split(), "carry"),
 }
 #: What adds nothing here: a program is the list of its equations.
 _NOTHING: Final = frozenset("aval jaxpr eqns equations version __version__ program closed".split())
 _COUNTS: Final = frozenset("count len length n num number size_".split())
 _RANKS: Final = frozenset({"ndim", "rank"})
 _ENDS: Final = {"first": 0, "last": -1}
+#: Facts that add up.
+_ADDING: Final = frozenset("size bytes flops".split())
+#: What lists values.
+_LISTING: Final = frozenset("inputs outputs consts variables residuals".split()) | {
+    word for word in OF_OPERANDS if word != BRANCH
+}
 #: Attributes with brackets behind them that take names.
 _NAMED: Final = frozenset({"inputs", "params"})
+#: Parameters that hold the program of a loop, and the words in brackets for its inputs.
+_HOLDING: Final = frozenset({"jaxpr", "body_jaxpr", "cond_jaxpr", "call_jaxpr"})
+_INSIDE: Final = frozenset(OF_OPERANDS) - OF_RESULTS - {"consts"}
+#: Attributes that are numbers.
+_NUMBERS: Final = frozenset("size bytes index flops read_count uses calls value".split())
 #: How programs name the modules that have functions and dtypes.
 _MODULES: Final = frozenset("jax jnp np numpy lax nn jsp math operator".split())
 
@@ -88,7 +114,7 @@ class Rewriting(ast.NodeTransformer):
         name = node.id
         if self.is_variable(name) or name in FUNCTIONS:
             return node
-        words = (*Phase.words, *Origin.words)
+        words = (*Phase.words, *Origin.words, *Kind.words)
         if is_dtype(name) or name in words or self.is_primitive(name):
             return ast.Constant(name)
         meant = Phase.meant.get(name) or Origin.meant.get(name) or self.primitive(name)
@@ -115,11 +141,21 @@ class Rewriting(ast.NodeTransformer):
             return ast.Subscript(inner, ast.Name(name, ast.Load()), ast.Load())
         if name == "name" and isinstance(inner, ast.Attribute) and inner.attr == "primitive":
             return inner
+        if name in _INSIDE and isinstance(inner, ast.Attribute) and inner.attr in _HOLDING:
+            return ast.Subscript(
+                ast.Attribute(inner, "inputs", ast.Load()), _word(name), ast.Load()
+            )
+        if name in ("shape", "dtype") and isinstance(inner, ast.Attribute) and inner.attr == "type":
+            return ast.Attribute(inner.value, name, ast.Load())
+        if name in _ADDING and self.rewrites_all and (total := _summed(inner, name)):
+            return total
         return node if name in self.right else self.meant(node)
 
     def meant(self, node: ast.Attribute) -> ast.expr:
         """What an attribute is that nothing has."""
         inner, name = node.value, node.attr
+        if name == "jaxpr" and _is_selected(inner):
+            return node  # the message has the names of its programs
         if name in _NOTHING:
             return inner
         if name in self.parameters and name not in _ATTRIBUTES:
@@ -352,6 +388,48 @@ class Rewriting(ast.NodeTransformer):
         return node
 
 
+def _not_finite(node: ast.expr) -> str:
+    """``"-inf"`` of ``-inf``, ``-float("inf")`` and the like, ``""`` of all else."""
+    match node:
+        case ast.UnaryOp(op=ast.USub(), operand=inner) if _not_finite(inner) == "inf":
+            return "-inf"
+        case ast.Name(id=name) | ast.Attribute(attr=name):
+            return name if name in NOT_FINITE else ""
+        case ast.Call(func=ast.Name(id="float"), args=[ast.Constant(value=str(text))]):
+            return text.lower() if text.lower() in NOT_FINITE else ""
+        case ast.Constant(value=str(text)) if text not in NOT_FINITE:
+            return text.lower() if text.lower() in NOT_FINITE else ""
+    return ""
+
+
+def _is_selected(node: ast.expr) -> bool:
+    """Whether a path ends with equations, by a primitive or a position."""
+    match node:
+        case ast.Subscript(value=ast.Attribute(attr="branches")):
+            return False
+        case ast.Subscript(slice=key):
+            return not isinstance(key, ast.Slice)
+    return False
+
+
+def _summed(items: ast.expr, fact: str) -> ast.expr | None:
+    """A fact of several values or equations, added up; ``None`` where it is of one thing."""
+    match items:
+        case ast.Attribute(attr=name) if name in _LISTING:
+            item = "v"
+        case ast.Attribute(value=inner, attr="all") if fact == "flops":
+            return ast.Attribute(inner, fact, ast.Load())  # which has what is inside, too
+        case ast.Subscript(slice=ast.Slice() | ast.Name() | ast.Constant(value=str())):
+            item = "e"
+            if isinstance(items.value, ast.Attribute) and items.value.attr in _LISTING:
+                item = "v"
+        case _:
+            return None
+    element = ast.Attribute(ast.Name(item, ast.Load()), fact, ast.Load())
+    loop = ast.comprehension(ast.Name(item, ast.Store()), items, [], 0)
+    return _call("sum", ast.GeneratorExp(element, [loop]))
+
+
 def _call(name: str, *arguments: ast.expr) -> ast.Call:
     return ast.Call(ast.Name(name, ast.Load()), [*arguments], [])
 
@@ -405,6 +483,7 @@ def _dims(node: ast.expr) -> list[ast.expr] | None:
     return None
 
 
+_NUMBER: Final = re.compile(r"\d{1,9}(\.\d{1,9})?")
 _SHAPE: Final = re.compile(r"[(\[]? *(\d+(?: *, *\d+)*) *,? *[)\]]?")
 
 
@@ -421,10 +500,31 @@ def _like(other: ast.expr, node: ast.expr, dims: list[ast.expr] | None) -> ast.e
             if match := _SHAPE.fullmatch(text.strip()):
                 sizes = [ast.Constant(int(size)) for size in match[1].split(",")]
                 return ast.Tuple([*sizes], ast.Load())
+        case ast.Attribute(attr="contracts"), ast.Tuple(elts=[_, _] as axes) if all(
+            isinstance(axis, ast.Constant) for axis in axes
+        ):
+            return ast.Tuple([node], ast.Load())
+        case ast.Attribute(attr=name), ast.Constant(value=str(text)) if name in _NUMBERS:
+            if match := _NUMBER.fullmatch(text.strip()):
+                return ast.Constant(float(text) if match[1] else int(text))
         case ast.Name(id=name), ast.Constant(value=int() | float()) if name in VERSIONS:
             return ast.Constant(node.kind or str(node.value))
-        case ast.Call(func=ast.Name(id="len")), ast.Constant(value=str(text)) if text.isdecimal():
+        case (
+            ast.Call(func=ast.Name(id="len")) | ast.Attribute(attr=_),
+            ast.Constant(value=str(text)),
+        ) if text.isdecimal() and (isinstance(other, ast.Call) or other.attr in _NUMBERS):
             return ast.Constant(int(text[:20]))
+        case ast.Attribute(attr="kind"), ast.Name(id=name):
+            return ast.Constant(name.replace("_", " "))
+        case ast.Attribute(attr="value"), _ if number := _not_finite(node):
+            return ast.Constant(number)
+        case ast.Attribute(attr="value"), ast.Constant(value=str(text)):
+            try:
+                return node if text in NOT_FINITE else ast.Constant(float(text))
+            except ValueError:
+                return node
+        case ast.Constant(value=int() | float()), ast.Attribute(value=inner, attr="text"):
+            return ast.Attribute(inner, "value", ast.Load())
     return node
 
 

@@ -14,7 +14,7 @@ from typing import Any, Final, NamedTuple
 from ...model import Equation, EquationFlow, Operand, Program, Reached
 from ..base import Asking
 from ..blocks import QueryBlock
-from ..equality import kind, program_of
+from ..elements import kind, program_of
 from ..syntax import PathError
 from ..values import Value, Values
 from ..views import Equations, EquationView, ProgramView

@@ -60,9 +60,7 @@ def depends(first: Any, second: Any, asking: Asking) -> bool:
     if state.is_certain:
         return True
     if state.doubt:
-        raise PathError(
-            f"whether `{target.path}` depends on `{source.path}` cannot be told: {state.doubt}"
-        )
+        raise PathError(f"`{target.path}` may or may not depend on `{source.path}`: {state.doubt}")
     return False
 
 

@@ -12,11 +12,10 @@ from .program.facts import Aligned, Facts, InputNames, input_names, output_names
 from .program.matching import summary
 from .program.matching.match import Match
 from .program.matching.summary import SummaryPart
-from .program.model import Equation, Printed, Variable
+from .program.model import Equation, Printed
 from .program.parser.parser import parse
-from .program.query.blocks import BlockIndex, QueryBlock, bytes_of
-from .program.query.derived.residuals import residuals
-from .program.query.syntax import PathError
+from .program.query.blocks import BlockIndex, QueryBlock
+from .program.query.flow.residuals import kept_sizes
 from .tracing import result
 from .tracing.result import Result, TracedProgram, TraceError
 
@@ -172,21 +171,11 @@ class TracedBlock:
         if not self.has_program:
             return []
         base = self.shown_base
-        kept = summary.keeps([bytes_of(self.index.type_of(value)) for value in self.kept])
+        kept = summary.keeps(kept_sizes(self.query))
         if base is None:
             return summary.acted(self.printed, None, self.match, self.aligned.programs) + kept
         programs = self.aligned.programs, base.aligned.programs
         return summary.acted(self.printed, base.printed, self.match, *programs) + kept
-
-    @property
-    def kept(self) -> tuple[Variable, ...]:
-        """What the program keeps for its backward part; nothing where that is unknown."""
-        if self.query.printed is None or self.printed.program is None:
-            return ()
-        try:
-            return residuals(self.query, self.printed.program, self.name)
-        except PathError:
-            return ()
 
     @property
     def header_words(self) -> list[str]:

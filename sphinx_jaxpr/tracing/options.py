@@ -10,55 +10,9 @@ from typing import Any, Final, NamedTuple
 
 from ..program.text import followed
 from . import grammar
-from .grammar import WIDE, Chain, GrammarError, Mesh, Name, Reader, Value, quoted, shorten, unfit
+from .grammar import WIDE, Chain, GrammarError, Mesh, Name, Value, quoted, shorten
 from .hints.candidates import candidates
 from .request import Request, check_chain, is_target
-
-# --- the options ``make`` and ``then``: a call of the target, and the part of its result to trace
-
-#: What is wrong with ``then`` alone; the text of the option goes in.
-_WITHOUT_MAKE: Final = (
-    "{} is a part of what make returns, but there is no make; an attribute of the target itself is"
-    " written in the target, as in module:target.attribute"
-)
-_NO_ARGUMENTS: Final = re.compile(r"\s*\(\s*\)\s*")
-_PART: Final = r"(?:[^\W\d]\w*|[0-9]{1,3})"
-_PARTS: Final = re.compile(rf"{_PART}(?:\.{_PART})*")
-
-
-def _make(text: str) -> tuple[tuple[str, Value], ...] | None:
-    """Parse ``1e-3, b1=0.9``; ``()`` is a call without arguments, no text is no call."""
-    if _NO_ARGUMENTS.fullmatch(text):
-        return ()
-    reader = Reader(text)
-    items: list[tuple[str, Value]] = []
-    names: set[str] = set()
-    while reader.more():
-        start = reader.offset
-        name = reader.keyword()
-        value = reader.value()
-        if problem := unfit(value):
-            subject = shorten(name) if name else f"argument {len(items)}"
-            raise GrammarError(f"{subject} {problem}", start)
-        if name in names:
-            raise GrammarError(f"argument {shorten(name)} is given twice", start)
-        if names and not name:
-            raise GrammarError("an argument without a name follows one with a name", start)
-        names |= {name} - {""}
-        items.append((name, value))
-    return tuple(items) if items else None
-
-
-def _then(text: str) -> str:
-    """Check a dotted path of attributes and positions: ``update``, ``1``, ``0.update``."""
-    path = text.strip()
-    if path and not _PARTS.fullmatch(path):
-        raise GrammarError(
-            f"expected an attribute, as in update, or a position, as in 1, not {quoted(path)}",
-            0,
-        )
-    return path
-
 
 # --- what is traced: ``args``, ``static``, ``transforms``, ``mesh``, ``make``, ``then``
 
@@ -67,9 +21,14 @@ _GRAMMAR: Final[Mapping[str, Callable[[str], Any]]] = {
     "static": grammar.static,
     "transforms": grammar.transforms,
     "mesh": grammar.mesh,
-    "make": _make,
-    "then": _then,
+    "make": grammar.make,
+    "then": grammar.then,
 }
+#: What is wrong with ``then`` alone; the text of the option goes in.
+_WITHOUT_MAKE: Final = (
+    "{} is a part of what make returns, but there is no make; an attribute of the target itself is"
+    " written in the target, as in module:target.attribute"
+)
 _MAX: Final = 30  # characters of the text that a message repeats
 
 
@@ -237,7 +196,7 @@ def called_target(text: str) -> MeantCall | None:
         return None
     given = match[2][1:-1].strip() or "()"
     try:
-        _make(given)
+        grammar.make(given)
     except GrammarError:
         return None
     return MeantCall(match[1], given, match[3].lstrip("."))

@@ -6,7 +6,7 @@ import keyword
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias
+from typing import Any, Final, TypeAlias
 
 import jax
 
@@ -14,6 +14,9 @@ from ..tracing.grammar import Name, nearest
 from ..tracing.result import ErrorKind, Pairs
 from .avals import results
 from .failures import RequestError
+
+#: A string, a name behind a dot or a keyword of a call as a whole, or else a word.
+_WORD: Final = re.compile(r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|\.\w+|\w+=(?!=)|\w+""")
 
 #: The options of a transform by name.
 Options: TypeAlias = dict[str, Any]
@@ -54,12 +57,12 @@ class Stage:
         if not self.made:
             return self.call
         if "lambda" not in self.call:  # nothing is made while the function is traced
-            call = self.call
-            for word, text in self.made:
-                call = re.sub(rf"(?<!['\"])\b{word}\b(?!['\"])", lambda _: text, call)  # noqa: B023 - called at once
-            return call
-        words, sources = zip(*self.made, strict=True)
-        return f"(lambda {', '.join(words)}: {self.call})({', '.join(sources)})"
+            made = dict(self.made)
+            return _WORD.sub(lambda word: made.get(word[0], word[0]), self.call)
+        text = self.call
+        for word, source in reversed(self.made):  # a source may contain the words before it
+            text = f"(lambda {word}: {text})({source})"
+        return text
 
     @classmethod
     def of(

@@ -63,6 +63,7 @@ _LIKELY = re.compile(
     r"unhashable type: '\w*Tracer'|must have __hash__ and __eq__|must (be|have) static"
     r"|unsupported operand type\(s\) for \*: '(list|tuple|str)' and '\w*Tracer'"
 )
+_NUMBERS = (bool, int, float, complex)
 _CONCRETE = (
     jax.errors.ConcretizationTypeError,
     jax.errors.TracerIntegerConversionError,
@@ -95,6 +96,34 @@ def _static_hint(error: Exception, request: Request) -> str:
         listed = ", ".join(f"{name}={source_text(value)[:40]}" for name, value in plain)
         return f"args are traced; give what the function needs as it is in static: {listed}"
     return "args are traced; give what must not be in static" if sure else ""
+
+
+@contextmanager
+def hinting_at_numbers(stage: Stage) -> Iterator[None]:
+    """Add a hint to an exception that a traced number of an object is likely to have caused."""
+    try:
+        yield
+    except _CONCRETE as error:
+        if names := [
+            leaf for arg in zip(stage.known_as, stage.args, strict=True) for leaf in _numbers(*arg)
+        ]:
+            error.add_note(
+                Hint(
+                    f"{names[0]} is traced, like each number and flag of an object in args; to"
+                    " keep it as it is, give the object in static"
+                )
+            )
+        raise
+
+
+def _numbers(name: str, arg: Any) -> list[str]:
+    """The names of the leaves of an object that are plain numbers or flags."""
+    if type(arg) in (dict, list, tuple) or isinstance(arg, _NUMBERS):
+        return []
+    leaves = jax.tree_util.tree_flatten_with_path(arg)[0]
+    return [
+        name + jax.tree_util.keystr(path) for path, leaf in leaves if isinstance(leaf, _NUMBERS)
+    ]
 
 
 def _shape_hint(request: Request) -> str:
@@ -192,7 +221,8 @@ class Tracer:
                 self.partial, call=stage.source, args=args, undifferentiated=left_out
             )
             try:
-                jaxpr, out = jax.make_jaxpr(stage.fn, return_shape=True)(*stage.args)
+                with hinting_at_numbers(stage):
+                    jaxpr, out = jax.make_jaxpr(stage.fn, return_shape=True)(*stage.args)
             except TypeError as error:
                 if hint := hint_at_result(error, stage.fn, stage.args, request):
                     error.add_note(Hint(hint))

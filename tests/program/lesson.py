@@ -9,7 +9,7 @@ import jax
 import jax.numpy as jnp
 from jax.sharding import AbstractMesh, AxisType, PartitionSpec
 
-from sphinx_jaxpr.program.facts import InputNames
+from sphinx_jaxpr.program.facts import InputNames, output_names
 from sphinx_jaxpr.program.parser.parser import parse
 from sphinx_jaxpr.program.query.blocks import QueryBlock
 from sphinx_jaxpr.program.query.evaluate import Scope
@@ -30,8 +30,11 @@ def bf16(*shape: int) -> jax.ShapeDtypeStruct:
 def block(
     name: str, fn: Any, args: Any, names: str = "", base: QueryBlock | None = None
 ) -> QueryBlock:
-    jaxpr = jax.make_jaxpr(fn)(*args)
-    return QueryBlock(name, parse(mask(str(jaxpr))), collected(jaxpr), named(names), base)
+    jaxpr, out = jax.make_jaxpr(fn, return_shape=True)(*args)
+    paths = jax.tree_util.tree_flatten_with_path(out)[0]
+    leaves = output_names([f"result{jax.tree_util.keystr(path)}" for path, _ in paths], len(paths))
+    printed = parse(mask(str(jaxpr)))
+    return QueryBlock(name, printed, collected(jaxpr), named(names), base, outputs=leaves)
 
 
 def named(names: str) -> InputNames:

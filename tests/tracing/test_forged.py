@@ -270,3 +270,21 @@ def test_what_is_wrong_is_named_by_its_place() -> None:
     assert problem([]) == "the result is list, not an object"
     assert problem({**RESULT_JSON, "more": 1}) == "'more' is not a known field"
     assert problem({**RESULT_JSON, "facts": {}}) == "facts.programs is NoneType, not a list"
+
+
+@pytest.mark.parametrize(
+    ("part", "reason"),
+    [
+        ({"kept": [[0]]}, ".kept[0] has 1 parts, not 2"),
+        ({"kept": [[-4, 0]]}, ".kept[0][0] is not between"),
+        ({"kept": [[0, -1]]}, ".kept[0][1] is not between"),
+        ({"flows": [[0, ["g"], []]]}, ".flows[0][1][0] is not a set of operands"),
+        ({"flows": [[0, ["f" * 20_000], []]]}, ".flows[0][1][0] is not a set of operands"),
+        ({"flows": [[0, [], [[-1, "1"]]]]}, ".flows[0][2][0][0] is not between"),
+    ],
+)
+def test_what_flows_is_checked(part: dict[str, Any], reason: str) -> None:
+    facts = RESULT_JSON["facts"]
+    first, *others = facts["programs"]
+    data = {**RESULT_JSON, "facts": {**facts, "programs": [{**first, **part}, *others]}}
+    assert f"facts.programs[0]{reason}" in problem(data)

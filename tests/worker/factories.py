@@ -70,3 +70,26 @@ def model(x, weights):
 
 def activated(x, act):
     return act(x)
+
+
+class Reader:
+    """Its method is called like what the header makes."""
+
+    def made(self, x):
+        return x * 2
+
+
+def reader():
+    return Reader()
+
+
+def activate(x, whole_x):
+    return x.update(x.init * whole_x)
+
+
+def gated(state, x):
+    return state.init * x if state.rate else x
+
+
+def scaled(x, weights):
+    return x * weights

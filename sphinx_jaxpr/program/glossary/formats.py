@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from ..dtypes import long_dtype
-from ..text import plural, spelled
+from ..text import plural, series, spelled
 
 # --- values in words, and templates of words with values in them
 
@@ -39,7 +39,7 @@ def listed(items: Iterable[object]) -> str:
     words = [str(item) for item in items]
     if len(words) > MOST:
         words[MOST - 1 :] = [f"{len(words) - MOST + 1} more"]
-    return " and ".join(filter(None, [", ".join(words[:-1]), *words[-1:]]))
+    return series(words, "and")
 
 
 def axes(value: Any) -> str | None:

@@ -382,8 +382,7 @@ def _instead(left: Any, right: Any) -> str:
         return "; letters of variables change between JAX releases"
     is_number = isinstance(left, (int, float)) and not is_flag(left)
     if is_number and isinstance(right, str) and _is_number(right):
-        text = f"; write a number without quotes, `{words(right)[:40]}`, or a text with them"
-        return f'{text}, `"{words(left)}"`'
+        return f"; write a number without quotes, `{words(right)[:40]}`, and a text with them"
     if isinstance(left, tuple) and isinstance(right, (int, float)):
         return "; did you mean `len(...)` of it, or one element, `[0]`?"
     if isinstance(left, frozenset) and isinstance(right, tuple):
@@ -459,6 +458,8 @@ def _order(operator: ast.cmpop, first: Any, second: Any, asking: Asking) -> bool
 
 
 def _comparable(left: Any, right: Any) -> bool:
+    if is_flag(left) or is_flag(right):
+        return is_flag(left) and is_flag(right)
     return any(
         isinstance(left, kinds) and isinstance(right, kinds) for kinds in ((int, float), str, tuple)
     )

@@ -67,6 +67,12 @@ ABOUT_SHAPES: Final = frozenset(
 )
 _SHAPE: Final = re.compile(r"\[[^\[\]]*\]")
 _WORD: Final = re.compile(r"[A-Za-z_]\w*")
+_NUMBER: Final = re.compile(r"\bnp\.\w+\(")  # JAX prints some sizes as `np.int64(8)`
+
+
+def _words(text: str) -> str:
+    """The words of a parameter, without its numbers."""
+    return " ".join(_WORD.findall(_NUMBER.sub("(", text)))
 
 
 class _Reader:
@@ -124,7 +130,7 @@ class _Reader:
                 text = self.block.index.text[parameter.start : parameter.end]
                 self.asking.spend(len(text) // 50)
                 counts = self.shapes or parameter.name not in ABOUT_SHAPES
-                key.append(" ".join(text.split() if counts else _WORD.findall(text)))
+                key.append(" ".join(text.split()) if counts else _words(text))
         return key
 
     def type(self, kind: str) -> str:

@@ -14,7 +14,7 @@ from typing import Any
 from .base import View
 from .facts.parameters import Flag
 from .syntax import PathError
-from .values import Values
+from .values import Residuals, Values
 from .views import Equations, Programs, ProgramView, Uses
 
 
@@ -82,8 +82,8 @@ def idle(holds: bool, reason: Nothing, *, stays: bool = False) -> Idle:
 def reason_of(value: Any) -> Nothing | None:
     """Why there is nothing in a value at which it looked; ``None`` where there is something.
 
-    That nothing uses a value is a fact about it, and so is a program without equations,
-    where it is compared as a program.
+    That nothing uses a value is a fact about it, and so is that nothing is kept for a backward
+    part, and a program without equations, where it is compared as a program.
     """
     if isinstance(value, (Idle, EvidenceList, Pile)) and value.reason is not None:
         return value.reason
@@ -98,7 +98,7 @@ def reason_of(value: Any) -> Nothing | None:
 def emptiness(value: Any) -> Nothing | None:
     """Why a collection has no elements to look at."""
     match value:
-        case Uses():
+        case Uses() | Residuals():
             return None
         case Equations(equations=()):
             return Nothing(f"`{value.path}` has no equations", value.path)

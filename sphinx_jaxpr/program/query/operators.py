@@ -8,11 +8,11 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from .base import Asking, View, words
-from .derived.dependence import depends, reads
 from .elements import SIGNS, elements, kind, number_of, program_of, sets_of, settled, weigh
 from .equality import aligned
 from .equivalence import same
 from .evidence import Idle, Nothing, drawn, emptiness, idle, listing, pile, reason_of, verdict_of
+from .flow.dependence import depends, reads
 from .syntax import PathError
 from .views import Equations, EquationView
 from .vocabulary import Primitive
@@ -279,13 +279,13 @@ def _same(arguments: list[Any], asking: Asking, shapes: bool = True) -> bool | I
 
 
 def _reads(arguments: list[Any], asking: Asking) -> bool:
-    first, second = arguments
-    return reads(first, second, asking)
+    reader, source = arguments
+    return reads(reader, source, asking)
 
 
 def _depends(arguments: list[Any], asking: Asking) -> bool:
-    first, second = arguments
-    return depends(first, second, asking)
+    target, source = arguments
+    return depends(target, source, asking)
 
 
 _Function = Callable[..., Any]

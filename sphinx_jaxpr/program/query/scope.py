@@ -13,7 +13,7 @@ from ..text import clipped, expect, shorten
 from . import values
 from .base import MAX_STEPS, Asking, Error, View
 from .blocks import QueryBlock
-from .syntax import FUNCTIONS, NAMEABLE, VERSIONS, NoProgram, PathError, nearest
+from .syntax import ALSO_BLOCKS, FUNCTIONS, VERSIONS, NoProgram, PathError, nearest
 from .views import OF_EQUATIONS, OF_PROGRAMS, ProgramView
 from .vocabulary import Phase
 
@@ -83,7 +83,7 @@ def _is_variant(name: str) -> bool:
     for word in (head, label) if dot else (head,):
         if not (word.isascii() and word.isidentifier()) or iskeyword(word):
             raise ValueError(f"{shorten(name)} cannot name a program; expected `f` or `f.grad`")
-    if head in (FUNCTIONS - NAMEABLE) | VERSIONS:
+    if head in FUNCTIONS - ALSO_BLOCKS or head in VERSIONS:
         raise ValueError(f"`{head}` cannot name a program: it has a meaning in expressions")
     return bool(dot)
 

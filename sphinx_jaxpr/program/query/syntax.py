@@ -27,14 +27,15 @@ MAX_DEPTH: Final = 50
 #: Largest number that may be written, in bits.
 MAX_BITS: Final = 128
 
-#: What may be called.  These are reserved but for :data:`NAMEABLE`: no block has such a name.
+#: What may be called.
 FUNCTIONS: Final = frozenset(
     "len all any set sum min max sorted abs round ops same reads depends".split()
 )
+#: Functions of a project are often named so: a block may be, too, since only what is called
+#: is the language's own.  No block can have the name of another function.
+ALSO_BLOCKS: Final = frozenset({"reads", "depends"})
 #: Arguments that are named, each `True` or `False`.
 NAMED_ARGUMENTS: Final = {"same": ("shapes",)}
-#: Those whose names blocks may have, too: what is called is the function.
-NAMEABLE: Final = frozenset({"reads", "depends"})
 VERSIONS: Final = frozenset({"jax", "jaxlib", "python"})
 
 _ALLOWED: Final = (
@@ -290,7 +291,11 @@ def _call(node: ast.Call) -> str:
 
 def named_arguments(node: ast.Call) -> dict[str, bool]:
     """The named arguments of a call, which were checked."""
-    return {k.arg or "": getattr(k.value, "value", None) is True for k in node.keywords}
+    return {
+        keyword.arg or "": keyword.value.value
+        for keyword in node.keywords
+        if isinstance(keyword.value, ast.Constant) and isinstance(keyword.value.value, bool)
+    }
 
 
 def _keyword(function: str, keyword: ast.keyword) -> str:

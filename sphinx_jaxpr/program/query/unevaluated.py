@@ -18,12 +18,13 @@ from typing import TYPE_CHECKING, Any, Final
 
 from .base import Version
 from .blocks import PHASES
-from .derived.operands import OF_OPERANDS, misplaced
+from .derived.flops import cannot_contract
+from .derived.operands import OF_OPERANDS, misplaced, unknown_inside
 from .equality import versions
 from .facts.words import ArrayType, AxisName, Kind
 from .lets import BrokenLet, needed, parsed
 from .scope import BlockView
-from .syntax import FUNCTIONS, VERSIONS, NoProgram, PathError, nearest
+from .syntax import VERSIONS, NoProgram, PathError, nearest
 from .values import OF_VALUES, Value, Values
 from .views import CHANGES, OF_EQUATIONS, OF_PROGRAMS, Equations, EquationView, ProgramView
 from .vocabulary import (
@@ -208,8 +209,10 @@ class Unevaluated:
             return
         names = dict.fromkeys((*OF_EQUATIONS, *OF_PROGRAMS, *OF_VALUES, *_OF_ERRORS))
         sort = self.sort(node.value)
-        if sort == _EQUATION and name in OF_OPERANDS:
-            self.part(node.value, name)
+        if sort == _EQUATION:
+            primitive = self.selected(node.value)
+            if why := misplaced(primitive, name) or cannot_contract(primitive, name):
+                raise PathError(why)
         if name in names and name not in _OF_SORTS.get(sort, names):
             held = sort == _EQUATION and any(name in b.parameters for b in self.asking.mentioned)
             if not held:
@@ -222,13 +225,6 @@ class Unevaluated:
             except PathError:
                 near = nearest(name, names) or f" (there are: {', '.join(names)})"
                 raise PathError(f"there is no attribute `.{name}`{near}") from None
-
-    def part(self, node: ast.expr, word: str) -> None:
-        """Refuse a word for operands that the equations of a primitive don't have."""
-        primitive = self.selected(node)
-        if has := misplaced(primitive, word):
-            listed = ", ".join(f"`.{name}`" for name in has)
-            raise PathError(f"`{primitive}` has no `.{word}`; its operands are {listed}")
 
     def selected(self, node: ast.expr) -> str:
         """The primitive that a path selects by its last words, or ``""``."""
@@ -275,6 +271,14 @@ class Unevaluated:
         if block is not None and block.printed is not None and block.printed.program is not None:
             leaves = BlockView(block).program().attribute(side, self.asking)
             leaves.item(word, self.asking)
+        if self.sort(node) == _EQUATION:
+            path = f"{self.expression.segment(node)}.{side}"
+            raise PathError(f"`{path}` have positions, not names: `{path}[0]`")
+        owner, parameter = _held(node)
+        if side == "inputs" and owner is not None and self.sort(owner) == _EQUATION:
+            why = unknown_inside(self.selected(owner), parameter, word)
+            if why:
+                raise PathError(why)
 
     def sort(self, node: ast.expr) -> str:
         """What a path points at, as far as its words say: a key of `_OF_SORTS`, or ``""``."""
@@ -444,6 +448,21 @@ class Unevaluated:
                 self.listed[names[0]] = listed
 
 
+def _held(node: ast.expr) -> tuple[ast.expr | None, str]:
+    """The equation and the parameter that hold the program, or one of several, of a path."""
+    match node:
+        case ast.Subscript(value=several, slice=ast.Constant(value=int())):
+            return _held(several)
+        case ast.Subscript(
+            value=ast.Attribute(value=owner, attr="params"),
+            slice=ast.Name(id=name) | ast.Constant(value=str(name)),
+        ):
+            return owner, name
+        case ast.Attribute(value=owner, attr=name):
+            return owner, name
+    return None, ""
+
+
 def _sort_of(value: Any) -> str:
     """The sort of the value of a let."""
     match value:
@@ -457,8 +476,10 @@ def _sort_of(value: Any) -> str:
 
 
 def _names(node: ast.AST) -> Iterator[ast.Name]:
+    """The names in a part, without those of functions that it calls."""
+    called = {id(part.func) for part in ast.walk(node) if isinstance(part, ast.Call)}
     return (
-        part for part in ast.walk(node) if isinstance(part, ast.Name) and part.id not in FUNCTIONS
+        part for part in ast.walk(node) if isinstance(part, ast.Name) and id(part) not in called
     )
 
 

@@ -13,6 +13,7 @@ from ..model import Equation, Operand, Program, Variable
 from ..text import clipped, plural, series, similar
 from .base import Asking, View
 from .blocks import INPUT, LITERAL, QueryBlock, dtype_of, shape_of
+from .derived.operands import OF_OPERANDS
 from .facts import of_values
 from .facts.parameters import sizes
 from .syntax import PathError, nearest
@@ -200,12 +201,20 @@ def slice_text(key: slice) -> str:
     return f"[{':'.join(parts)}{'' if key.step is None else f':{key.step}'}]"
 
 
+#: What of several things has a meaning as a sum.
+_ADDED: Final = frozenset({".flops", ".bytes", ".size"})
+
+
 def of_one(path: str, name: str, count: int, noun: str) -> str:
     """That something is asked of several things."""
     name = name if name.startswith("[") else f".{name}"
     if not count:
         return f"`{path}` has no {noun}s, so no `{name}`"
-    return f"`{name}` needs exactly one {noun}; `{path}` has {count}: write `{path}[0]{name}`"
+    choice = f"write `{path}[0]{name}`"
+    if name in _ADDED:
+        each = noun[0]
+        choice = f"add them up, `sum({each}{name} for {each} in {path})`, or {choice}"
+    return f"`{name}` needs exactly one {noun}; `{path}` has {count}: {choice}"
 
 
 #: Equations of which a message says which is which, and characters of the text of each.
@@ -228,15 +237,29 @@ def which(block: QueryBlock, equations: Sequence[Equation], alone: Sequence[str]
     return f"{phases} ({'; '.join(rows)}{more})"
 
 
-def of_equation(path: str, name: str) -> str:
+def of_programs(path: str, name: str, count: int, has_it: bool) -> str:
+    """That something is asked of several programs, which may be what an equation has."""
+    if has_it or not count:
+        return of_one(path, name, count, "program")
+    return f"`{path}` is {count_of(count, 'program')}, and `.{name}` belongs to one equation"
+
+
+def of_equation(path: str, name: str, count: int = 1) -> str:
     """That something is asked of a program, and one of its equations has it."""
-    return f"`{path}` is a program; `.{name}` belongs to one equation, as in `{path}[0].{name}`"
+    if name in OF_OPERANDS:  # not each equation has it
+        return f"`{path}` is a program; `.{name}` belongs to one equation that has such operands"
+    if name == "contracts":
+        return f"`{path}` is a program; `.{name}` belongs to one contraction, such as `dot_general`"
+    example = f", as in `{path}[0].{name}`" if count else ", and it has none"
+    return f"`{path}` is a program; `.{name}` belongs to one equation{example}"
 
 
 def of_value(path: str, name: str, inputs: Sequence[Operand]) -> str:
     """That something is asked of an equation, and one of its values has it."""
     literals = [n for n, operand in enumerate(inputs) if operand.variable is None]
-    position = literals[0] if literals and name == "value" else 0
+    if name == "value" and not literals:
+        return f"`{path}` is an equation; `.{name}` belongs to a literal, and it reads none"
+    position = literals[0] if name == "value" else 0
     return (
         f"`{path}` is an equation; `.{name}` belongs to one value, as in"
         f" `{path}.inputs[{position}].{name}`"
@@ -437,3 +460,9 @@ class Values(View):
 
     def words(self) -> str:
         return ", ".join(value.words() for value in self.values) or "no values"
+
+
+class Residuals(Values):
+    """What a program keeps for its backward part; that it is nothing may be a fact."""
+
+    __slots__ = ()

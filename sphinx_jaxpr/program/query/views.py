@@ -15,11 +15,11 @@ from . import values
 from .base import Asking, View
 from .blocks import PHASES, QueryBlock
 from .derived import flops, operands
-from .derived.residuals import residuals
 from .facts.numbers import EquationIndex
 from .facts.of_values import OF_TYPES
 from .facts.parameters import freeze, plain
 from .facts.words import Kind
+from .flow.residuals import residuals
 from .selection import Selection
 from .syntax import PathError
 from .values import Value, Values
@@ -434,7 +434,7 @@ class ProgramView(Equations):
                 return Values(block, path, self.program.constants, OperandView)
             case "residuals":
                 kept = residuals(block, self.program, self.path)
-                return Values(block, path, kept, OperandView)
+                return values.Residuals(block, path, kept, OperandView)
             case "variables":
                 return Values(block, path, values.variables(self.program), OperandView)
             case "flops":
@@ -451,7 +451,7 @@ class ProgramView(Equations):
         if name in PHASES:
             return self.in_this_phase(name, asking)
         if name in OF_EQUATIONS:
-            raise PathError(values.of_equation(self.path, name))
+            raise PathError(values.of_equation(self.path, name, len(self.equations)))
         raise PathError(values.no_attribute(self, name, OF_PROGRAMS, asking))
 
     def in_this_phase(self, phase: str, asking: Asking) -> Equations:
@@ -493,7 +493,9 @@ class Programs(View):
     def attribute(self, name: str, asking: Asking) -> Any:
         if len(self.programs) == 1:
             return self.programs[0].attribute(name, asking)
-        raise PathError(values.of_one(self.path, name, len(self.programs), "program"))
+        raise PathError(
+            values.of_programs(self.path, name, len(self.programs), name in OF_PROGRAMS)
+        )
 
     def item(self, key: Any, asking: Asking) -> Any:
         if isinstance(key, slice):

@@ -4,7 +4,7 @@ from ...program.dtypes import DTYPES, KEYS
 from ...program.text import nearest, shorten
 from ..specs import WIDE, Aval, Call, Chain, Mesh, Name, Ref, Step, Value
 from .reader import MAX_DEPTH, MAX_LENGTH, GrammarError, Reader, quoted
-from .rules import arguments, mesh, static, transforms, unfit
+from .rules import arguments, make, mesh, static, then, transforms
 
 __all__ = [
     "DTYPES",
@@ -23,11 +23,12 @@ __all__ = [
     "Step",
     "Value",
     "arguments",
+    "make",
     "mesh",
     "nearest",
     "quoted",
     "shorten",
     "static",
+    "then",
     "transforms",
-    "unfit",
 ]

@@ -1,31 +1,40 @@
-"""The texts of options: arguments, static values, transforms, a mesh."""
+"""The texts of options: arguments, static values, transforms, a mesh, a call of the target."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any, Final
+import re
+from collections.abc import Callable, Iterator
+from typing import Any, Final, TypeAlias
 
 from ...program.text import nearest, shorten
 from ..hints.meant import meant_call
 from ..specs import AXIS_TYPES, Aval, Call, Chain, Mesh, Name, Ref, Step, Value, inside
-from .reader import MAX_DIMENSION, GrammarError, Reader
+from .reader import MAX_DIMENSION, GrammarError, Reader, quoted
+
+#: What has been read of a list of specs or values, each with its name, ``""`` for none.
+_Given: TypeAlias = list[tuple[str, Value]]
 
 
-def arguments(text: str) -> tuple[tuple[str, Value], ...]:
-    """Parse ``x=bf16[32,64], f32[]``; the name of a positional spec is ``""``."""
+def _given(text: str, check: Callable[[_Given, str, Value, int], None]) -> _Given:
+    """Parse values, some with names; ``check`` is called with what came before and the offset."""
     reader = Reader(text)
-    items: list[tuple[str, Value]] = []
+    items: _Given = []
     names: set[str] = set()
     while reader.more():
         start = reader.offset
         name = reader.keyword()
         value = reader.value()
-        _check_spec(value, start)
-        if name and name in names:
+        check(items, name, value, start)
+        if name in names:
             raise GrammarError(f"argument {shorten(name)} is given twice", start)
-        names.add(name)
+        names |= {name} - {""}
         items.append((name, value))
-    return tuple(items)
+    return items
+
+
+def arguments(text: str) -> tuple[tuple[str, Value], ...]:
+    """Parse ``x=bf16[32,64], f32[]``; the name of a positional spec is ``""``."""
+    return tuple(_given(text, _check_spec))
 
 
 def static(text: str) -> tuple[tuple[str | int, Value], ...]:
@@ -127,6 +136,37 @@ def _axis_types(value: Value, count: int) -> tuple[str, ...]:
     return short
 
 
+_NO_ARGUMENTS: Final = re.compile(r"\s*\(\s*\)\s*")
+_PART: Final = r"(?:[^\W\d]\w*|[0-9]{1,3})"
+_PARTS: Final = re.compile(rf"{_PART}(?:\.{_PART})*")
+
+
+def make(text: str) -> tuple[tuple[str, Value], ...] | None:
+    """Parse ``1e-3, b1=0.9``; ``()`` is a call without arguments, no text is no call."""
+    if _NO_ARGUMENTS.fullmatch(text):
+        return ()
+    return tuple(_given(text, _check_value)) or None
+
+
+def _check_value(before: _Given, name: str, value: Value, offset: int) -> None:
+    if problem := unfit(value):
+        subject = shorten(name) if name else f"argument {len(before)}"
+        raise GrammarError(f"{subject} {problem}", offset)
+    if not name and before and before[-1][0]:
+        raise GrammarError("an argument without a name follows one with a name", offset)
+
+
+def then(text: str) -> str:
+    """Check a dotted path of attributes and positions: ``update``, ``1``, ``0.update``."""
+    path = text.strip()
+    if path and not _PARTS.fullmatch(path):
+        raise GrammarError(
+            f"expected an attribute, as in update, or a position, as in 1, not {quoted(path)}",
+            0,
+        )
+    return path
+
+
 def _step(reader: Reader) -> Step:
     name = reader.name("the name of a transform")
     options: dict[str, Value] = {}
@@ -148,7 +188,7 @@ def _step(reader: Reader) -> Step:
     return Step(name, tuple(options.items()))
 
 
-def _check_spec(value: Value, offset: int) -> None:
+def _check_spec(before: _Given, name: str, value: Value, offset: int) -> None:
     if isinstance(value, Aval):
         return
     if _holds(value, str) or _holds(value, bool):

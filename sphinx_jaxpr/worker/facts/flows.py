@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 from ...program.model import EquationFlow, Reached
 from .jaxprs import HeldJaxpr, is_reference, open_jaxpr
-from .marks import FREE, MAYBE, OWN, Answer, Marks, flow, plain
+from .marks import FREE, MAYBE, OWN, Answer, Marks, flow, plain, union
 
 
 class _Transfer(NamedTuple):
@@ -22,8 +22,7 @@ class _Transfer(NamedTuple):
 
     def of(self, inputs: Marks) -> Answer:
         """Marks of the results for marked inputs."""
-        outputs, ends = (tuple([_through(mark, inputs) for mark in some]) for some in self)
-        return Answer(outputs, ends)
+        return Answer(_through_each(self.outputs, inputs), _through_each(self.inputs, inputs))
 
 
 #: Asks for programs whose transfer is not known yet.
@@ -68,10 +67,13 @@ class Flows:
         for position, equation in enumerate(body.eqns):
             programs = self.held.of(equation)
             yield from (open_jaxpr(program) for some in programs.values() for program in some)
+            operands = tuple([marks.get(id(operand), 0) for operand in equation.invars])
+            if len(equation.outvars) == 1 and not programs and not equation.effects:
+                marks[id(equation.outvars[0])] = union(operands)  # as most equations are
+                continue
             answer = self.equation(equation, programs)
             if programs or _is_particular(answer):
                 flows[position] = _flow(equation, answer)
-            operands = tuple([marks.get(id(operand), 0) for operand in equation.invars])
             for var, mark in zip(equation.outvars, answer.outputs, strict=True):
                 marks[id(var)] = _through(mark, operands)
             for var, mark in zip(equation.invars, answer.inputs, strict=True):
@@ -106,8 +108,8 @@ def _own(count: int) -> Marks:
 
 def _guessed(answer: Answer) -> Answer:
     """An answer of which each mark is uncertain."""
-    outputs, ends = (tuple([mark | MAYBE for mark in some]) for some in answer[:2])
-    return Answer(outputs, ends)
+    outputs, inputs = (tuple([mark | MAYBE for mark in some]) for some in answer[:2])
+    return Answer(outputs, inputs)
 
 
 def _positions(mark: int) -> Iterator[int]:
@@ -117,6 +119,10 @@ def _positions(mark: int) -> Iterator[int]:
         lowest = bits & -bits
         yield lowest.bit_length() - 1
         bits ^= lowest
+
+
+def _through_each(marks: Marks, inputs: Marks) -> Marks:
+    return tuple([_through(mark, inputs) for mark in marks])
 
 
 def _through(mark: int, inputs: Marks) -> int:

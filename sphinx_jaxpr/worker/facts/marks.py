@@ -148,11 +148,24 @@ def _cond(equation: Any, operands: Marks, programs: _Programs) -> Flow:
     results: Marks = tuple(
         0 if _passes_on(bodies, place) else operands[0] for place in range(len(equation.outvars))
     )
+    after = operands[1:]
     for index, program in enumerate(programs["branches"]):
         answer = yield Ask(("branches", index), program, operands[1:])
         results = _or(results, answer.outputs)
-        operands = (operands[0], *_or(operands[1:], answer.inputs))
-    return Answer(results, operands)
+        after = _or(after, _decided(bodies[index], answer.inputs, operands[0]))
+    return Answer(results, (operands[0], *after))
+
+
+def _decided(body: Any, inputs: Marks, mark: int) -> Marks:
+    """Marks of a program's inputs at its end, where ``mark`` decides whether it runs.
+
+    A reference that it may write to depends on that too, even if it writes a constant.
+    """
+    taken = {id(v) for e in body.eqns if primitive_name(e) != "get" for v in e.invars}
+    return tuple(
+        own | (mark & ~OWN) if is_reference(var) and id(var) in taken else own
+        for var, own in zip(body.invars, inputs, strict=True)
+    )
 
 
 def _passes_on(bodies: Sequence[Any], place: int) -> bool:
@@ -213,7 +226,7 @@ def _while(equation: Any, operands: Marks, programs: _Programs) -> Flow:
     decided, inner = union(asked.outputs), open_jaxpr(body)
     stays = [out is var for out, var in zip(inner.outvars, inner.invars[of_body:], strict=True)]
     results = tuple(c if same else c | decided for c, same in zip(carries, stays, strict=True))
-    return Answer(results, (*consts, *own, *carries))
+    return Answer(results, (*consts, *_decided(inner, (*own, *carries), decided)))
 
 
 def _reducer(equation: Any, operands: Marks, programs: _Programs) -> Flow:

@@ -146,11 +146,11 @@ class _Phases:
                         marks[id(var)] = (mark & ~OWN) | (marks.get(id(var), 0) & OWN)
             if write:
                 self.write(body, equation, here, operands)
-        outputs, ends = (
+        outputs, at_end = (
             tuple([MADE if hasattr(v, "val") else marks.get(id(v), 0) for v in some])
             for some in (body.outvars, body.invars)
         )
-        answer = self.answers[key] = Answer(outputs, ends)
+        answer = self.answers[key] = Answer(outputs, at_end)
         if write:
             self.written.add(key)
         return answer

@@ -125,9 +125,13 @@ def call(names: ReachableNames, function: Any, path: str, option: str) -> Any:
         needed = next(iter(inspect.signature(function).parameters), "x")
         meant = meant_name(path)
         instead = f"; for the value, write {meant}" if meant else ""
+        message = f"{path!r} takes parameters: name a value, or a function without parameters"
         if not instead and option == "args":
             instead = f"; or call it, as in {path}({needed}=f32[8])"
-        message = f"{path!r} takes parameters: name a value, or a function without parameters"
+            if not inspect.isroutine(function) and not isinstance(function, type):
+                kind = type(function).__name__
+                message = f"{path!r} is of type {kind}, which JAX can't trace"
+                instead = "; give it in static"
         raise RequestError(
             ErrorKind.OPTION, f"{option}: {message}{instead}", option=option
         ) from None

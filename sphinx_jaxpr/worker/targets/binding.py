@@ -13,9 +13,11 @@ from typing import Any, Final
 
 import jax
 
-from ...tracing.grammar import Value, nearest, shorten
+from ...program.text import series
+from ...tracing.grammar import Call, Value, nearest, shorten
 from ...tracing.request import is_target
 from ...tracing.result import ErrorKind
+from ...tracing.specs import parts_of
 from ..failures import RequestError, message_of
 from ..stage import Stage, fresh
 from .arguments import NamedTrees, roots_of, source_text, spec_value, static_value, whole_source
@@ -169,7 +171,7 @@ def _as_factory(fn: Callable[..., Any], missing: Sequence[str]) -> str:
     names = [name for name, kind in fields.items() if _is_function_type(kind)]
     if not names and not _is_function_type(result):
         return ""
-    then = f" and then: {' or '.join(names)}" if names else ""
+    then = f" and then: {series(names, 'or')}" if names else ""
     given = ", ".join(f"{name}=..." for name in missing)
     return f"; it returns functions: to trace one, write make: {given}{then}"
 
@@ -276,10 +278,15 @@ def bind(
         stage = Stage.of(fn, traced, [safe[name] for name in order], source)
     else:
         sources = {name: text for name, (_, text) in bound.items()} | safe
+        for name, value in fixed.items():
+            if any(isinstance(part, Call) for part in parts_of(value)):
+                # Inside of what is traced, the equations of the call would be in the program.
+                word = fresh((*safe.values(), *hidden, *made), _plain_word(name))
+                made[word], sources[name] = sources[name], word
         for name, tree in mixed.items():
             whole = whole_source(tree, trees)
             if not is_target(whole):  # made once, outside of what is traced
-                word = f"whole_{safe[name]}"
+                word = fresh((*safe.values(), *hidden, *made), f"whole_{safe[name]}")
                 made[word], whole = whole, word
             sources[name] = RESTORED.format(safe[name], whole)
             trees.append((jax.tree.structure(only_arrays(tree)), ONLY_ARRAYS.format(whole)))
@@ -290,6 +297,10 @@ def bind(
     stage.made = tuple(made.items())
     stage.own = {safe[name]: labels[name] for name in order if safe[name] != labels[name]}
     return stage
+
+
+def _plain_word(name: str) -> str:
+    return name if name.isidentifier() and not keyword.iskeyword(name) else "given"
 
 
 def _fixed(callee: Callee, static: Sequence[tuple[str | int, Value]]) -> dict[str, Value]:
@@ -392,7 +403,7 @@ def _next_free(
     if left == len(needed):
         return needed[0]
     spec = shorten(source_text(args[number][1]))[1:-1]
-    listed = " or ".join(map(repr, free))
+    listed = series([*map(repr, free)], "or")
     raise RequestError(
         ErrorKind.OPTION,
         f"args: {spec} has no name and follows a spec with one, so it may be for {listed} of"

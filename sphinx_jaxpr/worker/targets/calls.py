@@ -302,6 +302,8 @@ def _problem(function: Callable[..., Any], call: Call) -> str:
 
 def _no_tree(name: str, made: Any) -> str:
     kind = type(made).__name__
+    if callable(made) or type(made).__module__ in ("builtins", "types"):
+        return f"{name} returns a {kind}, not arrays; an argument that isn't traced goes in static"
     return (
         f"{name} makes a {kind}, which JAX can't take apart: register the class,"
         f" as with jax.tree_util.register_dataclass({kind})"

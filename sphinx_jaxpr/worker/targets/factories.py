@@ -8,7 +8,7 @@ from typing import Any, Final, NamedTuple
 
 import jax
 
-from ...program.text import words
+from ...program.text import series, words
 from ...tracing.grammar import Aval, Call, Ref, Value
 from ...tracing.request import Request
 from ...tracing.result import ErrorKind
@@ -105,6 +105,8 @@ def _part(whole: Any, then: str, source: str, names: OptionNames) -> tuple[Any, 
         try:
             value = names.follow(value, step, True, name_of(names.module))
         except Unreachable as error:
+            if error.inside is None:  # the page may not have it
+                raise _refused("then", f"{error}; it is a part of {before}") from None
             listed = _functions(value) if "did you mean" not in str(error) else []
             has = f"; its functions: {', '.join(listed)}" if listed else ""
             raise _refused("then", f"{_returned(value, before)}, which {error}{has}") from None
@@ -160,7 +162,7 @@ def hint_at_result(
     if request.make is not None:
         return "a traced function returns arrays; what it returns here holds functions"
     listed = [name for name in results[0] if name][:_LISTED]
-    then = f" and then: {' or '.join(listed)}" if listed else ""
+    then = f" and then: {series(listed, 'or')}" if listed else ""
     return f"it returns functions; to trace one, write make: {_arguments(request)}{then}"
 
 

@@ -28,6 +28,9 @@ from ..facts.jaxprs import is_jaxpr
 
 # --- what names may reach: the rules
 
+#: Functions that run a text as Python: a page names things, and its texts are never evaluated.
+_EVALUATING: Final = (eval, exec, compile)
+
 #: How many layers of partials, transforms and decorators are unwrapped.
 _LAYERS: Final = 50
 
@@ -506,6 +509,8 @@ class ReachableNames:
                 self._check(path, home, permit.take(owner, value))
         if permit:
             self._check(path, home, self._end(permit, value, called))
+        if any(value is function for function in _EVALUATING):
+            self._check(path, home, "evaluates a text; the code of a page goes in jaxpr-code")
         return value
 
     @staticmethod

@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterator, Sequence
 from types import ModuleType
 from typing import Any, Final, NamedTuple
 
+from ...program.text import series
 from ...tracing.folders import Folders, beneath
 from ...tracing.grammar import nearest
 from ...tracing.jobs import is_page_code
@@ -25,6 +26,9 @@ from ..recorder import DependencyRecorder
 from .reach import ReachableNames, Unreachable, name_of
 
 # --- the object that a target names
+
+#: Modules by the names that programs usually give them.
+_SHORT: Final = {"jnp": "jax.numpy", "lax": "jax.lax", "np": "numpy"}
 
 #: How many names are proposed for a module that was not found.
 _LISTED: Final = 3
@@ -164,9 +168,12 @@ def _no_module(missing: str, wanted: str, roots: Sequence[str]) -> RequestError:
             beside.update(entry.partition(".")[0] for entry in os.listdir(folder))
         except OSError:
             continue
+    meant = _SHORT.get(missing, "")
     elsewhere = [name for name in beneath(last, roots) if name != missing]
-    if elsewhere:
-        listed = " or ".join(map(repr, elsewhere[:_LISTED]))
+    if meant:
+        hint = f"; write {meant}{wanted[len(missing) :]}"
+    elif elsewhere:
+        listed = series([*map(repr, elsewhere[:_LISTED])], "or")
         hint = f"; its file is importable as {listed}"
     else:
         hint = nearest(last, sorted(name for name in beside if name.isidentifier()))

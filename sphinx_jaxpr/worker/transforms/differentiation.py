@@ -211,8 +211,15 @@ def _hessian(fn: Callable[..., Any], argnums: Any) -> Callable[..., Any]:
     return made
 
 
-#: Transforms that create a basis of all tangents, or cotangents.
-_WITH_SCOPES = {"jacfwd": _JACFWD, "jacrev": _JACREV, "hessian": _hessian}
+#: Transforms that create tangents or cotangents: a basis of all, or the 1 of a gradient, which
+#: an equation may put onto the devices of a mesh.
+_WITH_SCOPES = {
+    "jacfwd": _JACFWD,
+    "jacrev": _JACREV,
+    "hessian": _hessian,
+    "grad": _between_scopes(jax.grad, "around", "within"),
+    "value_and_grad": _between_scopes(jax.value_and_grad, "around", "within"),
+}
 
 
 def _scoped(fn: Callable[..., Any], name: str) -> Callable[..., Any]:

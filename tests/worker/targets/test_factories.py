@@ -94,12 +94,32 @@ CALLS = [
     (
         "model",
         {"static": "weights=Dense(4)", "args": "x=f32[8]"},
-        "lambda x: model(x, Dense(4))",
+        "(lambda weights: lambda x: model(x, weights))(Dense(4))",
     ),
     (
         "Dense.apply",
         {"static": f"self={HELPERS}:dense", "args": "x=f32[8]"},
         f"lambda x: Dense.apply({HELPERS}.dense, x)",
+    ),
+    # What a call returns is a constant, also where the call that is shown is traced.
+    (
+        "scaled",
+        {"static": "weights=jnp.ones((3,))", "args": "x=f32[3]", "transforms": "grad"},
+        "(lambda weights: jax.grad(lambda x: scaled(x, weights).sum()))(jax.numpy.ones((3,)))",
+    ),
+    # Words of the call that names of the page, or texts in it, repeat.
+    ("reader", {"make": "()", "then": "made", "args": "f32[2]"}, "reader().made"),
+    (
+        "reader",
+        {"make": "()", "then": "made", "args": "f32[2]", "transforms": 'vmap(axis_name="a made")'},
+        'jax.vmap(reader().made, in_axes=0, axis_size=8, axis_name="a made")',
+    ),
+    (
+        "activate",
+        {"args": "x=Optimizer(f32[3], jnp.tanh), whole_x=f32[3]"},
+        "(lambda whole_x_: lambda x, whole_x: activate(jax.tree.map(lambda leaf, kept: kept if leaf"
+        " is None else leaf, x, whole_x_, is_leaf=lambda leaf: leaf is None), whole_x))"
+        "(Optimizer(jax.numpy.zeros((3,), 'float32'), jax.numpy.tanh))",
     ),
 ]
 
@@ -248,3 +268,67 @@ def test_what_is_made_obeys_the_allowed_modules(tracer: Tracer) -> None:
     for then in ("__init__.__globals__", "__class__", "apply.__func__"):
         wanted = request("Dense", (MODULE,), make="4", then=then)
         assert "jaxpr_allowed_modules" in str(refused(tracer, wanted))
+
+
+@pytest.mark.parametrize(
+    ("target", "texts"),
+    [
+        ("builtins:eval", {"make": "'lambda x: x'", "args": "f32[2]"}),
+        ("builtins:exec", {"static": "0='print(1)'"}),
+        ("activated", {"static": "act=builtins:eval('lambda x: x')", "args": "x=f32[2]"}),
+        ("activated", {"static": "act=functools:partial(builtins:eval)", "args": "x=f32[2]"}),
+        ("activated", {"args": "x=builtins:compile('1', 'a', 'eval'), act=f32[2]"}),
+    ],
+)
+def test_no_text_of_a_page_is_evaluated(tracer: Tracer, target: str, texts: dict[str, str]) -> None:
+    assert "evaluates a text; the code of a page goes in jaxpr-code" in str(
+        refused(tracer, request(target, **texts))
+    )
+
+
+REFUSED = [
+    # Names that modules have by convention alone.
+    ("jnp:tanh", {"args": "f32[2]"}, "no module 'jnp'; write jax.numpy"),
+    ("lax.linalg:svd", {"args": "f32[2,2]"}, "no module 'lax'; write jax.lax.linalg"),
+    (
+        "activated",
+        {"args": "f32[2]", "static": "act=jnp:tanh"},
+        "static: no module 'jnp'; write jax.numpy",
+    ),
+    # What an argument is made of, if it can't be traced.
+    (
+        "model",
+        {"args": f"x=f32[2], weights={HELPERS}:dense"},
+        f"args: '{HELPERS}:dense' is of type Dense, which JAX can't trace; give it in static",
+    ),
+    (
+        "model",
+        {"args": "x=f32[2], weights=plain()"},
+        "args: weights: plain returns a function, not arrays; an argument that isn't traced goes in"
+        " static",
+    ),
+]
+
+
+@pytest.mark.parametrize(("target", "texts", "message"), REFUSED)
+def test_messages_name_the_nearest_right_thing(
+    tracer: Tracer, target: str, texts: dict[str, str], message: str
+) -> None:
+    assert str(refused(tracer, request(target, **texts))) == message
+
+
+def test_a_part_that_a_page_may_not_have_is_named(tracer: Tracer) -> None:
+    wanted = request("momentum", (MODULE,), make="0.1", then="init.__globals__", args="f32[3]")
+    message = str(refused(tracer, wanted))
+    assert message.startswith("then: '__globals__' uses '__globals__'")
+    assert message.endswith("; it is a part of momentum(0.1).init")
+
+
+def test_numbers_in_objects_are_traced_too(tracer: Tracer) -> None:
+    wanted = request("gated", args="state=Optimizer(f32[2], None, True), x=f32[2]")
+    with pytest.raises(jax.errors.TracerBoolConversionError) as caught:
+        trace(tracer, wanted)
+    assert hint_of(caught.value) == (
+        "state.rate is traced, like each number and flag of an object in args; to keep it as it"
+        " is, give the object in static"
+    )

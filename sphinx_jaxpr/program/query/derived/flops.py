@@ -45,6 +45,14 @@ def contracts(held: Held) -> tuple[tuple[int, int], ...]:
         raise PathError(f"`{held.path}`: its dimension numbers can't be read") from None
 
 
+def cannot_contract(primitive: str, name: str) -> str:
+    """Why no equation of a primitive has ``.contracts``, ``""`` for any other name."""
+    entry = builtin().entry(primitive)
+    if name != "contracts" or entry is None or entry.kind == _CONTRACTION:
+        return ""
+    return f"`{primitive}` has no `.contracts`, as `dot_general` and its like have it"
+
+
 # --- the rules
 
 #: What computes nothing: it moves, names or marks values.

@@ -23,7 +23,7 @@ from ...glossary.formats import listed
 from ...glossary.glossary import builtin
 from ...model import Equation, Operand, Program, Variable
 from ..blocks import QueryBlock, shape_of
-from ..syntax import PathError
+from ..syntax import PathError, nearest
 
 #: Which primitives have which words, by the names of our definitions.
 _WORDS: Final[dict[str, tuple[str, ...]]] = {
@@ -38,6 +38,7 @@ _WORDS: Final[dict[str, tuple[str, ...]]] = {
 #: The words of all others that call a program: JAX doesn't note which operands it closed over.
 _OF_CALLS: Final = ("operands",)
 _CALLING: Final = frozenset({"call", "autodiff"})
+_SHARD_MAP: Final = "shard_map"
 #: The words for the inputs of a program inside, by the primitive and the parameter.
 _INSIDE: Final[dict[tuple[str, str], tuple[str, ...]]] = {
     ("scan", "jaxpr"): ("consts", "carry", "xs"),
@@ -96,7 +97,7 @@ def words_of(equation: Equation) -> tuple[str, ...]:
     if name in _WORDS:
         return _WORDS[name]
     holds = any(parameter.members for parameter in equation.parameters)
-    return _OF_CALLS if holds and (kind in _CALLING or name == "shard_map") else ()
+    return _OF_CALLS if holds and (kind in _CALLING or name == _SHARD_MAP) else ()
 
 
 def positions(held: Held, word: str) -> range:
@@ -127,11 +128,28 @@ def names_inside(held: Held, parameter: str, count: int) -> InputNames:
     return InputNames(arguments, leaves, words) if len(arguments) == count else NO_NAMES
 
 
-def misplaced(primitive: str, word: str) -> tuple[str, ...]:
-    """The words that the equations of a primitive have instead of ``word``, if that is none."""
+def misplaced(primitive: str, word: str) -> str:
+    """Why no equation of a primitive has a word, ``""`` where some may have it."""
     entry = builtin().entry(primitive)
-    words = _WORDS.get(entry.name if entry else primitive, ())
-    return words if word in OF_OPERANDS and word not in words else ()
+    if entry is None or word not in OF_OPERANDS:
+        return ""
+    is_call = entry.kind in _CALLING or entry.name == _SHARD_MAP
+    words = _WORDS.get(entry.name, _OF_CALLS if is_call else ())
+    if word in words:
+        return ""
+    has = ", ".join(f"`.{name}`" for name in words or ("inputs",))
+    return f"`{primitive}` has no `.{word}`; its operands are {has}"
+
+
+def unknown_inside(primitive: str, parameter: str, name: str) -> str:
+    """Why no program in a parameter of a primitive has an input of a name, else ``""``."""
+    entry = builtin().entry(primitive)
+    words = _INSIDE.get((entry.name if entry else primitive, parameter), ())
+    word = name.partition("[")[0]
+    if not words or word in words:
+        return ""
+    near = nearest(word, words) or f" (names: {', '.join(words)})"
+    return f"the inputs of `{parameter}` of `{primitive}` have no `{name}`{near}"
 
 
 def _name(equation: Equation) -> str:

@@ -19,7 +19,7 @@ from ..evidence import SaysNothing
 from ..lets import BrokenLet
 from ..scope import Scope
 from ..syntax import NoProgram, PathError
-from .reading import is_deep, readable, tree_of, written
+from .reading import compares_itself, is_deep, readable, tree_of, written
 from .rewriting import Rewriting
 
 _P = ParamSpec("_P")
@@ -83,6 +83,8 @@ def _tried(function: Callable[..., Any], text: str, scope: Scope, inside: str) -
     for whole in candidates(prefix + text.lstrip(), scope, inside):
         proposal = whole.removeprefix(prefix)
         if prefix and (proposal == whole or proposal[:1] not in "[."):
+            continue
+        if compares_itself(whole):  # which has an answer, but says nothing
             continue
         try:
             function(proposal, scope, *[inside] * bool(inside))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+from itertools import pairwise
 from keyword import iskeyword
 from typing import Final
 
@@ -56,6 +57,17 @@ def tree_of(text: str) -> ast.expr | None:
         if isinstance(node, ast.Constant):
             node.kind = ast.get_source_segment(text, node)
     return tree
+
+
+def compares_itself(text: str) -> bool:
+    """Whether a text compares something with itself."""
+    tree = tree_of(text)
+    compared = [node for node in ast.walk(tree) if isinstance(node, ast.Compare)] if tree else []
+    return any(
+        ast.unparse(left) == ast.unparse(right)
+        for node in compared
+        for left, right in pairwise([node.left, *node.comparators])
+    )
 
 
 def is_deep(tree: ast.AST) -> bool:

@@ -11,6 +11,8 @@ from ...dtypes import is_dtype
 from ...functions import primitives_of
 from ...glossary.glossary import builtin
 from ..blocks import PHASES
+from ..derived.operands import OF_OPERANDS, OF_RESULTS
+from ..facts.words import Kind
 from ..scope import Scope
 from ..syntax import FUNCTIONS, VERSIONS
 from ..values import OF_VALUES
@@ -36,6 +38,11 @@ _ATTRIBUTES: Final = {
     "element_type": "dtype",
     "weak_type": "weak",
     "nbytes": "bytes",
+    "vma": "varying",
+    **dict.fromkeys("position pos".split(), "index"),
+    **dict.fromkeys("cost flop".split(), "flops"),
+    **dict.fromkeys("contracting contracting_dims contracted".split(), "contracts"),
+    **dict.fromkeys("init carried".split(), "carry"),
 }
 #: What adds nothing here: a program is the list of its equations.
 _NOTHING: Final = frozenset("aval jaxpr eqns equations version __version__ program closed".split())
@@ -44,6 +51,11 @@ _RANKS: Final = frozenset({"ndim", "rank"})
 _ENDS: Final = {"first": 0, "last": -1}
 #: Attributes with brackets behind them that take names.
 _NAMED: Final = frozenset({"inputs", "params"})
+#: Parameters that hold the program of a loop, and the words in brackets for its inputs.
+_HOLDING: Final = frozenset({"jaxpr", "body_jaxpr", "cond_jaxpr", "call_jaxpr"})
+_INSIDE: Final = frozenset(OF_OPERANDS) - OF_RESULTS - {"consts"}
+#: Attributes that are numbers.
+_NUMBERS: Final = frozenset("size bytes index flops read_count uses calls value".split())
 #: How programs name the modules that have functions and dtypes.
 _MODULES: Final = frozenset("jax jnp np numpy lax nn jsp math operator".split())
 
@@ -88,7 +100,7 @@ class Rewriting(ast.NodeTransformer):
         name = node.id
         if self.is_variable(name) or name in FUNCTIONS:
             return node
-        words = (*Phase.words, *Origin.words)
+        words = (*Phase.words, *Origin.words, *Kind.words)
         if is_dtype(name) or name in words or self.is_primitive(name):
             return ast.Constant(name)
         meant = Phase.meant.get(name) or Origin.meant.get(name) or self.primitive(name)
@@ -115,6 +127,10 @@ class Rewriting(ast.NodeTransformer):
             return ast.Subscript(inner, ast.Name(name, ast.Load()), ast.Load())
         if name == "name" and isinstance(inner, ast.Attribute) and inner.attr == "primitive":
             return inner
+        if name in _INSIDE and isinstance(inner, ast.Attribute) and inner.attr in _HOLDING:
+            return ast.Subscript(
+                ast.Attribute(inner, "inputs", ast.Load()), _word(name), ast.Load()
+            )
         return node if name in self.right else self.meant(node)
 
     def meant(self, node: ast.Attribute) -> ast.expr:
@@ -405,6 +421,7 @@ def _dims(node: ast.expr) -> list[ast.expr] | None:
     return None
 
 
+_NUMBER: Final = re.compile(r"\d{1,9}(\.\d{1,9})?")
 _SHAPE: Final = re.compile(r"[(\[]? *(\d+(?: *, *\d+)*) *,? *[)\]]?")
 
 
@@ -421,6 +438,13 @@ def _like(other: ast.expr, node: ast.expr, dims: list[ast.expr] | None) -> ast.e
             if match := _SHAPE.fullmatch(text.strip()):
                 sizes = [ast.Constant(int(size)) for size in match[1].split(",")]
                 return ast.Tuple([*sizes], ast.Load())
+        case ast.Attribute(attr="contracts"), ast.Tuple(elts=[_, _] as axes) if all(
+            isinstance(axis, ast.Constant) for axis in axes
+        ):
+            return ast.Tuple([node], ast.Load())
+        case ast.Attribute(attr=name), ast.Constant(value=str(text)) if name in _NUMBERS:
+            if match := _NUMBER.fullmatch(text.strip()):
+                return ast.Constant(float(text) if match[1] else int(text))
         case ast.Name(id=name), ast.Constant(value=int() | float()) if name in VERSIONS:
             return ast.Constant(node.kind or str(node.value))
         case ast.Call(func=ast.Name(id="len")), ast.Constant(value=str(text)) if text.isdecimal():

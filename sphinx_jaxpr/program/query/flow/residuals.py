@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from ...model import CONSTANTS, INPUTS, UNKNOWN, Kept, Program, Variable
-from ..blocks import QueryBlock
+from ..blocks import QueryBlock, bytes_of
 from ..syntax import PathError
 from ..values import in_brackets, no_phases
 
@@ -33,6 +33,17 @@ def residuals(block: QueryBlock, program: Program, path: str) -> tuple[Variable,
     if facts.kept == UNKNOWN:
         raise PathError(f"`{path}.residuals`: nothing says which inputs of `{path}` are cotangents")
     return listed(program, facts.kept)
+
+
+def kept_sizes(block: QueryBlock) -> list[int | None]:
+    """The bytes of each value that a block keeps; none where it keeps nothing, or may do so."""
+    if block.printed is None or block.printed.program is None:
+        return []
+    try:
+        kept = residuals(block, block.printed.program, block.name)
+    except PathError:
+        return []
+    return [bytes_of(block.index.type_of(value)) for value in kept]
 
 
 def listed(program: Program, kept: Kept) -> tuple[Variable, ...]:

@@ -1,0 +1,1 @@
+"""How values flow through a program: what depends on what, and what is kept for later."""

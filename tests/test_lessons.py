@@ -74,6 +74,7 @@ CHANGES = {
             (SQUARES, "jnp.sum((a - b) * step, keepdims=True)"),
             (SQUARES, "jnp.sum(step, keepdims=True)"),
             (TURN, "result = x + result"),
+            (TURN, "result = x * x"),
             ("    return result", "    return x"),
             (SQUARES, "jnp.sum(jnp.clip(step, 0.0, 1.0))"),
             ("return x * SCALE", "return x"),

@@ -2,7 +2,7 @@
 
 They are written so that Python's own ``eval`` of an expression over them gives what is
 true: see ``language.py``.  Nothing of the product is imported; meanings are those of the
-reference (``docs/reference/paths.md``).
+reference (``docs/reference/paths.md``, ``facts.md``).
 """
 
 from __future__ import annotations

@@ -55,6 +55,8 @@ let f = dense
 let n = len(f)
 let new = jax >= "0.4"
 paged: len(dense) == 5
+let early = g[:n]
+[e.primitive for e in early] == ops(dense)
 ```
 
 ```{{jaxpr-when}} new

@@ -172,15 +172,19 @@ def _expressions(
             yield _names(statement.expression), statement.docstring, None
     for directive in directives:
         for note in (*directive.notes, *directive.elided):
-            yield _names(note.path), docstring_of(note.source), None
+            yield _names(_in_block(note.path)), docstring_of(note.source), None
+
+
+def _in_block(path: str) -> str:
+    """A path of a directive, which may leave out its block, as in ``[tanh]``."""
+    return f"_{path}" if path[:1] in ("[", ".") else path
 
 
 def _names(text: str) -> frozenset[str]:
     if not text:
         return frozenset()
     try:
-        # A path in a directive may begin with its block left out, as in `[tanh]`.
-        expression = parse(f"_{text}" if text[0] in "[." else text)
+        expression = parse(text)
     except PathError:
         return frozenset()
     return frozenset(free_names(expression.body))

@@ -11,6 +11,7 @@ from sphinx_jaxpr import testing
 from sphinx_jaxpr.program.matching import summary
 from sphinx_jaxpr.program.query.blocks import QueryBlock
 from sphinx_jaxpr.program.query.evaluate import evaluate, judge
+from sphinx_jaxpr.program.query.flow.residuals import kept_sizes
 from sphinx_jaxpr.program.query.sides import sides
 from sphinx_jaxpr.program.query.syntax import PathError
 
@@ -54,6 +55,7 @@ class Product:
         before = block.base.index.tables if block.base else {}
         assert block.printed is not None
         parts = summary.acted(block.printed, base, block.match, block.index.tables, before)
+        parts += summary.keeps(kept_sizes(block))
         return "; ".join(f"{part.verb} {part.text}".strip() for part in parts)
 
     def partners(self, name: str) -> dict[Any, Any]:

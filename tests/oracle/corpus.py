@@ -15,7 +15,7 @@ from .adapter import NAME, Product
 from .functions import CASES, Case
 from .phases import body_of, params_of
 from .reading import Block
-from .transforms import CHAINS, SINGLE, Made, apply, label, leaf_names, tangent_places
+from .transforms import CHAINS, SINGLE, Made, apply, label, leaf_names, places_of, tangent_places
 
 #: What a function that takes long is tried with.
 FEW = ["jit", "grad", "vmap", "jvp"]
@@ -92,7 +92,9 @@ def block_of(made: Made, base: Block | None = None) -> Block:
     """The oracle's view of a function as it is traced."""
     program = jax.make_jaxpr(made.function)(*made.arguments)
     names = leaf_names(made.names, made.arguments)
-    return Block(program, names, tangent_places(made), base, _seeds(made, program))
+    block = Block(program, names, tangent_places(made), base, _seeds(made, program))
+    block.cotangents, block.seeded = places_of(made, made.cotangents), made.seeded
+    return block
 
 
 def _seeds(made: Made, program: Any) -> list[int] | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-import re
+import random
 from collections.abc import Callable
 from typing import Any
 
@@ -12,13 +12,15 @@ import numpy as np
 from .corpus import Traced
 from .costs import CONTRACTING, RESULTS, WORDS
 from .data import plain, short
-from .dataflow import Refused, Unsure
+from .dataflow import Refused, Unsure, depends, reads
 from .phases import is_literal, is_program, is_store, params_of, programs_in
 from .reading import Block, Equation, Program
 from .report import Report
 
 #: Programs of one block that are looked at; a text has no more characters than this.
 MAX_PROGRAMS, MAX_PATH = 60, 1500
+#: Pairs of which it is asked whether one depends on the other, for each program.
+MAX_PAIRS = 5
 
 
 class Aligned:
@@ -122,6 +124,8 @@ class Facts:
         self.each("index", "e.index", lambda e: e.index)
         self.literals()
         self.parameters()
+        self.residuals()
+        self.flow()
         self.one("effects", f"{path}.effects", program.effects)
         self.selections()
 
@@ -292,6 +296,52 @@ class Facts:
         mine = Refused if oracle is Refused and isinstance(mine, ValueError) else mine
         self.report.check("flops", f"{self.where}.flops", mine, oracle)
 
+    def residuals(self) -> None:
+        """What is kept for the backward part."""
+        program, path = self.program, self.path
+        try:
+            things = {id(v.thing) for v in program.residuals}
+        except Refused:
+            self.one_of("residuals", f"len({path}.residuals)", Refused)
+            return
+        except Unsure:
+            self.report.skipped["residuals"] += 1
+            return
+        if any(is_store(equation, program.body) for equation in program.body.eqns):
+            return  # sides may list other variables
+        kept = tuple(n for n, v in enumerate(program.variables) if id(v.thing) in things)
+        mine = self.ask(f"[[v for v in {path}.variables], [v for v in {path}.residuals]]")
+        places = {view: n for n, view in enumerate(mine[0])}
+        product = tuple(places[view] for view in mine[1])
+        self.report.check("residuals", f"{self.where}.residuals", product, kept, 1 + len(kept))
+
+    def flow(self) -> None:
+        """What reads and depends on what, for some pairs of equations and of values."""
+        program = self.program
+        dice = random.Random(self.where)
+        for _ in range(min(MAX_PAIRS, len(program.items))):
+            one, two = (dice.randrange(len(program.items)) for _ in range(2))
+            for name, get in (("reads", reads), ("depends", depends)):
+                self.pair(name, get, f"[{one}]", f"[{two}]", program.items[one], program.items[two])
+        outputs, inputs = list(program.outputs), list(program.inputs)
+        for _ in range(min(MAX_PAIRS, len(outputs) * len(inputs))):
+            one, two = dice.randrange(len(outputs)), dice.randrange(len(inputs))
+            left, right = f".outputs[{one}]", f".inputs[{two}]"
+            self.pair("depends", depends, left, right, outputs[one], inputs[two])
+
+    def pair(
+        self, name: str, get: Callable[[Any, Any], bool], left: str, right: str, one: Any, two: Any
+    ) -> None:
+        """Whether one thing reads or depends on another; an error by both sides alike."""
+        try:
+            oracle: Any = get(one, two)
+        except Refused:
+            oracle = Refused
+        except Unsure:
+            self.report.skipped[name] += 1
+            return
+        self.one_of(name, f"{name}({self.path}{left}, {self.path}{right})", oracle)
+
     def parameters(self) -> None:
         """Their names, and each that is plain data; what is no data may be left out."""
         names = self.ask(f"[[n for n in e.params] for e in {self.path}]")
@@ -438,7 +488,6 @@ def whole(aligned: Aligned) -> None:
     for phase in ("forward", "tangent", "transpose", "recomputed"):
         _phase(aligned, phase)
     _names(aligned, block)
-    _residuals(aligned)
     for a, b in ((f"same({name}, {name})", True), (f"same({name}[:], {name}[:])", True)):
         if deep:
             report.check("same", f"{aligned.where}: {a}", _judged(ask, a), b)
@@ -484,32 +533,3 @@ def _names(aligned: Aligned, block: Block) -> None:
             asked = f'{name}.inputs["{leaf}"] == {name}.inputs[{place}]'
             found = _judged(ask, asked)
             aligned.report.check("names", f"{aligned.where}: {asked}", found, True)
-
-
-def _residuals(aligned: Aligned) -> None:
-    """What is kept for the way back."""
-    block, ask, name = aligned.block, aligned.traced.product.ask, aligned.name
-    report = aligned.report
-    try:
-        if not any(e.phase in ("transpose", "recomputed") for e in block):
-            return
-        if re.search("hessian|jacrev", name):
-            raise Unsure("JAX makes cotangents in the program, and they are none")
-        known = _places(block)
-        oracle = sorted(known[id(v.thing)] for v in block.residuals)
-    except (Unsure, KeyError):
-        report.skipped["residuals"] += 1
-        return
-    try:
-        places = {view: n for n, view in enumerate(ask(f"[v for v in {name}.variables]"))}
-        product: Any = sorted(places[view] for view in ask(f"[v for v in {name}.residuals]"))
-    except ValueError as error:
-        product = error
-    report.check("residuals", aligned.where, product, oracle, 1 + len(oracle))
-
-
-def _places(block: Any) -> dict[int, int]:
-    """The variables of a block by their ids; with a store among them, sides may differ."""
-    if any(is_store(equation, block.body) for equation in block.body.eqns):
-        raise Unsure("a store")
-    return {id(v.thing): n for n, v in enumerate(block.variables)}

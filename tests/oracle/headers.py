@@ -10,6 +10,7 @@ from typing import Any
 from .adapter import NAME
 from .corpus import Traced
 from .data import shape_of
+from .dataflow import Refused, Unsure
 from .facts import Aligned
 from .phases import body_of, is_program, params_of, programs_in
 from .report import Report
@@ -99,6 +100,21 @@ class Header:
             found.append("not all are kept")
         return found
 
+    def held(self, matched: re.Match[str]) -> list[Problem]:
+        """What is kept for the backward part, and its bytes."""
+        try:
+            kept = list(self.variant.block.residuals)
+        except Refused:
+            return ["there is no backward part"]
+        except Unsure:
+            return []
+        found = [f"{len(kept)} are kept"] if int(matched["n"]) != len(kept) else []
+        size = sum(v.thing.aval.size * v.thing.aval.dtype.itemsize for v in kept)
+        shown = matched["size"]
+        if shown and shown != _bytes(size):
+            found.append(f"these are {_bytes(size)}")
+        return found
+
     def reshapes(self, matched: re.Match[str]) -> list[Problem]:
         shown, total = int(matched["n"]), int(matched["t"])
         partners = self.traced.product.partners(self.name)
@@ -171,6 +187,14 @@ def _primitive(raw: Any) -> str:
     return str(raw.primitive.name) if high is None else type(high).__name__
 
 
+def _bytes(size: int) -> str:
+    """As people write it, with one decimal."""
+    if size < 1000:
+        return f"{size} byte{'s' * (size != 1)}"
+    power = min(4, max(n for n in range(1, 5) if float(f"{size / 10 ** (3 * n):.1f}") >= 1))
+    return f"{size / 10 ** (3 * power):.1f} {'kMGT'[power - 1]}B"
+
+
 def _paired(one: Any, two: Any) -> list[tuple[Any, Any]]:
     """The shapes of results that stand for one another; a loop may have gained some."""
     before, after = list(one.outvars), list(two.outvars)
@@ -200,6 +224,7 @@ _PARTS: dict[str, Callable[[Header, re.Match[str]], list[Problem]]] = {
     r"drops (?P<what>.+)": Header.drops,
     r"rewrites (?P<n>\d+) equations?": Header.rewrites,
     r"keeps (?:all (?P<n>\d+) equations?|its one equation)": Header.keeps,
+    r"keeps (?P<n>\d+) values?(?:, (?P<size>[^,]+),)? for the backward part": Header.held,
     r"reshapes (?P<n>\d+) of (?P<t>\d+) values \(axis of (?P<size>\d+) in front\)": (
         Header.reshapes
     ),

@@ -10,7 +10,7 @@ from typing import Any
 
 from .data import Dtype
 from .dataflow import Refused, depends, reads
-from .phases import body_of, is_literal, is_program, params_of, programs_in
+from .phases import body_of, is_literal, is_program, params_of
 from .reading import Block, Equation, Equations, Program
 
 
@@ -39,7 +39,9 @@ class _Form:
         return self.numbers[id(variable)], self.type(variable)
 
     def type(self, operand: Any) -> str:
-        return str(operand.aval) if self.shapes else str(getattr(operand.aval, "dtype", ""))
+        """A type, without its sizes where these don't count."""
+        text = str(operand.aval)
+        return text if self.shapes else re.sub(r"\[[^]]*\]", "", text)
 
     def read(self, operand: Any) -> Any:
         if is_literal(operand):
@@ -58,20 +60,35 @@ class _Form:
 
     def equation(self, raw: Any) -> Any:
         reads = [self.read(v) for v in raw.invars]
-        # Where shapes don't count, nor do the parameters that name sizes; programs do.
         given = sorted(params_of(raw).items())
-        params = [(n, normal(v)) for n, v in given if self.shapes or programs_in(v)]
+        params = [(name, self.parameter(name, value)) for name, value in given]
         return raw.primitive.name, reads, [self.bind(v) for v in raw.outvars], params
 
+    def parameter(self, name: str, value: Any) -> Any:
+        if self.shapes or name not in ABOUT_SHAPES:
+            return normal(value, self.shapes)
+        return re.findall(r"[A-Za-z_]\w*", re.sub(r"\bnp\.\w+\(", "(", repr(value)))
 
-def normal(value: Any) -> Any:
+
+#: What says how large something is, or which axes are meant: of these only words count.
+ABOUT_SHAPES = frozenset(
+    """shape new_sizes sizes slice_sizes axis axes dimension dimensions broadcast_dimensions
+    dimension_numbers permutation start_indices limit_indices strides padding_config length
+    axis_size axis_index_groups split_axis concat_axis all_gather_dimension scatter_dimension
+    window_dimensions window_strides padding base_dilation window_dilation lhs_dilation
+    rhs_dilation sharding out_sharding in_shardings out_shardings in_specs out_specs in_layouts
+    out_layouts""".split()
+)
+
+
+def normal(value: Any, shapes: bool = True) -> Any:
     """A parameter in a form that can be compared."""
     if is_program(value):
-        return "program", _Form().program(body_of(value))
+        return "program", _Form(shapes).program(body_of(value))
     if isinstance(value, dict):
-        return "dict", [(key, normal(item)) for key, item in value.items()]
+        return "dict", [(key, normal(item, shapes)) for key, item in value.items()]
     if isinstance(value, (tuple, list)):
-        return type(value).__name__, [normal(item) for item in value]
+        return type(value).__name__, [normal(item, shapes) for item in value]
     if callable(value) and not isinstance(value, type):
         return "function", type(value).__name__
     return re.sub(r"0x[0-9a-f]{6,}", "0x", f"{type(value).__name__} {value!r}")

@@ -14,7 +14,8 @@ from typing import Any
 
 from . import costs, quantities
 from .data import Dtype, effect_name, plain, shape_of, short, word
-from .dataflow import Refused, Unsure, residuals
+from .dataflow import Refused, Unsure
+from .kept import Kept
 from .listed import Listed
 from .phases import (
     UNKNOWN,
@@ -302,7 +303,14 @@ class Program(Equations):
 
     @property
     def residuals(self) -> Values:
-        return self._values(residuals(self))
+        """What its backward part reads and did not make."""
+        kept, phases = self.world.kept, self.world.phases
+        if id(self.body) in kept.lost or any(phases.of(e) == UNKNOWN for e in self.body.eqns):
+            raise Unsure("residuals")
+        if id(self.body) not in kept.backward:
+            raise Refused("no backward part")
+        found = kept.found.get(id(self.body), set())
+        return Values(self.world, [v for v in self.variables if id(v.thing) in found])
 
     @property
     def all(self) -> Equations:
@@ -335,15 +343,26 @@ class Block(Program):
         super().__init__(self, program)
         self.names = names
         self.base = base
-        #: Inputs that are cotangents, by the ``id`` of their variables.
-        owners = zip(self.body.invars, names, strict=False)
-        self.aims = {id(v) for v, (owner, _) in owners if owner == "ct"}
+        #: Places of the inputs that are cotangents.
+        self.cotangents = [n for n, (owner, _) in enumerate(names) if owner == "ct"]
+        self.seeded = 0  # see `transforms.Made`
         self.variants: dict[str, Block] = {}
         self.phases = Phases(program, tangents, seeds)
 
     def __getattr__(self, name: str) -> Any:
         variants = self.__dict__.get("variants", {})
         return variants[name] if name in variants else super().__getattr__(name)
+
+    @cached_property
+    def kept(self) -> Kept:
+        """What the backward parts of its programs read and did not make."""
+        return Kept(self.closed, self.phases.of, self.cotangents, self._makes_cotangents)
+
+    def _makes_cotangents(self, equation: Any) -> bool:
+        """Whether it is outside of what is differentiated, in a Jacobian by rows."""
+        stack = equation.source_info.name_stack.stack
+        names = [item.name for item in stack if type(item).__name__ == "Transform"]
+        return "transpose" not in names and names.count("jvp") == self.seeded - 1
 
     @cached_property
     def untracked(self) -> set[int]:

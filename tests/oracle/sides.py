@@ -59,7 +59,7 @@ class _Sides:
             case ast.Call(func=ast.Name(id="all" | "any"), args=[argument]):
                 found = [bool(one) for one in self.value(f"[*{self.text(argument)}]")]
                 yield self.text(node), f"true for {found.count(True)} of {len(found)}"
-            case ast.Call(func=ast.Name(id="same"), args=arguments):
+            case ast.Call(func=ast.Name(id="same" | "reads" | "depends"), args=arguments):
                 for argument in arguments:
                     yield from self.side(argument)
             case _:

@@ -19,7 +19,7 @@ from tests.oracle.runs import MOST_MISSED, Run
 FACTS = (
     "len ops shape dtype type size bytes weak varying value origin uses read_count calls params"
     " kind index effects variables inputs outputs consts wiring readers selection slices same"
-    " operands contracts flops residuals"
+    " operands contracts flops residuals reads depends"
 ).split()
 REFUSED = [
     "closed words", "kinds", "nothing", "slices", "skipped", "no program", "two blocks",

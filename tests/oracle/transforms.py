@@ -41,6 +41,9 @@ class Made:
     arguments: tuple[Any, ...]
     names: tuple[str, ...]
     tangents: frozenset[int] = frozenset()
+    cotangents: frozenset[int] = frozenset()
+    #: If a transform makes cotangents in the program, how many ``jvp`` are around the function.
+    seeded: int = 0
     #: The same function of one more argument, the basis that it makes for its tangents.
     based: tuple[Any, Any] | None = None
 
@@ -56,10 +59,15 @@ def leaf_names(names: tuple[str, ...], arguments: tuple[Any, ...]) -> tuple[tupl
 
 def tangent_places(made: Made) -> list[int]:
     """The flattened inputs that are tangents."""
+    return places_of(made, made.tangents)
+
+
+def places_of(made: Made, positions: frozenset[int]) -> list[int]:
+    """The flattened inputs of some arguments."""
     found, place = [], 0
     for position, argument in enumerate(made.arguments):
         count = len(jax.tree.leaves(argument))
-        if position in made.tangents:
+        if position in positions:
             found += range(place, place + count)
         place += count
     return found
@@ -101,11 +109,11 @@ def _summed(made: Made) -> Callable[..., Any]:
 
 
 def _kept(made: Made, function: Callable[..., Any]) -> Made:
-    return Made(function, made.arguments, made.names, made.tangents)
+    return replace(made, function=function, based=None)
 
 
 def _gradient(transform: Callable[..., Any]) -> Callable[[Made], Made]:
-    return lambda made: _kept(made, transform(_summed(made)))
+    return lambda made: replace(_kept(made, transform(_summed(made))), seeded=1)
 
 
 def _forward_jacobian(transform: Callable[..., Any]) -> Callable[[Made], Made]:
@@ -114,7 +122,8 @@ def _forward_jacobian(transform: Callable[..., Any]) -> Callable[[Made], Made]:
     def apply(made: Made) -> Made:
         if transform is jax.hessian:
             summed = _summed(made)
-            found, inner = _kept(made, jax.hessian(summed)), jax.jacrev(summed)
+            found = replace(_kept(made, jax.hessian(summed)), seeded=2)
+            inner = jax.jacrev(summed)
         else:
             found, inner = _kept(made, jax.jacfwd(made.function)), made.function
         first = made.arguments[0] if made.arguments else None
@@ -168,7 +177,11 @@ def _pushed(made: Made, run: Callable[..., Any]) -> Made:
     run.__name__ = "<lambda>"
     more = jax.tree.map(_tangent, made.arguments[0])
     names = (*made.names, f"{made.names[0]}_dot")
-    return Made(run, (*made.arguments, more), names, made.tangents | {count})
+    tangents = made.tangents | {count}
+    arguments = (*made.arguments, more)
+    return replace(
+        made, function=run, arguments=arguments, names=names, tangents=tangents, based=None
+    )
 
 
 def _vjp(made: Made) -> Made:
@@ -177,14 +190,18 @@ def _vjp(made: Made) -> Made:
 
     run.__name__ = "<lambda>"
     more = jax.tree.map(_tangent, _out(made))
-    return Made(run, (*made.arguments, more), (*made.names, "ct"), made.tangents)
+    arguments, names = (*made.arguments, more), (*made.names, "ct")
+    cotangents = made.cotangents | {len(made.arguments)}
+    return replace(
+        made, function=run, arguments=arguments, names=names, cotangents=cotangents, based=None
+    )
 
 
 def _vmap(made: Made) -> Made:
     axes = (0, *[None] * (len(made.arguments) - 1))
     function = jax.vmap(made.function, in_axes=axes, axis_size=8)
     arguments = (_leaves_with_axis(made.arguments[0], 8), *made.arguments[1:])
-    return Made(function, arguments, made.names, made.tangents)
+    return replace(made, function=function, arguments=arguments, based=None)
 
 
 def _scan(made: Made) -> Made:
@@ -212,7 +229,7 @@ def _scan(made: Made) -> Made:
         return found if pair else found[0]
 
     run.__name__ = "<lambda>"
-    return Made(run, tuple(arguments), made.names, made.tangents)
+    return replace(made, function=run, arguments=tuple(arguments), based=None)
 
 
 def _shard_map(made: Made) -> Made:
@@ -237,7 +254,7 @@ TRANSFORMS: dict[str, Callable[[Made], Made]] = {
     "value_and_grad": _gradient(jax.value_and_grad),
     "hessian": _forward_jacobian(jax.hessian),
     "jacfwd": _forward_jacobian(jax.jacfwd),
-    "jacrev": lambda made: _kept(made, jax.jacrev(made.function)),
+    "jacrev": lambda made: replace(_kept(made, jax.jacrev(made.function)), seeded=1),
     "jvp": _jvp,
     "linearize": _linearize,
     "vjp": _vjp,

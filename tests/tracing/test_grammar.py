@@ -141,7 +141,7 @@ REFUSED: list[tuple[Any, str, str, int]] = [
     (arguments, "f(x=1, x=2)", "f(...) is given 'x' twice", 6),
     (arguments, "f(1 2)", "expected ',' or ')', found '2)'", 3),
     (arguments, "f(1", "expected ',' or ')', found the end", 3),
-    (arguments, "f(1).g(2)", "expected ',' before '.g(2)'", 4),
+    (arguments, "f(1).g(2)", "expected ',' before '.g(2)'; a call has no attributes here", 4),
     (arguments, "x={a: [True, f(True)]}", "they belong in static", 0),
     (arguments, "f(" * 60, "nested more than 40 deep", 80),
     (arguments, "lambda x: x", "options hold no code: define the function in a module", 0),

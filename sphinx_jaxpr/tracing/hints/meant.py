@@ -77,6 +77,11 @@ def separating(before: str, rest: str) -> str:
         if name.isidentifier() and spec is not None:
             return f"; write {shorten(f'{name}={spec[1]}')[1:-1]}"
         return "; a name is joined with '=', as in x=f32[8]"
+    if rest.startswith(".") and before.rstrip().endswith(")"):
+        return (
+            "; a call has no attributes here: name an object made by it, of a module or of the"
+            " page's code, or a function that returns what you need"
+        )
     if rest.startswith("{"):
         return "; a mutable array is written Ref{f32[3]}"
     if rest[:1] in set("+-*/%"):

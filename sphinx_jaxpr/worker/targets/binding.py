@@ -460,6 +460,10 @@ class _Bound:
             **{name: values[name] for name, by_name in self.plan if by_name},
         )
 
+    def arrays_alone(self, *given: Any) -> Any:
+        """Its result with ``None`` for what is no array."""
+        return only_arrays(self(*given))
+
     def returns_mixed(self, traced: Sequence[Any]) -> bool:
         """Whether the result holds what JAX refuses, as a model that is returned does."""
         results: list[bool] = []
@@ -490,8 +494,7 @@ def _written(
     traced = [
         only_arrays(values[name]) if name in target.mixed else values[name] for name in target.order
     ]
-    call: Callable[..., Any] = target
-    if target.mixed and target.returns_mixed(traced):
-        body = ONLY_ARRAYS.format(body)
-        call = lambda *given: only_arrays(target(*given))  # noqa: E731
+    mixed = target.mixed and target.returns_mixed(traced)
+    body = ONLY_ARRAYS.format(body) if mixed else body
+    call = target.arrays_alone if mixed else target
     return Stage.written(call, traced, [safe[name] for name in target.order], body)

@@ -15,12 +15,14 @@ from sphinx_jaxpr.tracing.request import Request
 from sphinx_jaxpr.worker.recorder import DependencyRecorder
 from sphinx_jaxpr.worker.tracer import Tracer
 
+pytestmark = pytest.mark.once
 for library in ("equinox", "flax", "optax"):
+    # Of the extra `libraries`; `tests/libraries` fails in CI where it is missing.
     pytest.importorskip(library)
 
-import equinox as eqx  # noqa: E402 - where there is one
+import equinox as eqx  # noqa: E402 - only where it is installed
 
-from tests.worker import library_made as made  # noqa: E402
+from tests.worker import library_made as made  # noqa: E402 - imports these libraries
 
 
 @pytest.fixture(scope="module")

@@ -388,7 +388,7 @@ def _instead(left: Any, right: Any) -> str:
     if isinstance(left, frozenset) and isinstance(right, tuple):
         return "; make a set of the list, `set(...)`"
     if is_flag(left) and isinstance(right, (int, float)):
-        return "; write `True` or `False`"
+        return "; for true or false, write `True` or `False`, and for a number its digits"
     return ""
 
 

@@ -173,6 +173,7 @@ REFUSED = [
     (f'{BODY}[sin].varying != "data"', '== ("data",)'),
     ('f[tanh].varying != ("data",)', "no mesh is here"),
     ("f[tanh].weak != 1", "write `True` or `False`"),
+    ("f[tanh].size == True", "and for a number its digits"),
     ("f[mul].bytes < 9", "`sum(e.bytes for e in f[mul])`, or write `f[mul][0].bytes`"),
     ("f.inputs.bytes < 9", "`sum(v.bytes for v in f.inputs)`"),
     ("f.contracts == ((1, 0),)", "belongs to one contraction, such as `dot_general`"),

@@ -7,7 +7,6 @@ message proposes what is refused.
 
 from __future__ import annotations
 
-import ast
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -85,25 +84,12 @@ def _tried(function: Callable[..., Any], text: str, scope: Scope, inside: str) -
         proposal = whole.removeprefix(prefix)
         if prefix and (proposal == whole or proposal[:1] not in "[."):
             continue
-        if compares_itself(whole):  # which has an answer, but says nothing
-            continue
         try:
             function(proposal, scope, *[inside] * bool(inside))
         except PathError:
             continue
         return proposal
     return ""
-
-
-def _says_nothing(text: str) -> bool:
-    """Whether a thing is compared with itself, as two names here may be one attribute's."""
-    tree = tree_of(text)
-    pairs = (
-        (ast.dump(node.left), ast.dump(node.comparators[0]))
-        for node in ast.walk(tree or ast.Pass())
-        if isinstance(node, ast.Compare)
-    )
-    return any(left == right for left, right in pairs)
 
 
 def candidates(text: str, scope: Scope, inside: str = "") -> Iterator[str]:
@@ -121,6 +107,7 @@ def candidates(text: str, scope: Scope, inside: str = "") -> Iterator[str]:
             after = written(Rewriting(scope, inside, rewrites_all).visit(tree))
         except (RecursionError, ValueError):
             return
-        if after not in (before, last) and len(after) <= MAX_PROPOSAL and not _says_nothing(after):
+        is_new = after not in (before, last) and len(after) <= MAX_PROPOSAL
+        if is_new and not compares_itself(after):  # that has an answer, but says nothing
             last = after
             yield after

@@ -28,7 +28,7 @@ _ATTRIBUTES: Final = {
     **dict.fromkeys("users consumers used_by readers".split(), "uses"),
     **dict.fromkeys("prim op opcode op_name name kind".split(), "primitive"),
     **dict.fromkeys("predicate pred chooses".split(), "branch"),
-    **dict.fromkeys("init init_val init_carry initial".split(), "carry"),
+    **dict.fromkeys("init init_val init_carry initial carried".split(), "carry"),
     **dict.fromkeys("body body_fun".split(), "body_jaxpr"),
     **dict.fromkeys("cond cond_fun condition".split(), "cond_jaxpr"),
     **dict.fromkeys("parameters attrs attributes kwargs".split(), "params"),
@@ -39,10 +39,8 @@ _ATTRIBUTES: Final = {
     "val": "value",
     "vma": "varying",
     "category": "kind",
-    "position": "index",
     "num_uses": "uses",
     "num_reads": "read_count",
-    "cost": "flops",
     "subjaxpr": "jaxpr",
     "element_type": "dtype",
     "weak_type": "weak",
@@ -50,7 +48,6 @@ _ATTRIBUTES: Final = {
     **dict.fromkeys("position pos".split(), "index"),
     **dict.fromkeys("cost flop".split(), "flops"),
     **dict.fromkeys("contracting contracting_dims contracted".split(), "contracts"),
-    **dict.fromkeys("init carried".split(), "carry"),
 }
 #: What adds nothing here: a program is the list of its equations.
 _NOTHING: Final = frozenset("aval jaxpr eqns equations version __version__ program closed".split())
@@ -68,8 +65,8 @@ _NAMED: Final = frozenset({"inputs", "params"})
 #: Parameters that hold the program of a loop, and the words in brackets for its inputs.
 _HOLDING: Final = frozenset({"jaxpr", "body_jaxpr", "cond_jaxpr", "call_jaxpr"})
 _INSIDE: Final = frozenset(OF_OPERANDS) - OF_RESULTS - {"consts"}
-#: Attributes that are numbers.
-_NUMBERS: Final = frozenset("size bytes index flops read_count uses calls value".split())
+#: Attributes that are numbers, and written so.
+_NUMBERS: Final = frozenset("size bytes index flops read_count uses calls".split())
 #: How programs name the modules that have functions and dtypes.
 _MODULES: Final = frozenset("jax jnp np numpy lax nn jsp math operator".split())
 
@@ -396,10 +393,16 @@ def _not_finite(node: ast.expr) -> str:
         case ast.Name(id=name) | ast.Attribute(attr=name):
             return name if name in NOT_FINITE else ""
         case ast.Call(func=ast.Name(id="float"), args=[ast.Constant(value=str(text))]):
-            return text.lower() if text.lower() in NOT_FINITE else ""
+            return _short_number(text)
         case ast.Constant(value=str(text)) if text not in NOT_FINITE:
-            return text.lower() if text.lower() in NOT_FINITE else ""
+            return _short_number(text)
     return ""
+
+
+def _short_number(text: str) -> str:
+    """``"-inf"`` of ``"-Infinity"``, ``""`` of a text that is no such number."""
+    short = text.lower().replace("infinity", "inf")
+    return short if short in NOT_FINITE else ""
 
 
 def _is_selected(node: ast.expr) -> bool:
@@ -509,10 +512,7 @@ def _like(other: ast.expr, node: ast.expr, dims: list[ast.expr] | None) -> ast.e
                 return ast.Constant(float(text) if match[1] else int(text))
         case ast.Name(id=name), ast.Constant(value=int() | float()) if name in VERSIONS:
             return ast.Constant(node.kind or str(node.value))
-        case (
-            ast.Call(func=ast.Name(id="len")) | ast.Attribute(attr=_),
-            ast.Constant(value=str(text)),
-        ) if text.isdecimal() and (isinstance(other, ast.Call) or other.attr in _NUMBERS):
+        case ast.Call(func=ast.Name(id="len")), ast.Constant(value=str(text)) if text.isdecimal():
             return ast.Constant(int(text[:20]))
         case ast.Attribute(attr="kind"), ast.Name(id=name):
             return ast.Constant(name.replace("_", " "))

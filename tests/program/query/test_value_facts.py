@@ -171,7 +171,7 @@ REFUSED = [
     (f'{BODY}[sin].varying != ("dta",)', "did you mean `data`?"),
     (f'"modle" not in {BODY}[sin].varying', "did you mean `model`?"),
     (f'{BODY}[sin].varying != "data"', '== ("data",)'),
-    ('f[tanh].varying != ("data",)', "no mesh is here"),
+    ('f[tanh].varying != ("data",)', "there is no mesh here"),
     ("f[tanh].weak != 1", "write `True` or `False`"),
     ("f[tanh].size == True", "and for a number its digits"),
     ("f[mul].bytes < 9", "`sum(e.bytes for e in f[mul])`, or write `f[mul][0].bytes`"),

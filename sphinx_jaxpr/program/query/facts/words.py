@@ -99,7 +99,7 @@ class AxisName(Word):
         names = dict.fromkeys(cls.known(asking))
         if text not in names:
             error = unknown_word("axis of a mesh", text, near_word(text, names), names)
-            raise error if names else PathError(f"no mesh is here, so no axis `{text[:80]}`")
+            raise error if names else PathError(f"there is no mesh here, so no axis `{text[:80]}`")
 
     @classmethod
     def known(cls, asking: Asking) -> Iterable[str]:
